@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from ..ir.bounds import (
-    Apply,
-    Bound,
-    Const,
-    PatchBound,
-    add,
-    floor_divide,
-    maximum,
-    multiply,
-    subtract,
-)
-from ..ir.flat_kernel import Kernel
-from ..ir.nest_groups import Patches
+from ..ir.bounds import Apply, Bound, Const, PatchBound, Range
+from ..ir.loops.cpu import Portions, Tiles
+from ..ir.loops.gpu import Columns, Long, Patches, Rows
+from ..ir.loops.kernel import Choice, Kernel, Node
+from ..ir.loops.traverse import arrays_of, nests_of, nodes_of
 from ..ir.nests import Load, Nest, Number, Store
 from ..ir.settled import shared
 from ..ir.strides import Stride
@@ -28,7 +20,7 @@ def integers(kernel: Kernel) -> tuple[Bound | Stride, ...]:
     The source contains constants as numbers; bounds that differ by a constant share one integer.
     """
     found: dict[Bound | Stride, None] = {}
-    touched = {name for nest in kernel.nests for name in buffers_of(nest)}
+    touched = arrays_of(kernel)
     for buffer in kernel.buffers:
         if buffer.memory in ("field", "table") and buffer.name in touched:
             for axis, dim in enumerate(buffer.dims):
@@ -57,13 +49,9 @@ def split(bound: Bound) -> tuple[Bound | None, int]:
     return bound, 0
 
 
-def numbers_of(kernel: Kernel, patches: Patches) -> tuple[Bound, Bound]:
-    """Return the address of the lists of patches, and how many parts the levels have."""
-    levels = kernel.nests[patches.members[0]].loops[-1].range
-    first = multiply(floor_divide(levels.start, Const(patches.points)), patches.points)
-    rounded = add(subtract(levels.stop, first), patches.levels - 1)
-    parts = maximum(floor_divide(rounded, Const(patches.levels)), Const(0))
-    return PatchBound("address", patches.order), parts
+def ends(ranges: Iterable[Range]) -> Iterator[Bound]:
+    """Yield start and stop of each range."""
+    return (end for range_ in ranges for end in (range_.start, range_.stop))
 
 
 def buffers_of(nest: Nest) -> list[str]:
@@ -73,31 +61,31 @@ def buffers_of(nest: Nest) -> list[str]:
 
 
 def _bounds(kernel: Kernel) -> Iterator[Bound]:
-    for nest in kernel.nests:
-        for range_ in (*nest.guard, *nest.box, *nest.parts):
-            yield range_.start
-            yield range_.stop
+    for nest in nests_of(kernel):
+        yield from ends((*kernel.groups[nest.group].box, *nest.box, *nest.parts))
         yield from (row.bound for row in nest.body if isinstance(row, Number))
-    for range_ in (
-        *(range_ for buffer in kernel.buffers for range_ in buffer.box),
-        *(cut.range for tiling in kernel.tilings for cut in tiling.cuts),
-    ):
-        yield range_.start
-        yield range_.stop
+    ranges = [range_ for buffer in kernel.buffers for range_ in buffer.box]
+    ranges += [cut.range for each in nodes_of(kernel, Tiles) for cut in each.cuts]
+    yield from ends(ranges)
     yield from kernel.slots
-    yield from (bound for each in kernel.patches for bound in numbers_of(kernel, each))
-    yield from (loop.joint for each in kernel.patches for loop in each.loops)
-    for portions in kernel.portions:
-        yield from (PatchBound("address", portions.order), portions.node.patches)
-        yield from (
-            portions.node.room,
-            portions.node.pitch,
-            portions.node.fits,
-            portions.node.threads,
-        )
-    for scans in kernel.together:
-        yield from (scans.needed, scans.first_level, scans.pitch)
-        yield from scans.blocked.bounds if scans.blocked else ()
-        for tile in scans.tiles:
-            ranges = [*([tile.filled] if tile.filled else []), *(r for _, r in tile.written)]
-            yield from (end for range_ in ranges for end in (range_.start, range_.stop))
+    patches = list(nodes_of(kernel, Patches))
+    for each in patches:
+        yield from (PatchBound("address", each.order), each.parts(nests_of(each)[0].box[-1]))
+    yield from (choice.when for each in patches for choice in nodes_of(each.body, Choice))
+    for portions in nodes_of(kernel, Portions):
+        yield from (PatchBound("address", portions.order), portions.patches)
+        yield from (portions.room, portions.pitch, portions.fits, portions.threads)
+    for choice in nodes_of(kernel, Choice):
+        if isinstance(choice.then, Columns):
+            yield from _of_columns(choice.then, choice.otherwise)
+
+
+def _of_columns(columns: Columns, otherwise: Node) -> Iterator[Bound]:
+    yield columns.needed
+    if isinstance(otherwise, Columns) and isinstance(long := otherwise.load, Long):
+        yield from (long.levels, long.rest, *ends([long.outside]), otherwise.needed)
+    if isinstance(rows := columns.load, Rows):
+        yield from (rows.first_level, rows.pitch)
+        for tile in rows.tiles:
+            yield from ends([tile.filled] if tile.filled else [])
+            yield from ends([range_ for _, range_ in tile.written])

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 import attrs
 
 from ...runtime.calls.plan import ABI_VERSION, StatusKind
 from ...runtime.fields.device import DeviceType
 from ..artifacts import Interface
-from ..ir import dataflow, nests
+from ..ir import dataflow
 from ..ir.bounds import Bound, Const, Range, Ranges, greatest, least
 from ..ir.dataflow import Read, Statement, Store
-from ..ir.flat_kernel import Kernel
-from ..ir.nest_groups import Patches, Portions
-from ..ir.nests import Load, Nest
+from ..ir.loops.cpu import Member, Portions, Tiles
+from ..ir.loops.gpu import Columns, Patches
+from ..ir.loops.kernel import Choice, Kernel, Node
+from ..ir.loops.nest import Load, Nest
+from ..ir.loops.nest import Store as Write
+from ..ir.loops.traverse import accesses, children, nests_of, nodes_of, walk
 from ..ir.settled import shared
-from .integers import integers
+from ..ir.strides import Stride
+from .integers import ends, integers
 from .loop_passes.handing_on import is_own_column
 from .schedule.drafts import Group
-from .schedule.hazards import is_pointwise
+from .schedule.hazards import Turn, is_pointwise, loads
 from .soft_reads import Clamping, Hard, beside_displaced, with_hard
 
 
@@ -45,13 +49,14 @@ def describe(
     """
     hard = clamping.hard if clamping else [{} for _ in groups]
     statements, reads, continues = _accesses(program, kernel, groups, hard)
-    ints = integers(kernel) + (clamping.integers if clamping else ())
-    stepped = step_place(kernel, groups, clamping) if in_steps else None
+    ints: tuple[Bound | Stride, ...] = integers(kernel)
+    stepped = step_place(ints, groups, clamping) if in_steps else None
+    ints += clamping.integers if clamping else ()
     ints += (Const(0),) if stepped is not None else ()
     boxes = [range_ for read in reads for range_ in (*read.box, *(read.hard or ()))]
-    ends = [end for range_ in boxes for end in (range_.start, range_.stop)]
     # integers that only the checks need follow those of the generated code
-    ints += tuple(dict.fromkeys(each for each in shared(ends) if each not in set(ints)))
+    checked = shared(list(ends(boxes)))
+    ints += tuple(dict.fromkeys(each for each in checked if each not in set(ints)))
     if more:
         known = {e for i, e in enumerate(ints) if clamping is None or i != clamping.flag}
         ints += tuple(dict.fromkeys(e for e in (*shared(more), *more) if e not in known))
@@ -83,12 +88,15 @@ def describe(
 
 
 def step_place(
-    kernel: Kernel, groups: Sequence[Group], clamping: Clamping | None = None
+    known: Sequence[Bound | Stride], groups: Sequence[Group], clamping: Clamping | None = None
 ) -> int | None:
-    """Return the place of the integer that selects a statement; None for a single statement."""
+    """Return the place of the integer that selects a statement; None for a single statement.
+
+    It follows the integers `known` of the kernel and those of its clamped version.
+    """
     if len({group.statement for group in groups}) < 2:
         return None
-    return len(integers(kernel)) + (len(clamping.integers) if clamping else 0)
+    return len(known) + (len(clamping.integers) if clamping else 0)
 
 
 def step_numbers(groups: Sequence[Group]) -> tuple[int, ...]:
@@ -97,12 +105,35 @@ def step_numbers(groups: Sequence[Group]) -> tuple[int, ...]:
     return tuple(1 + places.index(group.statement) for group in groups)
 
 
+def turns(node: Node | Kernel, name: str = "") -> Iterator[Turn]:
+    """Yield what a kernel does in turn, each complete before the next: a nest, or tiles of some.
+
+    Scans of one kernel are one turn if they read field `name` in other columns. Where all of them
+    stay in their columns, each scan of a column is over before the next begins.
+    """
+    match node:
+        case Nest():
+            yield (Member(node, ()),)
+        case Tiles(members=members):
+            yield members
+        case Columns(scans=scans) if any(_crosses(nest, name) for nest in scans):
+            yield tuple(Member(nest, ()) for nest in scans)
+        case Choice(then=then, otherwise=otherwise):  # also of what runs in place of others
+            yield from () if isinstance(then, Columns) else turns(otherwise, name)
+            yield from turns(then, name) if isinstance(then, Nest | Columns) else ()
+        case _:
+            yield from (turn for child in children(node) for turn in turns(child, name))
+
+
+def _crosses(nest: Nest, name: str) -> bool:
+    """Tell whether a scan reads a field in other columns than its own."""
+    own = (load for load in loads(nest) if load.buffer == name)
+    return not all(is_own_column(nest, load) for load in own)
+
+
 def _accesses(
     program: dataflow.Dataflow, kernel: Kernel, groups: Sequence[Group], hard: Sequence[Hard]
 ) -> tuple[list[Statement], list[Read], tuple[int, ...]]:
-    steps: list[list[tuple[Nest, ...]]] = [[] for _ in groups]
-    for step in kernel.steps():
-        steps[step[0].statement].append(step)
     beside = beside_displaced(program, groups, hard)
     statements: list[Statement] = []
     reads: list[Read] = []
@@ -118,9 +149,9 @@ def _accesses(
                 for other in members
                 if other in members[:place] or _stores_before(kernel, other, index)
             ]
-            own = _reads(kernel, steps[index], stores, earlier, len(statements))
+            own = _reads(kernel, index, stores, earlier, len(statements))
             found += (with_hard(read, hard[index]) for read in own)
-            moved = _moved(steps[index], beside[index])
+            moved = _moved(kernel, index, beside[index])
             found += (attrs.evolve(read, statement=len(statements)) for read in moved)
             statements.append(Statement(groups[index].stores))
         reads += found
@@ -131,10 +162,15 @@ def _accesses(
     return statements, reads, tuple(continues)
 
 
-def _moved(steps: Iterable[tuple[Nest, ...]], beside: Mapping[str, Read]) -> Iterator[Read]:
-    """Yield what nests read at distances that a field gives."""
-    moved = {each.buffer for nest in chain(*steps) for each in nest.reads if each.moved}
+def _moved(kernel: Kernel, group: int, beside: Mapping[str, Read]) -> Iterator[Read]:
+    """Yield what the nests of a group read at distances that a field gives."""
+    moved = {each.buffer for nest in _nests(kernel, group) for each in nest.reads if each.moved}
     return (read for name, read in beside.items() if name in moved)
+
+
+def _nests(kernel: Kernel, group: int) -> list[Nest]:
+    found = (member.nest for turn in turns(kernel) for member in turn)
+    return [nest for nest in found if nest.group == group]
 
 
 def _whole(statement: Statement) -> Statement:
@@ -145,74 +181,55 @@ def _whole(statement: Statement) -> Statement:
 
 def _stores_before(kernel: Kernel, one: int, other: int) -> bool:
     """Tell whether a group stores fields before another has read all of its own, out of turn."""
-    if one == other or not kernel.instead:
-        return False
-    memory = {buffer.name: buffer.memory for buffer in kernel.buffers}
+    fields = {buffer.name for buffer in kernel.buffers if buffer.memory == "field"}
+    nests = [member.nest for turn in turns(kernel) for member in turn]
 
-    def touching(group: int, kind: type[Load | nests.Store]) -> list[int]:
+    def touching(group: int, kind: type[Load | Write]) -> list[int]:
         return [
             number
-            for number, nest in enumerate(kernel.nests)
-            if nest.statement == group
-            and any(isinstance(row, kind) and memory[row.buffer] == "field" for row in nest.body)
+            for number, each in enumerate(nests)
+            if each.group == group and any(row.buffer in fields for row in accesses(each, kind))
         ]
 
-    stores, loads = touching(one, nests.Store), touching(other, Load)
-    return bool(stores and loads) and min(stores) < max(loads)
+    stores, reads = touching(one, Write), touching(other, Load)
+    return one != other and bool(stores and reads) and min(stores) < max(reads)
 
 
 def _reads(
-    kernel: Kernel,
-    steps: Sequence[Sequence[Nest]],
-    stores: Sequence[Store],
-    earlier: Sequence[Ranges],
-    statement: int,
+    kernel: Kernel, group: int, stores: Sequence[Store], earlier: Sequence[Ranges], statement: int
 ) -> list[Read]:
     """Return the hull of what one group's nests read of each field and table, tables first.
 
     A second box of the same field comes from loads that move indices inside: at least one index
     must exist.
     """
-    joint: tuple[Patches | Portions, ...] = (*kernel.patches, *kernel.portions)
-    patched = [kernel.nests[n] for each in joint for n in range(each.first, each.stop)]
-    found: dict[tuple[str, Ranges | None], dict[Ranges, None]] = {}
-    for nest in chain(*steps):
-        for reading in nest.reads:
-            key = (reading.buffer, reading.box if reading.moved else None)
-            found.setdefault(key, {})[reading.box] = None
+    found: dict[str, dict[Ranges | None, dict[Ranges, None]]] = {}
+    for reading in (each for nest in _nests(kernel, group) for each in nest.reads):
+        boxes = found.setdefault(reading.buffer, {})
+        boxes.setdefault(reading.box if reading.moved else None, {})[reading.box] = None
+    dims = tuple(range_.dim for range_ in kernel.groups[group].box)
     targets = [store.target for store in stores]
+    patched = _read_in_patches(kernel)
     reads = []
     for memory in ("table", "field"):
-        for buffer in kernel.buffers:
-            meeting = joined(steps, kernel, buffer.name)
-            own = [_hull(list(boxes)) for (name, _), boxes in found.items() if name == buffer.name]
-            if buffer.memory == memory and own:
-                alike = is_pointwise(buffer.name, meeting, targets, earlier)
-                # a patch may read what another has stored already
-                alike = alike and not any(
-                    reading.buffer == buffer.name for nest in patched for reading in nest.reads
-                )
-                reads += [Read(statement, buffer.name, box, alike) for box in own]
+        for name in (each.name for each in kernel.buffers if each.memory == memory):
+            if name in found:
+                own = [turn for turn in turns(kernel, name) if turn[0].nest.group == group]
+                alike = name not in patched and is_pointwise(name, own, dims, targets, earlier)
+                hulls = (_hull(list(boxes)) for boxes in found[name].values())
+                reads += [Read(statement, name, box, alike) for box in hulls]
     return reads
 
 
-def joined(steps: Sequence[Sequence[Nest]], kernel: Kernel, name: str) -> list[tuple[Nest, ...]]:
-    """Return the steps; scans of one kernel are one step if they read a field in other columns.
-
-    Where all of them stay in their columns, each scan of a column is over before the next begins.
-    """
-    found = [tuple(step) for step in steps]
-    for scans in kernel.together:
-        nests = kernel.nests[scans.first : scans.stop]
-        crosses = any(
-            isinstance(row, Load) and row.buffer == name and not is_own_column(nest, row)
-            for nest in nests
-            for row in nest.body
-        )
-        if crosses and (nests[0],) in found:
-            place = found.index((nests[0],))
-            found[place : place + len(nests)] = [nests]
-    return found
+def _read_in_patches(kernel: Kernel) -> set[str]:
+    """Return the buffers read by nests in patches, one of which may store before another reads."""
+    return {
+        reading.buffer
+        for choice in nodes_of(kernel, Choice)
+        if any(isinstance(node, Patches | Portions) for node in walk(choice.then))
+        for nest in nests_of(choice.otherwise)
+        for reading in nest.reads
+    }
 
 
 def _hull(boxes: Sequence[Ranges]) -> Ranges:

@@ -16,10 +16,9 @@ import attrs
 from ..ir import bounds
 from ..ir.bounds import Bound, Const, Range, Ranges
 from ..ir.dataflow import Dataflow, Displace, Input, Leaf, Map, Read, Ref, Region, Store
-from ..ir.flat_kernel import Kernel
+from ..ir.strides import Stride
 from ..lower.boxes.areas import Area, Areas, Dims, Need
 from ..lower.boxes.infer_boxes import Walk
-from .integers import integers
 from .schedule.drafts import Group
 from .schedule.needs import is_at_least
 
@@ -41,13 +40,17 @@ class Clamping:
     ends: Ends
 
 
-def clamping_of(program: Dataflow, groups: Sequence[Group], kernel: Kernel) -> Clamping | None:
-    """Return the soft reads of a kernel, None if all reads must lie inside their fields."""
+def clamping_of(
+    program: Dataflow, groups: Sequence[Group], known: Sequence[Bound | Stride]
+) -> Clamping | None:
+    """Return the soft reads of a program, None if all reads must lie inside their fields.
+
+    `known` are the integers of its kernel; those of the clamped version follow them.
+    """
     hard = soft_reads(program, groups)
     if not any(hard):
         return None
     leaves = {leaf.name: leaf for leaf in program.leaves}
-    known = integers(kernel)
     names = sorted({name for each in hard for name in each})
     ends = {name: tuple(map(leaves[name].ends, leaves[name].dims)) for name in names}
     symbols = (end for axes in ends.values() for axis in axes for end in axis)

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
+from ...ir.bounds import Bound
 from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nest_groups import Cut, Tiling
 from ...ir.nests import Nest
+from ...ir.strides import Stride
 from ..entry_point import PARAMETERS, UNUSED, entry_head
-from ..integers import buffers_of, integers
+from ..integers import buffers_of
 from ..schedule.jamming import unjammed
 from ..soft_reads import Clamping
 from . import checks as cpp_checks
@@ -48,15 +50,17 @@ __attribute__((always_inline)) static inline s64 within(s64 i, s64 first, s64 st
 
 def write_cpp(
     kernel: Kernel,
+    ints: Sequence[Bound | Stride],
     options: WriterOptions,
     clamping: Clamping | None = None,
     steps: Steps | None = None,
 ) -> str:
-    """Return the source of a kernel; with `clamping`, it has a version that clamps indices.
+    """Return the source of a kernel to which a call passes the integers `ints`.
 
-    A checked kernel reports the call instead. With `steps`, a call may run a single statement.
+    With `clamping`, it has a version that clamps indices; a checked kernel reports the call
+    instead. With `steps`, a call may run a single statement.
     """
-    names = Names(kernel, integers(kernel), options)
+    names = Names(kernel, ints, options)
     names.steps = steps
     if options.checked:
         names.tests = cpp_checks.tested_stores(kernel)
@@ -133,7 +137,7 @@ def _selected(names: Names, nest: Nest) -> str:
 def clamped_version(names: Names, clamping: Clamping) -> Caller:
     """Write the version that clamps loads: plain loops, so that it takes little time to compile."""
     kernel = _plain(names.kernel)
-    known = (*integers(names.kernel), *clamping.integers)
+    known = (*names.places, *clamping.integers)
     own = Names(kernel, known, names.options)
     own.clamped, own.functions, own.steps = clamping.ends, names.functions, names.steps
     nests = tuple(_nests(own, "clamped_"))

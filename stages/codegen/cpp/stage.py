@@ -91,6 +91,7 @@ class Codegen(Stage):
         """Return the source and what it expects at its entry point."""
         from ...ir.loops.flat import flat
         from ...ir.loops_text import show
+        from ..integers import integers
         from ..interface import describe, step_numbers, step_place
         from ..passes import make_loops
         from ..soft_reads import clamping_of
@@ -100,13 +101,13 @@ class Codegen(Stage):
         from .operations import DECLARATION
 
         tree, groups = make_loops(lowered, variant, self.rules(), self.chosen())
-        kernel = flat(tree)
+        kernel, ints = flat(tree), integers(tree)
         # a call with `domain=` compares the domains, not the ranges of the fields
         alike = () if variant.domain else variant.alike
-        clamping = clamping_of(lowered.program, groups, kernel)
-        place = step_place(kernel, groups, clamping)
+        clamping = clamping_of(lowered.program, groups, ints)
+        place = step_place(ints, groups, clamping)
         steps = None if place is None else Steps(place, step_numbers(groups))
-        source = write_cpp(kernel, self._writer_options(), clamping, steps)
+        source = write_cpp(kernel, ints, self._writer_options(), clamping, steps)
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in source else ()
         reordering = FAST if self.numerics == "fast" else ()
         return {
@@ -118,7 +119,7 @@ class Codegen(Stage):
             ),
             "interface": describe(
                 lowered.program,
-                kernel,
+                tree,
                 groups,
                 "cpu",
                 self.target.device,

@@ -121,9 +121,9 @@ def inside(nest: Nest, dim: Dimension) -> Nest:
 
 def as_steps(kernel: Kernel, together: tuple[Together, ...]) -> Kernel:
     """Return the kernel with the nests of each state as one step, for analyses of steps."""
-    steps = tuple(
-        Tiling(each.first, each.last, (), "a state") for each in together if each.last > each.first
-    )
+    cuts = {(each.first, each.stop): each.cuts for each in kernel.tilings}
+    places = [(each.first, each.last) for each in together if each.last > each.first]
+    steps = tuple(Tiling(*each, cuts.get(each, ()), "a state") for each in places)
     return attrs.evolve(kernel, tilings=steps)
 
 

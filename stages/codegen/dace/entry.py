@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ...ir.bounds import Bound, Range
 from ...ir.flat_kernel import Kernel
+from ...ir.loops.lift import lift
 from ...ir.strides import Stride
 from ..cpp.memory import pointers, scalars
 from ..cpp.names import Names as CppNames
@@ -21,7 +22,7 @@ class Entry:
 
     def __init__(self, kernel: Kernel, names: Names, ints: Sequence[Bound | Stride] = ()) -> None:
         self.names = names
-        self.cpp = CppNames(kernel, tuple(ints) or integers(kernel), WriterOptions(0))
+        self.cpp = CppNames(kernel, tuple(ints) or integers(lift(kernel)), WriterOptions(0))
         buffers = {buffer.name for buffer in kernel.buffers}
         self.data = {
             names.data[name]: self.cpp.buffers[name] for name in names.data if name in buffers

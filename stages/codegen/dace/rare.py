@@ -12,6 +12,7 @@ import attrs
 
 from ...ir.bounds import maximum
 from ...ir.flat_kernel import Kernel
+from ...ir.loops.lift import lift
 from ..cpp.checks import beyond
 from ..cpp.kernel import CLAMPED, ENDS, WITHIN, clamped_version
 from ..cpp.names import Names, Steps, WriterOptions
@@ -31,7 +32,8 @@ class RareVersion:
         self, kernel: Kernel, clamping: Clamping | None, style: Style, steps: Sequence[int]
     ) -> None:
         self.kernel = _on_one_thread(kernel)
-        self.integers = () if clamping is None else (*integers(kernel), *clamping.integers)
+        known = integers(lift(kernel)) if clamping else ()
+        self.integers = (*known, *clamping.integers) if clamping else ()
         self.opening: list[str] = []
         self.lines: list[str] = []
         self._functions: dict[str, str] = {}
@@ -43,7 +45,7 @@ class RareVersion:
             self.opening = [f"{flag}{beyond(kernel)};"]
             return
         options = WriterOptions(0, vector_math=False, own_math=style.own_math)
-        names = Names(self.kernel, integers(kernel), options)
+        names = Names(self.kernel, known, options)
         names.steps = Steps(len(self.integers), tuple(steps)) if steps else None
         written = clamped_version(names, clamping).text({})
         self._functions = names.functions

@@ -12,6 +12,7 @@ from ...artifacts import Lowered, Variant
 from ...ir.bounds import Bound
 from ...ir.flat_kernel import Kernel
 from ...ir.loops.flat import flat
+from ...ir.loops.lift import lift
 from ...ir.strides import Stride
 from ..cpp.checks import tested_stores
 from ..cpp.names import WriterOptions
@@ -120,12 +121,13 @@ def with_loops(
     """Return the loops of a program, its groups of stores, and the plan with their statements."""
     tree, groups = make_loops(lowered, variant, plan.rules, plan.loop_passes)
     kernel = flat(tree)
-    clamping = clamping_of(lowered.program, groups, kernel)
+    ints = integers(tree)
+    clamping = clamping_of(lowered.program, groups, ints)
     if has_tile_arrays(kernel) or (kernel.tilings and clamping is not None):
         untiled = without(plan.loop_passes, "tile")
         return with_loops(lowered, variant, attrs.evolve(plan, loop_passes=untiled))
     plan = attrs.evolve(plan, clamping=clamping)
-    if step_place(kernel, groups) is not None:
+    if step_place(ints, groups) is not None:
         plan = attrs.evolve(plan, steps=step_numbers(groups))
     return kernel, groups, plan
 
@@ -263,8 +265,8 @@ def clamping_after(clamping: Clamping | None, kernel: Kernel, left: Kernel) -> C
     """Add the integers that only the kernel `left` by DaCe's passes needs: sizes of its slots."""
     if clamping is None:
         return None
-    known = {*integers(kernel), *clamping.integers}
-    bounds = (each for each in integers(left) if not isinstance(each, Stride))
+    known = {*integers(lift(kernel)), *clamping.integers}
+    bounds = (each for each in integers(lift(left)) if not isinstance(each, Stride))
     more = (each for each in bounds if each not in known)
     return attrs.evolve(clamping, integers=(*clamping.integers, *more))
 

@@ -92,6 +92,7 @@ class CodegenDace(SdfgStage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and the interface."""
+        from ...ir.loops.lift import lift
         from ..cpp.checks import statuses
         from ..cpp.operations import DECLARATION
         from ..interface import describe
@@ -105,19 +106,20 @@ class CodegenDace(SdfgStage):
         flags = (*FLAGS, THREADS, *reordering, *self.target.flags, *libraries)
         # a call with `domain=` compares the domains, not the ranges of the fields
         alike = () if variant.domain else variant.alike
+        interface = describe(
+            lowered.program,
+            lift(written.kernel),
+            groups,
+            BACKEND,
+            self.target.device,
+            alike,
+            statuses(written.kernel, written.clamping) if self.checked else (),
+            clamping=written.clamping,
+            in_steps=True,
+        )
         return {
             "generated": Generated("c++", written.source, written.listing, flags),
-            "interface": describe(
-                lowered.program,
-                written.kernel,
-                groups,
-                BACKEND,
-                self.target.device,
-                alike,
-                statuses(written.kernel, written.clamping) if self.checked else (),
-                clamping=written.clamping,
-                in_steps=True,
-            ),
+            "interface": attrs.evolve(interface, workspace=written.kernel.workspace),
         }
 
     def _plan(self, lowered: Lowered) -> Plan:

@@ -9,16 +9,17 @@ from typing import Final
 
 import attrs
 
+from ...ir.bounds import Bound
 from ...ir.flat_kernel import Kernel
-from ...ir.nest_groups import Blocked, Patches, Together
+from ...ir.nest_groups import Together
 from ...ir.nests import Store
+from ...ir.strides import Stride
 from ...vendors.vendor import Vendor
 from ..cpp.checks import NOTE, tested_stores
 from ..cpp.checks import functions as test_functions
 from ..cpp.kernel import WITHIN
 from ..cpp.names import Names, WriterOptions, stored_type
 from ..cpp.operations import TYPES
-from ..integers import integers
 from ..soft_reads import Clamping
 from .grid import single
 from .nest import write_kernel
@@ -35,37 +36,35 @@ _KINDS: Final = {"p": "pointer", "slot": "slot", "n": "int", "x": "scalar"}
 class Written:
     """One kernel: its name in the module, and its arguments as (kind, place) in their order.
 
-    It is nest `first` of the program, or with `scans` or `patches` several of them, `blocked` for
-    columns of any length. `version` is -1, or whether its loads clamp indices. `types` are those of
-    the arguments in the text.
+    It is nest `first` of the program, or several from that one on. `version` is -1, or whether its
+    loads clamp indices. `types` are those of the arguments in the text.
     """
 
     name: str
     arguments: tuple[tuple[str, int], ...]
     first: int
-    scans: Together | None = None
     version: int = -1
     types: tuple[str, ...] = ()
-    blocked: Blocked | None = None
-    patches: Patches | None = None
 
 
 def write_gpu(
     kernel: Kernel,
+    ints: Sequence[Bound | Stride],
     options: WriterOptions,
     vendor: Vendor,
     clamping: Clamping | None = None,
 ) -> tuple[str, tuple[Written, ...]]:
     """Return the source of a program, and its kernels, one for each nest.
 
-    With `clamping`, a version of each that clamps indices follows all of them.
+    A call passes the integers `ints`. With `clamping`, a version of each that clamps indices
+    follows all of them.
     """
-    names = Names(kernel, integers(kernel), options)
+    names = Names(kernel, ints, options)
     if options.checked:
         names.tests = tested_stores(kernel)
     versions = [(names, "k")]
     if clamping is not None and not options.checked:
-        clamped = Names(kernel, (*integers(kernel), *clamping.integers), options)
+        clamped = Names(kernel, (*ints, *clamping.integers), options)
         clamped.clamped, clamped.functions = clamping.ends, names.functions
         versions.append((clamped, "c"))
     texts: list[str] = []
@@ -93,8 +92,7 @@ def write_version(names: Names, letter: str, vendor: Vendor) -> Iterator[tuple[s
             blocks = 1 if names.clamped else each.blocks
             lines = list(write_patches(names, each))
             text = _Text(f"{letter}p{number}", each.threads, said, lines, blocks)
-            entry, written = _written(names, text, number, vendor)
-            yield entry, attrs.evolve(written, patches=each)
+            yield _written(names, text, number, vendor)
         if number in together and not (names.clamped and together[number].tiles):
             scans = together[number]
             said = f"nests {scans.first} to {scans.stop - 1}"
@@ -105,8 +103,7 @@ def write_version(names: Names, letter: str, vendor: Vendor) -> Iterator[tuple[s
                 lines = list(write_together(names, scans, blocked=True))
                 size, blocks = scans.blocked.threads, scans.blocks
                 text = _Text(f"{letter}b{number}", size, said, lines, blocks)
-                made = _written(names, text, number, vendor, scans)
-                yield made[0], attrs.evolve(made[1], blocked=scans.blocked)
+                yield _written(names, text, number, vendor, scans)
         if any(each.blocked and each.first <= number < each.stop for each in together.values()):
             continue
         own = single(nest) if names.clamped else nest
@@ -142,7 +139,7 @@ def _written(
     types = tuple(type_ for type_, _ in takes)
     if vendor.after is not None:
         texts.append(vendor.after(text.name, types))
-    return "\n".join(texts), Written(vendor.entry(text.name), arguments, number, scans, types=types)
+    return "\n".join(texts), Written(vendor.entry(text.name), arguments, number, types=types)
 
 
 def _stores(body: Sequence[object]) -> list[Store]:

@@ -8,15 +8,16 @@ import attrs
 
 from ....runtime.calls.plan import Launch
 from ...artifacts import Interface
-from ...ir.bounds import Bound, Const, add, maximum, minimum, multiply, subtract
-from ...ir.flat_kernel import Kernel
-from ...ir.nest_groups import Patches, Together
-from ...ir.nests import NOTHING, Nest
+from ...ir.bounds import Bound, Const, PatchBound, add, maximum, minimum, multiply, subtract
+from ...ir.loops.gpu import Columns, Patches, Rows
+from ...ir.loops.kernel import Choice, Kernel, Node
+from ...ir.loops.nest import Nest
+from ...ir.loops.traverse import children, nests_of, rewrite
+from ...ir.nests import ALWAYS, NOTHING
+from ...ir.nests import Nest as FlatNest
 from ...ir.strides import Stride
-from ..integers import numbers_of
 from .grid import blocks_of, columns_in_a_row, single
 from .kernel import Written
-from .patches import room_of
 
 # Vendors allow so many blocks along y and z.
 MOST_BLOCKS = 65535
@@ -29,9 +30,9 @@ class Order:
     written: Written
     blocks: tuple[Bound, Bound, Bound]
     threads: tuple[int, int, int]
-    slots: Mapping[int, Bound]
     shared: Bound = NOTHING
     most_shared: int = 0
+    slots: Mapping[int, Bound] = attrs.field(factory=dict)
     step: int = 1
 
     @property
@@ -42,92 +43,74 @@ class Order:
         yield self.shared
 
 
+def launches(node: Node | Kernel, when: Bound = ALWAYS) -> dict[Node, Bound]:
+    """Return nests, columns and patches in the order of their kernels: 1 in calls that run one.
+
+    What both sides of a choice contain runs in either case.
+    """
+    if isinstance(node, Nest | Columns | Patches):
+        return {node: when}
+    if isinstance(node, Choice):
+        then = launches(node.then, multiply(when, node.when))
+        otherwise = launches(node.otherwise, multiply(when, subtract(Const(1), node.when)))
+        groups = {each: own for each, own in then.items() if not isinstance(each, Nest)}
+        return groups | otherwise | then | dict.fromkeys(then.keys() & otherwise.keys(), when)
+    found: dict[Node, Bound] = {}
+    for child in children(node):
+        found |= launches(child, when)
+    return found
+
+
 def orders_of(
-    kernel: Kernel, kernels: Sequence[Written], steps: Sequence[int]
+    tree: Kernel, nests: Sequence[FlatNest], kernels: Sequence[Written], steps: Sequence[int]
 ) -> tuple[Order, ...]:
     """Return one launch for each kernel, in order.
 
-    `steps` are the numbers of the statements that the groups of stores belong to.
+    `nests` are those that the writer numbers, `steps` the numbers of the statements that the groups
+    of stores belong to.
     """
-    offsets: dict[int, Bound] = {}
-    end: Bound = Const(0)
-    for place, size in enumerate(kernel.slots):
-        offsets[place] = end
-        end = add(end, size)
-    alone = {n: scans for scans in kernel.together for n in range(scans.first, scans.stop)}
+    ends: list[Bound] = [NOTHING]
+    for size in tree.slots:
+        ends.append(add(ends[-1], size))
+    found = [*launches(tree).items()]
+    if kernels and kernels[-1].version > 0:
+        found += launches(rewrite(tree, _without_rows)).items()
     return tuple(
         attrs.evolve(
-            _order(kernel, written, offsets, alone.get(written.first), _when(kernel, written)),
-            step=steps[kernel.nests[written.first].statement],
+            _order(node, nests[written.first], written, when),
+            slots={place: ends[place] for kind, place in written.arguments if kind == "slot"},
+            step=steps[nests[written.first].statement],
         )
-        for written in kernels
+        for written, (node, when) in zip(kernels, found, strict=True)
     )
 
 
-def _when(kernel: Kernel, written: Written) -> Bound:
-    """Return 1 in calls where a nest runs, 0 where another runs in its place."""
-    when: Bound = Const(1)
-    for patches in kernel.patches:
-        if written.patches == patches:
-            return patches.node.fits
-        joint = (each.first for each in kernel.instead if each.nest == written.first)
-        if next(joint, written.first) in patches.members:
-            when = subtract(Const(1), patches.node.fits)
-    for each in kernel.instead:
-        if each.first <= written.first < each.nest:
-            return multiply(when, subtract(Const(1), each.when))
-        if written.first == each.nest:
-            return multiply(when, each.when)
-    return when
+def _without_rows(node: Node) -> Node:
+    """Replace columns that come as rows, of which there is no version that clamps indices."""
+    if isinstance(node, Choice) and isinstance(node.then, Columns):
+        return node.otherwise if isinstance(node.then.load, Rows) else node
+    return node
 
 
-def _order(
-    kernel: Kernel,
-    written: Written,
-    offsets: Mapping[int, Bound],
-    scans: Together | None,
-    when: Bound,
-) -> Order:
-    """Return the launch of a kernel; of scans that are one, either that or those run."""
-    if written.patches is not None:
-        return _of_patches(kernel, written, written.patches, offsets, when)
-    nest = kernel.nests[written.first]
+def _order(node: Node, nest: FlatNest, written: Written, when: Bound) -> Order:
+    """Return the launch of a kernel; `nest` is its first one."""
+    if isinstance(node, Patches):  # a block for some levels of a patch
+        parts = node.parts(nests_of(node)[0].box[-1])
+        count = multiply(multiply(node.patches, parts), when)
+        needs = PatchBound("shared", node.order)
+        return Order(
+            written, (count, Const(1), Const(1)), (node.threads, 1, 1), needs, node.order.most
+        )
     if written.version > 0:
         nest = single(nest)
-    if scans is not None and not (written.version > 0 and scans.tiles):
-        is_whole = written.scans is not None and written.blocked is None
-        when = scans.node.fits if is_whole else subtract(Const(1), scans.node.fits)
-    rooms = written.blocked or written.scans
-    if written.scans and rooms:
-        nest = columns_in_a_row(nest, written.scans.columns or rooms.threads)
+    room: Bound = NOTHING
+    threads, most = nest.block, 0
+    if isinstance(node, Columns):
+        columns = node.load.columns if isinstance(node.load, Rows) else node.threads
+        nest = columns_in_a_row(nest, columns)
+        threads, room, most = (node.threads,), node.needed, node.most
     first, second, third = _blocks(nest)
-    return Order(
-        written,
-        (multiply(first, when), second, third),
-        _triple((rooms.threads,) if rooms else nest.block, 1),
-        {place: offsets[place] for kind, place in written.arguments if kind == "slot"},
-        rooms.needed if rooms else NOTHING,
-        rooms.most if rooms else 0,
-    )
-
-
-def _of_patches(
-    kernel: Kernel,
-    written: Written,
-    patches: Patches,
-    offsets: Mapping[int, Bound],
-    when: Bound,
-) -> Order:
-    """Return the launch of nests that are one kernel for each patch: a block for some levels."""
-    _, parts = numbers_of(kernel, patches)
-    return Order(
-        written,
-        (multiply(multiply(patches.node.patches, parts), when), Const(1), Const(1)),
-        _triple((patches.threads,), 1),
-        {place: offsets[place] for kind, place in written.arguments if kind == "slot"},
-        room_of(patches),
-        patches.order.most,
-    )
+    return Order(written, (multiply(first, when), second, third), _triple(threads, 1), room, most)
 
 
 def with_launches(interface: Interface, orders: Sequence[Order], platform: str) -> Interface:
@@ -155,7 +138,7 @@ def with_launches(interface: Interface, orders: Sequence[Order], platform: str) 
     )
 
 
-def _blocks(nest: Nest) -> tuple[Bound, Bound, Bound]:
+def _blocks(nest: FlatNest) -> tuple[Bound, Bound, Bound]:
     """Return how many blocks there are along x, y and z; none along x if the guard is empty."""
     blocks: list[Bound] = [Const(1)] * 3
     for axis, count in enumerate(blocks_of(nest)):

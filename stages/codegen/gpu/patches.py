@@ -11,7 +11,7 @@ from ...ir.nest_groups import Patches, PatchLoop
 from ...ir.nests import Load, Nest, Store
 from ..cpp.body import NAMELESS
 from ..cpp.names import Names, stored_type
-from ..integers import buffers_of, numbers_of
+from ..integers import buffers_of
 from ..loop_passes.sharing_in_patches import fillers_of
 from ..loop_passes.table_ways import Way, way_of
 from ..loop_passes.unrolling import interleaved
@@ -136,8 +136,9 @@ class _AllAtOnce(_InPatch, PatchBody):
 
 def write_patches(names: Names, patches: Patches) -> Iterator[str]:
     """Write the statements of one thread: in order the loops over the elements of lists."""
-    address, parts = (names.bound(each) for each in numbers_of(names.kernel, patches))
     levels = patches.loops[0].nest.loops[-1].range
+    address = names.bound(PatchBound("address", patches.order))
+    parts = names.bound(patches.node.parts(levels))
     first = f"({names.bound(levels.start)} & -{patches.points})"
     nests = [each.nest for each in patches.loops]
     for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
@@ -298,8 +299,3 @@ def _one_by_one(body: _OneByOne, start: str, stop: str, points: int) -> Iterator
     yield f"          for (s64 i1 = {first}; {inside}; ++i1) {{"
     yield from body.at(2, deeper=3)
     yield "          }"
-
-
-def room_of(patches: Patches) -> PatchBound:
-    """Return the bytes of shared memory of a block."""
-    return PatchBound("shared", patches.order)

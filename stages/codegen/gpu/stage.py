@@ -96,6 +96,7 @@ class CodegenGpu(Stage):
         from ...ir.loops.flat import flat
         from ...ir.loops_text import show
         from ..cpp.checks import codes, statuses
+        from ..integers import integers
         from ..interface import describe, step_numbers
         from ..passes import make_loops
         from ..soft_reads import clamping_of
@@ -103,13 +104,13 @@ class CodegenGpu(Stage):
         from .launches import orders_of, with_launches
 
         tree, groups = make_loops(lowered, variant, self.rules(), self.passes)
-        kernel = flat(tree)
-        clamping = clamping_of(lowered.program, groups, kernel)
-        source, kernels = write_gpu(kernel, self._writer_options(), self.vendor, clamping)
-        orders = orders_of(kernel, kernels, step_numbers(groups))
+        kernel, ints = flat(tree), integers(tree)
+        clamping = clamping_of(lowered.program, groups, ints)
+        source, kernels = write_gpu(kernel, ints, self._writer_options(), self.vendor, clamping)
+        orders = orders_of(tree, kernel.nests, kernels, step_numbers(groups))
         interface = describe(
             lowered.program,
-            kernel,
+            tree,
             groups,
             "gpu-host" if self.host else "gpu",
             self._device(),

@@ -2,64 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import attrs
 
+from ...ir import flat_kernel
 from ...ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
-from ...ir.flat_kernel import Buffer, Kernel
-from ...ir.nests import Load, Nest, Store
-from ..on_lists import on_lists
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.cpu import Portions, Tiles
+from ...ir.loops.kernel import Kernel, Node
+from ...ir.loops.nest import Load, Store
+from ...ir.loops.traverse import nests_of, nodes_of, rewrite
 from ..schedule.costs import ITEMSIZES
+from ..schedule.hazards import AnyNest
 from ..schedule.rules import Rules
 
+Life: TypeAlias = tuple[int, int]  # from the first nest to the last
 ALIGNMENT = 64
 
 
-@on_lists
 def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
-    """Give every array of the kernel a slot."""
-    return plan_slots(kernel)
+    """Give every array of the kernel a slot, and each thread the rows of its portions.
 
-
-def plan_slots(kernel: Kernel) -> Kernel:
-    """Return lists whose arrays have slots; the workspace is the sum of the slots.
-
-    Each thread has its own copy of the slots of tile arrays. These slots come last, and those of
-    one thread lie together: hardware prefetch beyond the end of a row then fetches no line that
-    another thread writes.
+    Each thread has its own copy of the slots of tile arrays.
     """
-    lives = lives_of(kernel.nests)
-    slots: list[_Slot] = []
-    buffers: list[Buffer] = []
-    for buffer in kernel.buffers:
-        if buffer.memory in ("arena", "tile"):
-            first, last = _while_in_turn(kernel, buffer, lives[buffer.name])
-            place = _find_slot(slots, buffer, first, last)
-            buffers.append(attrs.evolve(buffer, slot=place))
-        else:
-            buffers.append(buffer)
-    order = sorted(range(len(slots)), key=lambda place: slots[place].of_tiles)
-    buffers = [
-        attrs.evolve(each, slot=order.index(each.slot)) if each.slot >= 0 else each
-        for each in buffers
-    ]
-    copies = {True: kernel.threads, False: 1}
-    sizes = tuple(multiply(slots[at].size, copies[slots[at].of_tiles]) for at in order)
-    portions = [attrs.evolve(each, slot=len(sizes) + n) for n, each in enumerate(kernel.portions)]
-    sizes += tuple(
-        multiply(each.node.room, multiply(each.node.fits, each.node.threads)) for each in portions
-    )
+    tiles = list(nodes_of(kernel, Tiles))
+    nests = nests_of(kernel)
+    lives = lives_of(nests)
+    for each in tiles:
+        if each.rolled is not None:  # the first still writes rows when the last reads
+            ends = [nests.index(each.members[at].nest) for at in (0, -1)]
+            lives |= dict.fromkeys(each.arrays, (ends[0], ends[1]))
+    threads = max((each.threads for each in tiles), default=1)
+    buffers, sizes = placed(kernel.buffers, lives, threads)
+    places = {each: len(sizes) + n for n, each in enumerate(nodes_of(kernel, Portions))}
+    sizes += tuple(multiply(each.room, multiply(each.fits, each.threads)) for each in places)
+
+    def with_place(node: Node) -> Node:
+        return attrs.evolve(node, slot=places[node]) if isinstance(node, Portions) else node
+
+    return attrs.evolve(rewrite(kernel, with_place), buffers=buffers, slots=sizes)
+
+
+def plan_slots(lists: flat_kernel.Kernel) -> flat_kernel.Kernel:
+    """Return lists without tiles whose arrays have slots; the workspace is the sum of the slots."""
+    buffers, sizes = placed(lists.buffers, lives_of(lists.nests))
     workspace: Bound = Const(0)
     for size in sizes:
         workspace = add(workspace, size)
-    return attrs.evolve(
-        kernel,
-        buffers=tuple(buffers),
-        portions=tuple(portions),
-        slots=sizes,
-        workspace=workspace,
+    return attrs.evolve(lists, buffers=buffers, slots=sizes, workspace=workspace)
+
+
+def placed(
+    buffers: Sequence[Buffer], lives: Mapping[str, Life], threads: int = 1
+) -> tuple[tuple[Buffer, ...], tuple[Bound, ...]]:
+    """Return buffers whose arrays have slots, and the bytes of the slots.
+
+    The slots of tile arrays come last, and those of one thread lie together: hardware prefetch
+    beyond the end of a row then fetches no line that another thread writes.
+    """
+    slots: list[_Slot] = []
+    found = [
+        attrs.evolve(each, slot=_find_slot(slots, each, *lives[each.name]))
+        if each.memory in ("arena", "tile")
+        else each
+        for each in buffers
+    ]
+    order = sorted(range(len(slots)), key=lambda place: slots[place].of_tiles)
+    made = tuple(
+        attrs.evolve(each, slot=order.index(each.slot)) if each.slot >= 0 else each
+        for each in found
     )
+    copies = {True: threads, False: 1}
+    return made, tuple(multiply(slots[at].size, copies[slots[at].of_tiles]) for at in order)
 
 
 def extent(range_: Range) -> Bound:
@@ -106,27 +122,15 @@ class _Slot:
         return Apply("mul", (Const(ALIGNMENT), blocks))
 
 
-def lives_of(nests: Sequence[Nest]) -> dict[str, tuple[int, int]]:
+def lives_of(nests: Sequence[AnyNest]) -> dict[str, Life]:
     """Return for each buffer the first and the last nest that touch it."""
-    lives: dict[str, tuple[int, int]] = {}
+    lives: dict[str, Life] = {}
     for index, nest in enumerate(nests):
         for access in nest.body:
             if isinstance(access, Load | Store):
                 first, _ = lives.get(access.buffer, (index, index))
                 lives[access.buffer] = (first, index)
     return lives
-
-
-def _while_in_turn(kernel: Kernel, buffer: Buffer, life: tuple[int, int]) -> tuple[int, int]:
-    """Return the first and the last nest during which an array is in use.
-
-    Where the nests of a tiling take turns row by row, the first still writes rows when the last
-    reads.
-    """
-    for tiling in kernel.tilings if buffer.memory == "tile" else ():
-        if tiling.rolled is not None and tiling.first <= life[0] < tiling.stop:
-            return tiling.first, tiling.stop - 1
-    return life
 
 
 def _find_slot(slots: list[_Slot], buffer: Buffer, first: int, last: int) -> int:

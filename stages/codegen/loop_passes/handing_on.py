@@ -15,6 +15,7 @@ from ...ir.nest_groups import Together
 from ...ir.nests import Load, Loop, Nest, Store
 from ..on_lists import on_lists
 from ..schedule.costs import ITEMSIZES
+from ..schedule.hazards import AnyNest
 from ..schedule.rules import Rules
 from .blocking import in_blocks
 from .column_tiles import in_tiles
@@ -141,7 +142,7 @@ def _crosses(nests: Sequence[Nest]) -> Iterator[str]:
                 yield row.buffer
 
 
-def is_own_column(nest: Nest, load: Load) -> bool:
+def is_own_column(nest: AnyNest, load: Load) -> bool:
     """Tell whether a load reads the column of its thread."""
     axis = nest.loops[-1].range.dim
     named = load.rows or (None,) * len(load.dims)

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from ....runtime.language.dimension import Dimension
+from ...ir import nests
 from ...ir.bounds import Ranges, difference
-from ...ir.nests import Load, Nest, Store
+from ...ir.loops.cpu import Member
+from ...ir.loops.nest import Load, Nest, Store
+
+Turn: TypeAlias = tuple[Member, ...]  # nests that run one after the other, or tile by tile
+AnyNest: TypeAlias = Nest | nests.Nest
 
 
-def fields_to_stage(nest: Nest, later: Sequence[Nest]) -> frozenset[str]:
+def fields_to_stage(nest: nests.Nest, later: Sequence[nests.Nest]) -> frozenset[str]:
     """Return the fields that `nest` may not store yet, because its statement still reads them.
 
     The nest reads them at other points than it writes, or a later nest reads points that it writes.
     """
     written = {row.buffer for row in nest.body if isinstance(row, Store)}
     written = {name for name in written if not name.startswith("@")}  # arrays are written once
-    elsewhere = (load.buffer for load in loads(nest) if not is_own(nest, load))
+    elsewhere = (load.buffer for load in loads(nest) if not _is_own_of(nest, load))
     risky = {name for name in elsewhere if name in written}
     for other in later if written else ():
         for reading in other.reads:
-            own = all(is_own(other, load) for load in loads(other) if load.buffer == reading.buffer)
+            found = (load for load in loads(other) if load.buffer == reading.buffer)
+            own = all(_is_own_of(other, load) for load in found)
             box = other.box if own else reading.box
             if reading.buffer in written and not are_disjoint(box, nest.box):
                 risky.add(reading.buffer)
@@ -28,19 +35,24 @@ def fields_to_stage(nest: Nest, later: Sequence[Nest]) -> frozenset[str]:
 
 
 def is_pointwise(
-    name: str, steps: Sequence[Sequence[Nest]], outputs: Iterable[str], earlier: Iterable[Ranges]
+    name: str,
+    turns: Iterable[Turn],
+    dims: Sequence[Dimension],
+    outputs: Iterable[str],
+    earlier: Iterable[Ranges],
 ) -> bool:
     """Tell whether field `name` may lie in the memory of an output of its statement.
 
-    `steps` are the nests of one group of stores, those of a tiling together. `outputs` are the
-    fields that the statement writes; earlier steps wrote the boxes `earlier`. Nests that only fill
-    arrays read before anything is overwritten, unless an earlier step, or another tile of their own
-    step, has stored.
+    `turns` are the nests of one group of stores over `dims`, those of tiles together. `outputs` are
+    the fields that the statement writes; earlier turns wrote the boxes `earlier`. Nests that only
+    fill arrays read before anything is overwritten, unless an earlier turn, or another tile of
+    their own turn, has stored.
     """
     targets, boxes = frozenset(outputs), list(earlier)
-    for step in steps:
+    for turn in turns:
+        step = [member.nest for member in turn]
         storing = [nest for nest in step if _stores(nest, targets)]
-        if storing and any(_reads_elsewhere(nest, name) for nest in step):
+        if storing and any(_reads_elsewhere(member, dims, name) for member in turn):
             return False
         own = [reading.box for nest in step for reading in nest.reads if reading.buffer == name]
         if not all(are_disjoint(read, box) for read in own for box in boxes):
@@ -55,11 +67,11 @@ def _stores(nest: Nest, targets: frozenset[str]) -> bool:
     return any(isinstance(row, Store) and row.buffer in targets for row in nest.body)
 
 
-def _reads_elsewhere(nest: Nest, name: str) -> bool:
+def _reads_elsewhere(member: Member, dims: Sequence[Dimension], name: str) -> bool:
     """Tell whether a nest reads a field at points that it, or its tile, does not write."""
-    own = [load for load in loads(nest) if load.buffer == name]
-    margins = any(loop.margin not in (None, (0, 0)) for loop in nest.loops)
-    return bool(own) and (margins or not all(is_own(nest, load) for load in own))
+    own = [load for load in loads(member.nest) if load.buffer == name]
+    margins = any(margin != (0, 0) for margin in member.margins)
+    return bool(own) and (margins or not all(is_own(member.nest, dims, load) for load in own))
 
 
 def _is_read_first(name: str, step: Sequence[Nest], targets: frozenset[str]) -> bool:
@@ -72,11 +84,14 @@ def _is_read_first(name: str, step: Sequence[Nest], targets: frozenset[str]) -> 
     return True
 
 
-def is_own(nest: Nest, load: Load) -> bool:
-    """Tell whether a load reads a point that its nest writes in the same iteration."""
+def _is_own_of(nest: nests.Nest, load: Load) -> bool:
+    return is_own(nest, tuple(range_.dim for range_ in nest.guard), load)
+
+
+def is_own(nest: AnyNest, dims: Sequence[Dimension], load: Load) -> bool:
+    """Tell whether a load reads a point of `dims` that its nest writes in the same iteration."""
     if any(row is not None for row in load.rows):
         return False
-    dims = tuple(range_.dim for range_ in nest.guard)
     stored = [
         _moves(dims, row.offsets) for row in nest.body if isinstance(row, Store) and row.offsets
     ]
@@ -87,7 +102,7 @@ def _moves(dims: Sequence[Dimension], offsets: Sequence[int]) -> dict[Dimension,
     return {dim: offset for dim, offset in zip(dims, offsets, strict=True) if offset}
 
 
-def loads(nest: Nest) -> Iterator[Load]:
+def loads(nest: AnyNest) -> Iterator[Load]:
     """Yield the loads of a nest."""
     return (row for row in nest.body if isinstance(row, Load))
 

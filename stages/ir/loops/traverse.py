@@ -14,6 +14,7 @@ from .kernel import Choice, Kernel, Node
 from .nest import Instruction, Load, Nest, Store
 
 T = TypeVar("T", bound=Node | Kernel)
+N = TypeVar("N", bound=Node)
 BOUNDS = (Apply, Const, DomainSymbol, PatchBound, ScalarSymbol, TableBound)
 
 
@@ -76,9 +77,14 @@ def walk(node: Node | Kernel) -> Iterator[Node]:
         yield from walk(child)
 
 
+def nodes_of(node: Node | Kernel, kind: type[N]) -> Iterator[N]:
+    """Yield the nodes of a kind below a node and itself, in the order of `walk`."""
+    return (each for each in walk(node) if isinstance(each, kind))
+
+
 def nests_of(node: Node | Kernel) -> tuple[Nest, ...]:
     """Return the nests below a node, each once, in the order of `walk`."""
-    return tuple(dict.fromkeys(each for each in walk(node) if isinstance(each, Nest)))
+    return tuple(dict.fromkeys(nodes_of(node, Nest)))
 
 
 def instructions(node: Nest | Column) -> Iterator[Instruction]:

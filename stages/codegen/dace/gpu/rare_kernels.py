@@ -13,6 +13,7 @@ import attrs
 
 from ....ir.bounds import Range, maximum
 from ....ir.flat_kernel import Kernel
+from ....ir.loops.lift import lift
 from ....ir.nests import Nest
 from ....vendors.vendor import Vendor
 from ...cpp.checks import beyond
@@ -43,7 +44,7 @@ class RareKernels:
     def __init__(self, kernel: Kernel, plan: Plan, vendor: Vendor) -> None:
         clamping = plan.clamping
         self.kernel = spread_lists(kernel, plan.rules)
-        self.integers = () if clamping is None else (*integers(kernel), *clamping.integers)
+        self.integers = () if clamping is None else (*integers(lift(kernel)), *clamping.integers)
         self.vendor = vendor
         self.lines: list[str] = []
         self._functions: dict[str, str] = {}

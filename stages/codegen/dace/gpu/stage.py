@@ -101,6 +101,7 @@ class CodegenDaceGpu(SdfgStage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and the interface."""
+        from ....ir.loops.lift import lift
         from ...cpp.checks import codes, statuses
         from ...interface import describe
         from .source import gpu_source
@@ -109,7 +110,7 @@ class CodegenDaceGpu(SdfgStage):
         written = gpu_source(kernel, plan, self.vendor)
         interface = describe(
             lowered.program,
-            written.kernel,
+            lift(written.kernel),
             groups,
             BACKEND,
             self._device(),
@@ -118,6 +119,7 @@ class CodegenDaceGpu(SdfgStage):
             clamping=written.clamping,
             in_steps=True,
         )
+        interface = attrs.evolve(interface, workspace=written.kernel.workspace)
         if self.checked:
             interface = attrs.evolve(interface, codes=codes(kernel))
         generated = Generated(self.vendor.language, written.source, written.listing, self._flags())
