@@ -61,6 +61,11 @@ def rewrite(tree: T, rule: Callable[[Node], Node]) -> T:
     return with_children(tree, lambda child: rule(rewrite(child, rule)))
 
 
+def with_nests(tree: T, change: Callable[[Nest], Nest]) -> T:
+    """Return a kernel, or a node, with each nest changed, also where it stands twice."""
+    return rewrite(tree, lambda node: change(node) if isinstance(node, Nest) else node)
+
+
 def walk(node: Node | Kernel) -> Iterator[Node]:
     """Yield all nodes below a node and itself, parents first, `otherwise` before `then`."""
     if isinstance(node, Node):
