@@ -83,7 +83,7 @@ AFTER = """\
             %3 float64 sub %0 %1
             %4 float64 mul %3 %2
             %5 float64 store out %4
-"""  # noqa: E501
+"""
 
 
 def test_one_nest_for_two_runs_where_they_have_the_same_points() -> None:
