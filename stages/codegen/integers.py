@@ -88,8 +88,13 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
     yield from (bound for each in kernel.patches for bound in numbers_of(kernel, each))
     yield from (loop.joint for each in kernel.patches for loop in each.loops)
     for portions in kernel.portions:
-        yield from (PatchBound("address", portions.order), portions.patches)
-        yield from (portions.room, portions.pitch, portions.fits, portions.threads)
+        yield from (PatchBound("address", portions.order), portions.node.patches)
+        yield from (
+            portions.node.room,
+            portions.node.pitch,
+            portions.node.fits,
+            portions.node.threads,
+        )
     for scans in kernel.together:
         yield from (scans.needed, scans.first_level, scans.pitch)
         yield from scans.blocked.bounds if scans.blocked else ()

@@ -144,7 +144,9 @@ class _Printer:
         last = each.order.size, ", ".join(each.order.tables)
         what = f"{', '.join(each.arrays)} in shared memory, {each.levels} levels of a patch"
         blocks = f"blocks of {each.threads} threads, {each.blocks} on a multiprocessor"
-        text = f"one kernel of {members} where {self.bound(each.fits)} is 1: {what} of {last[0]}"
+        text = (
+            f"one kernel of {members} where {self.bound(each.node.fits)} is 1: {what} of {last[0]}"
+        )
         return f"{text} by {last[1]}, {blocks}, each with {each.points} points  # {each.reason}"
 
     def patch_loops(self, each: Patches, nests: Sequence[Nest]) -> Iterator[str]:
@@ -177,7 +179,7 @@ class _Printer:
         pairs = zip(each.members, each.asked, strict=True)
         asked = [f"{m}: {', '.join(f'%{row}' for row in rows)}" for m, rows in pairs if rows]
         text += f", asked for in {'; '.join(asked)}" if asked else ""
-        return f"{text} where {self.bound(each.fits)} is 1  # {each.reason}"
+        return f"{text} where {self.bound(each.node.fits)} is 1  # {each.reason}"
 
     def nest(self, nest: Nest) -> Iterator[str]:
         """Yield the lines of a nest."""
@@ -270,9 +272,9 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
     yield from (each.needed for each in kernel.together)
     yield from (each.blocked.needed for each in kernel.together if each.blocked)
     yield from (each.when for each in kernel.instead)
-    yield from (each.fits for each in kernel.patches)
+    yield from (each.node.fits for each in kernel.patches)
     yield from (loop.joint for each in kernel.patches for loop in each.loops)
-    yield from (each.fits for each in kernel.portions)
+    yield from (each.node.fits for each in kernel.portions)
     for tiling in kernel.tilings:
         for cut in tiling.cuts:
             yield from (cut.range.start, cut.range.stop)

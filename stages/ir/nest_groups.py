@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
 from typing import Literal as OneOf
 
 import attrs
 
 from ...runtime.language.dimension import Dimension
-from .bounds import (
-    Bound,
-    Const,
-    PatchBound,
-    PatchOrder,
-    Range,
-    add,
-    floor_divide,
-    maximum,
-    minimum,
-    multiply,
-)
+from .bounds import Bound, PatchOrder, Range
+from .loops import cpu, gpu
 from .loops.cpu import Cut
 from .loops.gpu import ColumnTile, Landed
+from .loops.kernel import Seq
 from .nests import ALWAYS, NOTHING, Load, Nest, Row, Store
 
 __all__ = [
@@ -36,9 +26,6 @@ __all__ = [
     "Tiling",
     "Together",
 ]
-
-LINE: Final = 64
-PITCH: Final = 16
 
 
 @attrs.frozen
@@ -123,9 +110,11 @@ class Together:
         return max(1, self.threads // self.columns)
 
     @property
-    def fits(self) -> Bound:
-        """1 in calls whose arrays fit, 0 in others."""
-        return minimum(floor_divide(Const(self.most), maximum(self.needed, Const(1))), Const(1))
+    def node(self) -> gpu.Columns:
+        """The columns of the tree, without their scans and what these load."""
+        return gpu.Columns(
+            self.arrays, self.threads, self.needed, self.most, (), None, self.blocks, self.keeps
+        )
 
 
 @attrs.frozen
@@ -206,16 +195,12 @@ class Patches:
         return tuple(found)
 
     @property
-    def patches(self) -> Bound:
-        """How many patches there are."""
-        return PatchBound("patches", self.order)
-
-    @property
-    def fits(self) -> Bound:
-        """1 in calls with lists that have enough elements, 0 in others."""
-        all_ = maximum(multiply(self.patches, self.order.size), Const(1))
-        enough = floor_divide(multiply(maximum(self.extent, Const(0)), 2), all_)
-        return multiply(minimum(enough, Const(1)), minimum(self.patches, Const(1)))
+    def node(self) -> gpu.Patches:
+        """The patches of the tree, without their loops."""
+        return gpu.Patches(
+            self.arrays, self.order, self.levels, self.points, self.threads, self.blocks,
+            self.extent, Seq(),
+        )  # fmt: skip
 
 
 @attrs.frozen
@@ -263,38 +248,9 @@ class Portions:
     slot: int = -1
 
     @property
-    def patches(self) -> Bound:
-        """How many patches there are."""
-        return PatchBound("patches", self.order)
-
-    @property
-    def pitch(self) -> Bound:
-        """The elements from row to row: whole cache lines of 4 bytes or more each."""
-        count = floor_divide(add(maximum(self.levels, Const(0)), PITCH - 1), Const(PITCH))
-        return multiply(count, PITCH)
-
-    @property
-    def room(self) -> Bound:
-        """The bytes of the rows of a thread, and a line so that no two threads share one."""
-        bytes_ = multiply(PatchBound("shared", self.order), self.pitch)
-        return multiply(floor_divide(add(bytes_, 2 * LINE - 1), Const(LINE)), LINE)
-
-    @property
-    def threads(self) -> Bound:
-        """How many threads have rows."""
-        return minimum(floor_divide(self.memory, maximum(self.room, Const(1))), Const(self.cores))
-
-    @property
-    def fits(self) -> Bound:
-        """1 in calls that run in portions, 0 in others."""
-        one = Const(1)
-        elements = maximum(self.extent, Const(0))
-        all_ = maximum(multiply(self.patches, PatchBound("size", self.order)), one)
-        whole = floor_divide(multiply(elements, 2), all_)
-        filled = multiply(elements, maximum(self.levels, Const(0)))
-        large = floor_divide(multiply(filled, self.bytes), Const(max(self.least, 1)))
-        near = floor_divide(Const(self.most), maximum(self.room, one))
-        made = minimum(self.patches, one)
-        for each in (whole, large, near, self.threads):
-            made = multiply(made, minimum(each, one))
-        return made
+    def node(self) -> cpu.Portions:
+        """The portions of the tree, without their loops."""
+        return cpu.Portions(
+            self.arrays, self.order, self.extent, self.levels, self.bytes, self.least, self.most,
+            self.memory, self.cores, (), self.slot,
+        )  # fmt: skip

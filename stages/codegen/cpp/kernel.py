@@ -180,7 +180,9 @@ def _plain(kernel: Kernel) -> Kernel:
 def _nests(names: Names, prefix: str = "") -> Iterator[Line]:
     kernel = names.kernel
     heads = {tiling.first: tiling for tiling in kernel.tilings}
-    joint = {number: names.bound(each.fits) for each in kernel.portions for number in each.members}
+    joint = {
+        number: names.bound(each.node.fits) for each in kernel.portions for number in each.members
+    }
     index = 0
     while index < len(kernel.nests):
         selected = _selected(names, kernel.nests[index])

@@ -76,10 +76,10 @@ def write_portions(names: Names, portions: Portions) -> Iterator[str]:
         attrs.evolve(names.kernel.nests[number], asked=asked)
         for number, asked in zip(portions.members, portions.asked, strict=True)
     ]
-    count = len(nests)
+    count, node = len(nests), portions.node
     address = names.bound(PatchBound("address", portions.order))
     yield f"  const u32* const lists = (const u32*){address};"
-    yield opened(names, nests[-1], names.bound(portions.patches), names.bound(portions.threads))
+    yield opened(names, nests[-1], names.bound(node.patches), names.bound(node.threads))
     yield f"    const u32* const firsts = lists + {HEADER * count + 2};"
     arrays = yield from _rows(names, portions)
     yield f"    const s64 per = lists[{HEADER * count}], parts = lists[{HEADER * count + 1}];"
@@ -92,7 +92,7 @@ def write_portions(names: Names, portions: Portions) -> Iterator[str]:
 
 def _rows(names: Names, portions: Portions) -> Generator[str, None, dict[str, str]]:
     """Define the rows of a thread, array after array; return the names of the arrays."""
-    room, pitch = names.bound(portions.room), names.bound(portions.pitch)
+    room, pitch = names.bound(portions.node.room), names.bound(portions.node.pitch)
     start = f"slot{portions.slot} + place * {room}"
     found: dict[str, str] = {}
     for place, number in enumerate(portions.members):
@@ -111,7 +111,7 @@ def _member(
     """Write the loop of one nest over its elements in a portion; close its block."""
     own = {row.buffer for row in nest.body if isinstance(row, Store)}
     near = {each: number for number, each in enumerate(ways(nest, arrays))}
-    room = Room(arrays, near, frozenset(own & set(arrays)), names.bound(portions.pitch))
+    room = Room(arrays, near, frozenset(own & set(arrays)), names.bound(portions.node.pitch))
     body = _InPortion(names, nest, room)
     count = len(portions.members)
     range_ = nest.loops[0].range

@@ -69,10 +69,10 @@ def _when(kernel: Kernel, written: Written) -> Bound:
     when: Bound = Const(1)
     for patches in kernel.patches:
         if written.patches == patches:
-            return patches.fits
+            return patches.node.fits
         joint = (each.first for each in kernel.instead if each.nest == written.first)
         if next(joint, written.first) in patches.members:
-            when = subtract(Const(1), patches.fits)
+            when = subtract(Const(1), patches.node.fits)
     for each in kernel.instead:
         if each.first <= written.first < each.nest:
             return multiply(when, subtract(Const(1), each.when))
@@ -96,7 +96,7 @@ def _order(
         nest = single(nest)
     if scans is not None and not (written.version > 0 and scans.tiles):
         is_whole = written.scans is not None and written.blocked is None
-        when = scans.fits if is_whole else subtract(Const(1), scans.fits)
+        when = scans.node.fits if is_whole else subtract(Const(1), scans.node.fits)
     rooms = written.blocked or written.scans
     if written.scans and rooms:
         nest = columns_in_a_row(nest, written.scans.columns or rooms.threads)
@@ -122,7 +122,7 @@ def _of_patches(
     _, parts = numbers_of(kernel, patches)
     return Order(
         written,
-        (multiply(multiply(patches.patches, parts), when), Const(1), Const(1)),
+        (multiply(multiply(patches.node.patches, parts), when), Const(1), Const(1)),
         _triple((patches.threads,), 1),
         {place: offsets[place] for kind, place in written.arguments if kind == "slot"},
         room_of(patches),

@@ -47,7 +47,9 @@ def plan_slots(kernel: Kernel) -> Kernel:
     copies = {True: kernel.threads, False: 1}
     sizes = tuple(multiply(slots[at].size, copies[slots[at].of_tiles]) for at in order)
     portions = [attrs.evolve(each, slot=len(sizes) + n) for n, each in enumerate(kernel.portions)]
-    sizes += tuple(multiply(each.room, multiply(each.fits, each.threads)) for each in portions)
+    sizes += tuple(
+        multiply(each.node.room, multiply(each.node.fits, each.node.threads)) for each in portions
+    )
     workspace: Bound = Const(0)
     for size in sizes:
         workspace = add(workspace, size)

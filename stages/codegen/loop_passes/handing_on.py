@@ -14,9 +14,7 @@ from ...ir.bounds import (
     Const,
     Range,
     add,
-    floor_divide,
     maximum,
-    minimum,
     multiply,
     subtract,
 )
@@ -108,7 +106,7 @@ def _tiled(made: Columns, rules: Rules) -> Choice:
     scans = tuple(marked(nest, ahead=min(marks_of(nest).ahead, most)) for nest in made.scans)
     axis = scans[0].loops[-1].range.dim
     reason = f"columns of contiguous {axis.value} come as rows"
-    return Choice(_fits(made), attrs.evolve(made, scans=scans), in_order(*scans), reason)
+    return Choice(made.fits, attrs.evolve(made, scans=scans), in_order(*scans), reason)
 
 
 def _shared(
@@ -131,12 +129,7 @@ def _shared(
         reason += "; levels that do not fit go to memory and come back"
     made = land(made, dtypes, rules)
     reason += said(made.load)
-    return Choice(_fits(made), made, otherwise, reason)
-
-
-def _fits(made: Columns) -> Bound:
-    """Return 1 in calls whose columns fit, 0 in others."""
-    return minimum(floor_divide(Const(made.most), maximum(made.needed, Const(1))), Const(1))
+    return Choice(made.fits, made, otherwise, reason)
 
 
 def _bytes(arrays: Sequence[Buffer], axis: Dimension, threads: int) -> Bound:

@@ -181,7 +181,7 @@ def extent(range_: Range) -> Bound:
 
 def without_arrays(kernel: Kernel, made: Sequence[Patches | Portions]) -> tuple[Buffer, ...]:
     """Return the buffers of a kernel; arrays handed on in patches have no elements if `fits`."""
-    fits = {name: each.fits for each in made for name in each.arrays}
+    fits = {name: each.node.fits for each in made for name in each.arrays}
     return tuple(
         _empty_where(buffer, fits[buffer.name]) if buffer.name in fits else buffer
         for buffer in kernel.buffers

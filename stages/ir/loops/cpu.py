@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ..bounds import Bound, PatchOrder, Range
+from ..bounds import (
+    Bound,
+    Const,
+    PatchBound,
+    PatchOrder,
+    Range,
+    add,
+    floor_divide,
+    maximum,
+    minimum,
+    multiply,
+)
 from .kernel import Node
 from .nest import Each, Marks, Nest, Row
+
+LINE: Final = 64
+PITCH: Final = 16
 
 
 @attrs.frozen
@@ -104,3 +120,40 @@ class Portions(Node):
     cores: int
     loops: tuple[Each, ...]
     slot: int = -1
+
+    @property
+    def patches(self) -> Bound:
+        """How many patches there are."""
+        return PatchBound("patches", self.order)
+
+    @property
+    def pitch(self) -> Bound:
+        """The elements from row to row: whole cache lines of 4 bytes or more each."""
+        count = floor_divide(add(maximum(self.levels, Const(0)), PITCH - 1), Const(PITCH))
+        return multiply(count, PITCH)
+
+    @property
+    def room(self) -> Bound:
+        """The bytes of the rows of a thread, and a line so that no two threads share one."""
+        bytes_ = multiply(PatchBound("shared", self.order), self.pitch)
+        return multiply(floor_divide(add(bytes_, 2 * LINE - 1), Const(LINE)), LINE)
+
+    @property
+    def threads(self) -> Bound:
+        """How many threads have rows."""
+        return minimum(floor_divide(self.memory, maximum(self.room, Const(1))), Const(self.cores))
+
+    @property
+    def fits(self) -> Bound:
+        """1 in calls that run in portions, 0 in others."""
+        one = Const(1)
+        elements = maximum(self.extent, Const(0))
+        all_ = maximum(multiply(self.patches, PatchBound("size", self.order)), one)
+        whole = floor_divide(multiply(elements, 2), all_)
+        filled = multiply(elements, maximum(self.levels, Const(0)))
+        large = floor_divide(multiply(filled, self.bytes), Const(max(self.least, 1)))
+        near = floor_divide(Const(self.most), maximum(self.room, one))
+        made = minimum(self.patches, one)
+        for each in (whole, large, near, self.threads):
+            made = multiply(made, minimum(each, one))
+        return made

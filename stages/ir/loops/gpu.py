@@ -6,7 +6,19 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from ..bounds import Bound, PatchOrder, Range
+from ..bounds import (
+    Bound,
+    Const,
+    PatchBound,
+    PatchOrder,
+    Range,
+    add,
+    floor_divide,
+    maximum,
+    minimum,
+    multiply,
+    subtract,
+)
 from .kernel import Node
 from .nest import Marks, Nest, Row
 
@@ -131,6 +143,11 @@ class Columns(Node):
     blocks: int = 1
     keeps: bool = False
 
+    @property
+    def fits(self) -> Bound:
+        """1 in calls whose arrays fit, 0 in others."""
+        return minimum(floor_divide(Const(self.most), maximum(self.needed, Const(1))), Const(1))
+
 
 @attrs.frozen
 class Patches(Node):
@@ -160,3 +177,21 @@ class Patches(Node):
     blocks: int
     extent: Bound
     body: Node
+
+    @property
+    def patches(self) -> Bound:
+        """How many patches there are."""
+        return PatchBound("patches", self.order)
+
+    @property
+    def fits(self) -> Bound:
+        """1 in calls with lists that have enough elements, 0 in others."""
+        all_ = maximum(multiply(self.patches, self.order.size), Const(1))
+        enough = floor_divide(multiply(maximum(self.extent, Const(0)), 2), all_)
+        return multiply(minimum(enough, Const(1)), minimum(self.patches, Const(1)))
+
+    def parts(self, levels: Range) -> Bound:
+        """Return how many blocks the levels of a patch take."""
+        first = multiply(floor_divide(levels.start, Const(self.points)), self.points)
+        rounded = add(subtract(levels.stop, first), self.levels - 1)
+        return maximum(floor_divide(rounded, Const(self.levels)), Const(0))

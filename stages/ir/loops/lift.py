@@ -118,17 +118,14 @@ class _Lifting:
             load = Landing(scans.rounds, scans.ahead, scans.landed)
         elif scans.tiles:
             load = Rows(scans.columns, scans.first_level, scans.pitch, scans.tiles)
-        then = Columns(
-            scans.arrays, scans.threads, scans.needed, scans.most, own, load, scans.blocks,
-            scans.keeps,
-        )  # fmt: skip
+        then = attrs.evolve(scans.node, scans=own, load=load)
         otherwise: Node = in_order(*own)
         if (each := scans.blocked) is not None:
             load = Long(each.levels, each.rest, each.outside)
             otherwise = Columns(
                 scans.arrays, each.threads, each.needed, each.most, own, load, scans.blocks
             )
-        return Choice(scans.fits, then, otherwise, scans.reason)
+        return Choice(then.fits, then, otherwise, scans.reason)
 
     def _covered(self, cover: Cover) -> tuple[Choice, int]:
         """Return nests that hand arrays on, as patches and one by one, and where they end.
@@ -141,30 +138,16 @@ class _Lifting:
         ]
         stop = max([cover.stop, *joint])
         nodes = list(self._nodes(first, stop, inside=True))
-        then = (
-            self._portions(cover)
-            if isinstance(cover, nest_groups.Portions)
-            else self._patches(cover)
-        )
+        then: Portions | Patches
+        if isinstance(cover, nest_groups.Portions):
+            pairs = enumerate(zip(cover.members, cover.asked, strict=True))
+            loops = (Each(place, self.nests[number], asked=own) for place, (number, own) in pairs)
+            then = attrs.evolve(cover.node, loops=tuple(loops))
+        else:
+            then = attrs.evolve(cover.node, body=in_order(*self._loops(cover.loops)))
         others = (node for number, node in nodes if number not in cover.members)
         otherwise = in_order(*(node for _, node in nodes))
-        return Choice(cover.fits, in_order(then, *others), otherwise, cover.reason), stop
-
-    def _portions(self, each: nest_groups.Portions) -> Portions:
-        loops = tuple(
-            Each(place, self.nests[number], asked=asked)
-            for place, (number, asked) in enumerate(zip(each.members, each.asked, strict=True))
-        )
-        return Portions(
-            each.arrays, each.order, each.extent, each.levels, each.bytes, each.least, each.most,
-            each.memory, each.cores, loops, each.slot,
-        )  # fmt: skip
-
-    def _patches(self, each: nest_groups.Patches) -> Patches:
-        return Patches(
-            each.arrays, each.order, each.levels, each.points, each.threads, each.blocks,
-            each.extent, in_order(*self._loops(each.loops)),
-        )  # fmt: skip
+        return Choice(then.fits, in_order(then, *others), otherwise, cover.reason), stop
 
     def _loops(self, loops: Iterable[nest_groups.PatchLoop]) -> Iterator[Node]:
         pending = list(loops)
