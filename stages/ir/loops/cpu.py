@@ -47,6 +47,11 @@ class CpuMarks(Marks):
     slides: tuple[tuple[Row, Row, int], ...] = ()
 
 
+def marks_of(nest: Nest) -> CpuMarks:
+    """Return what a CPU decided about a nest, the defaults before that."""
+    return nest.marks if isinstance(nest.marks, CpuMarks) else CpuMarks()
+
+
 @attrs.frozen
 class Cut:
     """A range cut into tiles of at most `size` indices, of nearly equal sizes if `even`."""
