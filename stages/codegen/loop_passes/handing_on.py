@@ -18,11 +18,11 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.loops.buffers import Buffer
+from ...ir.loops.buffers import Buffer, empty_where
 from ...ir.loops.gpu import Columns, Long, Rows, marked, marks_of
 from ...ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
 from ...ir.loops.nest import Load, Nest, NestLoop, Store
-from ...ir.loops.traverse import accesses, arrays_of, nests_of
+from ...ir.loops.traverse import accesses, arrays_of, nests_of, runs_of
 from ...ir.nests import AnyNest
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
@@ -47,22 +47,13 @@ def hand_on(kernel: Kernel, rules: Rules) -> Kernel:
     steps = []
     for step in kernel.steps:
         nodes: list[Node] = []
-        for run in _runs(step.body.steps if isinstance(step.body, Seq) else (step.body,)):
+        for run in runs_of(step.body, _are_alike):
             scans = tuple(node for node in run if isinstance(node, Nest) and node.states)
             if scans and (made := _made(kernel, scans, rules)) is not None:
                 run, buffers = (made,), buffers | _where_needed(buffers, made)  # noqa: PLW2901
             nodes += run
         steps.append(attrs.evolve(step, body=in_order(*nodes)))
     return attrs.evolve(kernel, steps=tuple(steps), buffers=tuple(buffers.values()))
-
-
-def _runs(nodes: Sequence[Node]) -> Iterator[tuple[Node, ...]]:
-    """Yield the longest runs of scans over the same columns, and every other node alone."""
-    first = 0
-    for stop in range(1, len(nodes) + 1):
-        if stop == len(nodes) or not _are_alike(nodes[first], nodes[stop]):
-            yield tuple(nodes[first:stop])
-            first = stop
 
 
 def _are_alike(one: Node, other: Node) -> bool:
@@ -185,13 +176,6 @@ def _where_needed(buffers: Mapping[str, Buffer], made: Choice) -> dict[str, Buff
     outside = {axis: long.outside} if isinstance(long, Long) else {}
     found = {}
     for name in made.then.arrays:
-        buffer = buffers[name]
-        cut = next(dim for dim in buffer.order if dim is not axis)
-        box = [outside.get(range_.dim, range_) for range_ in buffer.box]
-        place = next(place for place, range_ in enumerate(box) if range_.dim is cut)
-        start = box[place].start
-        extent = maximum(_extent(box[place]), Const(0))
-        extent = multiply(extent, subtract(Const(1), made.when))
-        box[place] = Range(cut, start, add(start, extent))
-        found[name] = attrs.evolve(buffer, box=tuple(box))
+        box = tuple(outside.get(range_.dim, range_) for range_ in buffers[name].box)
+        found[name] = empty_where(attrs.evolve(buffers[name], box=box), axis, made.when)
     return found

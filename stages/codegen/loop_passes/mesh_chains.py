@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import attrs
 
 from ....runtime.language.dimension import DimensionKind
-from ...ir.bounds import Bound, Const, PatchMember, Range, add, maximum, multiply, subtract
-from ...ir.loops.buffers import Buffer
+from ...ir.bounds import Bound, PatchMember, Range, subtract
+from ...ir.loops.buffers import Buffer, empty_where
 from ...ir.loops.cpu import Portions
 from ...ir.loops.gpu import Patches
 from ...ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
 from ...ir.loops.nest import Load, Nest, Store
-from ...ir.loops.traverse import accesses, arrays_of, nests_of
+from ...ir.loops.traverse import accesses, arrays_of, nests_of, runs_of
 from ..schedule.costs import ITEMSIZES
 from .table_ways import codomains, owner_of, ways
 
@@ -48,12 +48,12 @@ def in_chains(kernel: Kernel, kinds: Kinds, cover: Callable[[Chain], Cover | Non
     steps = []
     for step in kernel.steps:
         nodes: list[Node] = []
-        for run in _runs(step.body, kinds):
+        for run in runs_of(step.body, lambda one, other: _go_on(one, other, kinds)):
             chain = None if _levels(run[0], kinds) is None else _chain(kernel, run)
             made = None if chain is None else cover(chain)
             if chain is not None and made is not None:
-                fits = made[0].fits
-                buffers |= {name: _empty_where(buffers[name], fits) for name in chain.arrays}
+                for name in chain.arrays:
+                    buffers[name] = empty_where(buffers[name], buffers[name].unit, made[0].fits)
                 run = _covered(run, chain, *made)  # noqa: PLW2901
             nodes += run
         steps.append(attrs.evolve(step, body=in_order(*nodes)))
@@ -72,15 +72,9 @@ def _covered(
     return (*run[:first], choice, *run[stop:])
 
 
-def _runs(body: Node, kinds: Kinds) -> Iterator[tuple[Node, ...]]:
-    """Yield the longest runs of nests on the same levels of a mesh, and other nodes alone."""
-    nodes = body.steps if isinstance(body, Seq) else (body,)
-    first = 0
-    for stop in range(1, len(nodes) + 1):
-        levels = None if stop == len(nodes) else _levels(nodes[stop], kinds)
-        if levels is None or levels != _levels(nodes[first], kinds):
-            yield nodes[first:stop]
-            first = stop
+def _go_on(one: Node, other: Node, kinds: Kinds) -> bool:
+    """Tell whether two nodes are nests on the same levels of a mesh."""
+    return _levels(one, kinds) is not None and _levels(one, kinds) == _levels(other, kinds)
 
 
 def _levels(node: Node, kinds: Kinds) -> Range | None:
@@ -186,15 +180,3 @@ def members_of(
 def extent(range_: Range) -> Bound:
     """Return how many indices a range has; negative for some empty ones."""
     return subtract(range_.stop, range_.start)
-
-
-def _empty_where(buffer: Buffer, fits: Bound) -> Buffer:
-    """Return an array that has no elements in calls where `fits` is 1."""
-    cut = next(dim for dim in buffer.order if dim is not buffer.unit)
-    box = []
-    for range_ in buffer.box:
-        if range_.dim is cut:
-            left = multiply(maximum(extent(range_), Const(0)), subtract(Const(1), fits))
-            range_ = Range(cut, range_.start, add(range_.start, left))  # noqa: PLW2901
-        box.append(range_)
-    return attrs.evolve(buffer, box=tuple(box))

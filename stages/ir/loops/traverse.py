@@ -9,7 +9,7 @@ import attrs
 
 from ..bounds import Apply, Bound, Const, DomainSymbol, PatchBound, ScalarSymbol, TableBound
 from .column import Column, If, Sweep, While
-from .kernel import Choice, Kernel, Node
+from .kernel import Choice, Kernel, Node, Seq
 from .nest import Instruction, Load, Nest, Store
 
 T = TypeVar("T", bound=Node | Kernel)
@@ -73,6 +73,16 @@ def walk(node: Node | Kernel) -> Iterator[Node]:
     below = list(children(node))
     for child in reversed(below) if isinstance(node, Choice) else below:
         yield from walk(child)
+
+
+def runs_of(node: Node, alike: Callable[[Node, Node], bool]) -> Iterator[tuple[Node, ...]]:
+    """Yield the steps of a node in the longest runs that are all like their first."""
+    steps = node.steps if isinstance(node, Seq) else (node,)
+    first = 0
+    for stop in range(1, len(steps) + 1):
+        if stop == len(steps) or not alike(steps[first], steps[stop]):
+            yield steps[first:stop]
+            first = stop
 
 
 def nests_of(node: Node | Kernel) -> tuple[Nest, ...]:
