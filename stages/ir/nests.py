@@ -9,12 +9,13 @@ carries its reason.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 from typing import Literal as OneOf
 
 import attrs
 
 from .bounds import Const, Range, Ranges
+from .loops import nest as of_trees
 from .loops.nest import (
     Advance,
     Argument,
@@ -34,6 +35,7 @@ __all__ = [
     "ALWAYS",
     "NOTHING",
     "Advance",
+    "AnyNest",
     "Argument",
     "Compute",
     "Constant",
@@ -115,3 +117,6 @@ class Nest:
     def box(self) -> Ranges:
         """The ranges of the loops."""
         return tuple(loop.range for loop in self.loops)
+
+
+AnyNest: TypeAlias = Nest | of_trees.Nest  # for what writers of lists and passes over trees share

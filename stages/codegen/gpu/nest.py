@@ -76,7 +76,7 @@ def _patches(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
     for other memory.
     """
     dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
-    whole = attrs.evolve(nest, body=unrolled(nest, dims_of))
+    whole = attrs.evolve(nest, body=unrolled(nest, nest.each, dims_of))
     patch = PatchBody(names, whole)
     bodies = [("aligned", patch)]
     if patch.groups and nest.unaligned and not names.clamped:

@@ -227,7 +227,9 @@ def _versions(
     if not names.clamped:
         wide = attrs.evolve(nest, each=(patches.points, 1))
         dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
-        every = _AllAtOnce(names, attrs.evolve(wide, body=interleaved(wide, dims_of)), room)
+        every = _AllAtOnce(
+            names, attrs.evolve(wide, body=interleaved(wide, wide.each, dims_of)), room
+        )
         all_ = f"f1 >= {start} && f1 + {patches.points} <= {stop}"
         yield f"    if ({' && '.join([*tests, all_aligned(every.aligned()), all_])}) {{"
         yield "      const s64 i1 = f1;"

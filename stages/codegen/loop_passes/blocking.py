@@ -6,7 +6,7 @@ the levels before them go to memory and come back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -22,9 +22,8 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.flat_kernel import Kernel
-from ...ir.nest_groups import Blocked, Together
-from ...ir.nests import Load, Nest, Store
+from ...ir.loops.gpu import Columns, Long, marks_of
+from ...ir.loops.nest import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 
@@ -36,20 +35,20 @@ LONG: Final = 64
 WIDE: Final = 8
 
 
-def in_blocks(kernel: Kernel, scans: Together, rules: Rules) -> Together:
-    """Return scans that have a kernel for columns that do not fit."""
-    nests = kernel.nests[scans.first : scans.stop]
-    if not rules.gpu.blocked or not nests[0].ahead or not are_simple(nests, scans.arrays):
-        return scans
-    dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
-    sizes = [ITEMSIZES[dtypes[name]] for name in scans.arrays]
-    made = _blocked(nests[0], sizes, rules)
-    if made is None:
-        return scans
+def in_blocks(
+    made: Columns, dtypes: Mapping[str, str], rules: Rules
+) -> tuple[Columns, Columns] | None:
+    """Return scans for columns that fit and for others; None where these cannot be one kernel."""
+    ahead = marks_of(made.scans[0]).ahead
+    if not rules.gpu.blocked or not ahead or not are_simple(made.scans, made.arrays):
+        return None
+    sizes = [ITEMSIZES[dtypes[name]] for name in made.arrays]
+    long = _long(made, 2 * ahead, sizes, rules)
+    if long is None:
+        return None
     columns = WHOLE * WIDE // max(sizes)
-    most = max(0, min(scans.most, rules.target.core_memory * scans.threads // columns - OWN))
-    reason = f"{scans.reason}; levels that do not fit go to memory and come back"
-    return attrs.evolve(scans, most=most, blocked=made, reason=reason)
+    most = max(0, min(made.most, rules.target.core_memory * made.threads // columns - OWN))
+    return attrs.evolve(made, most=most), long
 
 
 def are_simple(nests: Sequence[Nest], arrays: Sequence[str]) -> bool:
@@ -66,10 +65,9 @@ def are_simple(nests: Sequence[Nest], arrays: Sequence[str]) -> bool:
     )
 
 
-def _blocked(first: Nest, sizes: Sequence[int], rules: Rules) -> Blocked | None:
-    """Return the plan; None where shared memory has room for few levels."""
-    range_ = first.loops[-1].range
-    rounds = 2 * first.ahead
+def _long(made: Columns, rounds: int, sizes: Sequence[int], rules: Rules) -> Columns | None:
+    """Return scans of long columns; None where shared memory has room for few levels."""
+    range_ = made.scans[0].loops[-1].range
     (threads,) = rules.gpu.column_block[:1] or (THREADS,)
     level = threads * sum(sizes)
     share = rules.target.core_memory * threads * max(sizes) // (LONG * WIDE) - OWN
@@ -81,7 +79,8 @@ def _blocked(first: Nest, sizes: Sequence[int], rules: Rules) -> Blocked | None:
     levels = maximum(Const(rounds), minimum(Const(fitting), _whole(total, rounds)))
     rest = maximum(Const(0), _whole(subtract(total, fitting), rounds))
     outside = Range(range_.dim, range_.start, add(range_.start, rest))
-    return Blocked(threads, levels, rest, outside, multiply(levels, level), most)
+    needed, load = multiply(levels, level), Long(levels, rest, outside)
+    return Columns(made.arrays, threads, needed, most, made.scans, load)
 
 
 def _whole(levels: Bound, rounds: int) -> Bound:

@@ -24,9 +24,10 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.flat_kernel import Buffer, Kernel
-from ...ir.nest_groups import ColumnTile, Together
-from ...ir.nests import Load, Nest, Store
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.gpu import Columns, ColumnTile, Rows
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 
@@ -39,10 +40,10 @@ SIZES: Final = (4, 8)  # of elements that can be copied alone
 
 
 def in_tiles(
-    kernel: Kernel, first: int, stop: int, arrays: Sequence[Buffer], rules: Rules
-) -> Together | None:
+    kernel: Kernel, scans: tuple[Nest, ...], arrays: Sequence[Buffer], rules: Rules
+) -> Columns | None:
     """Return scans as one kernel on tiles of columns; None where levels are not contiguous."""
-    return _Planning(kernel, first, stop, arrays, rules).made()
+    return _Planning(kernel, scans, arrays, rules).made()
 
 
 @attrs.define
@@ -58,11 +59,9 @@ class _Tile:
 
 class _Planning:
     def __init__(
-        self, kernel: Kernel, first: int, stop: int, arrays: Sequence[Buffer], rules: Rules
+        self, kernel: Kernel, scans: tuple[Nest, ...], arrays: Sequence[Buffer], rules: Rules
     ) -> None:
-        self.kernel = kernel
-        self.first, self.stop = first, stop
-        self.nests = kernel.nests[first:stop]
+        self.nests = scans
         self.names = {buffer.name for buffer in arrays}
         self.rules = rules
         self.axis: Dimension = self.nests[0].loops[-1].range.dim
@@ -70,7 +69,7 @@ class _Planning:
         self.tiles: list[_Tile] = []
         self.written: dict[str, list[Range]] = {}
 
-    def made(self) -> Together | None:
+    def made(self) -> Columns | None:
         """Return the plan."""
         for number, nest in enumerate(self.nests):
             for row in nest.body:
@@ -161,7 +160,7 @@ class _Planning:
         stored = {row.buffer for row in self.nests[number].body if isinstance(row, Store)}
         return any(name not in self.names or name in stored for name in tile.holds)
 
-    def _planned(self) -> Together:
+    def _planned(self) -> Columns:
         smallest = min(ITEMSIZES[tile.dtype] for tile in self.tiles)
         together = WIDEST // smallest
         ranges = [range_ for tile in self.tiles for range_ in tile.ranges]
@@ -179,11 +178,10 @@ class _Planning:
         (threads,) = self.rules.gpu.column_block[:1] or (LANES * columns,)
         threads = max(threads, columns)
         needed = multiply(pitch, columns * sum(ITEMSIZES[tile.dtype] for tile in self.tiles))
-        return Together(
-            self.first, self.stop, tuple(sorted(self.names)), threads, needed,
-            self.rules.gpu.most_shared,
-            f"columns of contiguous {self.axis.value} come as rows",
-            tuple(self._frozen(tile) for tile in self.tiles), columns, begin, pitch, blocks_there,
+        load = Rows(columns, begin, pitch, tuple(self._frozen(tile) for tile in self.tiles))
+        return Columns(
+            tuple(sorted(self.names)), threads, needed, self.rules.gpu.most_shared, self.nests,
+            load, blocks_there,
         )  # fmt: skip
 
     def _frozen(self, tile: _Tile) -> ColumnTile:

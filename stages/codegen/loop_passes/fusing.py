@@ -8,50 +8,72 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 
 import attrs
 
 from ...ir.bounds import Bound, Const, Range, difference, maximum, multiply, subtract
-from ...ir.flat_kernel import Kernel
-from ...ir.nest_groups import Instead
-from ...ir.nests import Instruction, Load, Nest, Store
-from ..on_lists import on_lists
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.kernel import Choice, Kernel, Node, Seq, Step, in_order
+from ...ir.loops.nest import Instruction, Load, Nest, Store
+from ...ir.loops.traverse import accesses, walk
 from ..schedule.rules import Rules
 from .unrolling import joined
 
+Buffers: TypeAlias = Mapping[str, Buffer]
 # The share of what the array's nest loads that the other nest must load too.
 WORTH: Final = 0.75
 LONGEST: Final = 400  # instructions
 
 
-@on_lists
 def fuse(kernel: Kernel, rules: Rules) -> Kernel:
     """Bring pairs of nests that share what they load beside each other, with a nest for both."""
     if rules.checked:
         return kernel
-    place = 0
-    while (pair := next(_pairs(kernel, place), None)) is not None:
-        kernel = _fused(kernel, *pair)
-        place = kernel.instead[-1].nest + 1
-    return kernel
+    buffers = {buffer.name: buffer for buffer in kernel.buffers}
+    steps: list[Step] = []
+    for step in kernel.steps:
+        body = _fused(step.body, buffers, _count(steps))
+        steps.append(attrs.evolve(step, body=body))
+    return attrs.evolve(kernel, steps=tuple(steps))
 
 
-def _pairs(kernel: Kernel, first: int) -> Iterator[tuple[int, int]]:
-    """Yield the places of a nest that fills arrays, and of one that reads the same."""
-    above = _ancestors(kernel.nests)
-    for fills in range(first, len(kernel.nests)):
-        for other in range(first, len(kernel.nests)):
-            alone = other not in above[fills] and fills not in above[other] and other != fills
-            if alone and _go_together(kernel, kernel.nests[fills], kernel.nests[other]):
-                yield fills, other
+def _fused(body: Node, buffers: Buffers, number: int) -> Node:
+    """Return the body of a step, of which the first nest has a number."""
+    done: list[Node] = []
+    left = list(body.steps if isinstance(body, Seq) else (body,))
+    while (pair := next(_pairs(left, buffers), None)) is not None:
+        (place, fills), (at, other) = pair
+        above = _ancestors(left)
+        ahead = above[place] | above[at] | set(range(min(place, at)))
+        done += [left[each] for each in sorted(ahead)]
+        done.append(_either(fills, other, buffers, number + _count(done) + 1))
+        left = [node for each, node in enumerate(left) if each not in (*ahead, place, at)]
+    return in_order(*done, *left)
 
 
-def _ancestors(nests: Sequence[Nest]) -> list[set[int]]:
-    """Return for each nest the nests before it that must stay before it."""
+def _count(nodes: Sequence[Node]) -> int:
+    return sum(isinstance(each, Nest) for node in nodes for each in walk(node))
+
+
+def _pairs(
+    nodes: Sequence[Node], buffers: Buffers
+) -> Iterator[tuple[tuple[int, Nest], tuple[int, Nest]]]:
+    """Yield a nest that fills arrays, and one that reads the same, each after its place."""
+    above = _ancestors(nodes)
+    nests = [(place, node) for place, node in enumerate(nodes) if isinstance(node, Nest)]
+    for place, fills in nests:
+        for at, other in nests:
+            alone = at not in above[place] and place not in above[at] and at != place
+            if alone and _go_together(fills, other, buffers):
+                yield (place, fills), (at, other)
+
+
+def _ancestors(nodes: Sequence[Node]) -> list[set[int]]:
+    """Return for each node the nodes before it that must stay before it."""
     above: list[set[int]] = []
-    touched = [(_names(nest, Load), _names(nest, Store)) for nest in nests]
+    touched = [(_names(node, Load), _names(node, Store)) for node in nodes]
     for number, (loads, stores) in enumerate(touched):
         found: set[int] = set()
         for before in range(number):
@@ -62,25 +84,22 @@ def _ancestors(nests: Sequence[Nest]) -> list[set[int]]:
     return above
 
 
-def _names(nest: Nest, kind: type[Load | Store]) -> set[str]:
-    return {row.buffer for row in nest.body if isinstance(row, kind)}
+def _names(node: Node, kind: type[Load | Store]) -> set[str]:
+    return {row.buffer for row in accesses(node, kind)}
 
 
-def _go_together(kernel: Kernel, fills: Nest, other: Nest) -> bool:
+def _go_together(fills: Nest, other: Nest, buffers: Buffers) -> bool:
     """Tell whether the second nest may fill the arrays of the first, and reads what that reads."""
     if any(nest.states or nest.parts or len(nest.loops) < 2 for nest in (fills, other)):
         return False
-    if kernel.statement_of(fills) != kernel.statement_of(other):
-        return False
-    memory = {buffer.name: buffer.memory for buffer in kernel.buffers}
-    if any(memory[name] != "arena" for name in _names(fills, Store)):
+    if any(buffers[name].memory != "arena" for name in _names(fills, Store)):
         return False
     dims = [[range_.dim for range_ in nest.box] for nest in (fills, other)]
     if dims[0] != dims[1] or any(
         _is_apart(*pair) for pair in zip(fills.box, other.box, strict=True)
     ):
         return False
-    return _is_worth(kernel, fills, other)
+    return _is_worth(fills, other, buffers)
 
 
 def _is_apart(one: Range, other: Range) -> bool:
@@ -89,9 +108,9 @@ def _is_apart(one: Range, other: Range) -> bool:
     return any(gap not in (None, 0) for gap in gaps)
 
 
-def _is_worth(kernel: Kernel, fills: Nest, other: Nest) -> bool:
+def _is_worth(fills: Nest, other: Nest, buffers: Buffers) -> bool:
     """Tell whether the second nest loads most of what the first does, and both are short."""
-    body = joined((fills, other), {buffer.name: buffer.dims for buffer in kernel.buffers})
+    body = _of_both(fills, other, buffers)
     own, others, all_ = (_inner(rows, len(fills.loops)) for rows in (fills.body, other.body, body))
     shared = len(own) + len(others) - len(all_)
     return len(body) <= LONGEST and bool(own) and shared >= WORTH * len(own)
@@ -101,30 +120,20 @@ def _inner(body: Sequence[Instruction], level: int) -> list[Load]:
     return [row for row in body if isinstance(row, Load) and row.level == level]
 
 
-def _fused(kernel: Kernel, fills: int, other: int) -> Kernel:
-    """Move two nests beside each other, after what both need, and add the nest for both."""
-    above = _ancestors(kernel.nests)
-    needed = above[fills] | above[other]
-    start = min(fills, other)
-    later = [n for n in range(start, len(kernel.nests)) if n not in (*needed, fills, other)]
-    ahead = [n for n in range(start, len(kernel.nests)) if n in needed]
-    one, two = kernel.nests[fills], kernel.nests[other]
-    made = _both(kernel, one, two)
-    order = [*kernel.nests[:start], *(kernel.nests[n] for n in ahead), one, two, made]
-    first = start + len(ahead)
-    when = same_points(one, two)
+def _either(one: Nest, two: Nest, buffers: Buffers, number: int) -> Choice:
+    """Return a nest for both where they have the same points; `number` is that of the second.
+
+    The readings of the two stand for its own.
+    """
+    reason = f"{two.reason}; {one.reason.partition(';')[0]} too"
+    made = attrs.evolve(two, body=_of_both(one, two, buffers), reason=reason, reads=())
     names = ", ".join(sorted(_names(one, Store)))
-    reason = f"{names} from what nest {first + 1} reads too"
-    instead = Instead(first, first + 2, when, reason)
-    nests = (*order, *(kernel.nests[n] for n in later))
-    return attrs.evolve(kernel, nests=nests, instead=(*kernel.instead, instead))
+    why = f"{names} from what nest {number} reads too"
+    return Choice(same_points(one, two), made, Seq((one, two)), why)
 
 
-def _both(kernel: Kernel, fills: Nest, other: Nest) -> Nest:
-    """Return the nest that does the work of two; their own readings stand for its own."""
-    body = joined((fills, other), {each.name: each.dims for each in kernel.buffers})
-    reason = f"{other.reason}; {fills.reason.partition(';')[0]} too"
-    return attrs.evolve(other, body=body, reason=reason, reads=())
+def _of_both(one: Nest, two: Nest, buffers: Buffers) -> tuple[Instruction, ...]:
+    return joined((one, two), {name: buffer.dims for name, buffer in buffers.items()})
 
 
 def same_points(one: Nest, other: Nest) -> Bound:

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ...ir.bounds import Bound, Const, Range, add, maximum, multiply, subtract
-from ...ir.flat_kernel import Buffer, Kernel
-from ...ir.nest_groups import Together
-from ...ir.nests import Load, Loop, Nest, Store
-from ..on_lists import on_lists
+from ...ir.bounds import (
+    Bound,
+    Const,
+    Range,
+    add,
+    maximum,
+    multiply,
+    subtract,
+)
+from ...ir.loops.buffers import Buffer, empty_where
+from ...ir.loops.gpu import Columns, Long, Rows, marked, marks_of
+from ...ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
+from ...ir.loops.nest import Load, Nest, NestLoop, Store
+from ...ir.loops.traverse import accesses, arrays_of, nests_of, runs_of
+from ...ir.nests import AnyNest
 from ..schedule.costs import ITEMSIZES
 from ..schedule.hazards import AnyNest
 from ..schedule.rules import Rules
 from .blocking import in_blocks
 from .column_tiles import in_tiles
-from .landing import land
+from .landing import land, said
 
 # Shared memory answers soon, and registers are for more blocks.
 AHEAD_IN_TILES: Final = 3
@@ -30,52 +40,30 @@ THREADS_OF_WORDS: Final = 96  # where no array has elements of more than 4 bytes
 WORD: Final = 4
 
 
-@on_lists
 def hand_on(kernel: Kernel, rules: Rules) -> Kernel:
     """Make scans that follow each other one kernel if they save arrays in memory."""
     if rules.checked or not rules.gpu.shared:
         return kernel
-    together = tuple(
-        made for first, stop in _runs(kernel.nests) if (made := _made(kernel, first, stop, rules))
-    )
-    gone = {name: each for each in together if not each.tiles for name in each.arrays}
-    buffers = tuple(
-        _where_needed(buffer, each, kernel.nests[each.first].loops[-1].range.dim)
-        if (each := gone.get(buffer.name))
-        else buffer
-        for buffer in kernel.buffers
-    )
-    tiled = {n: each for each in together if each.tiles for n in range(each.first, each.stop)}
-    nests = tuple(
-        attrs.evolve(nest, ahead=min(nest.ahead, rules.gpu.ahead or _ahead(tiled[number])))
-        if number in tiled
-        else nest
-        for number, nest in enumerate(kernel.nests)
-    )
-    return attrs.evolve(kernel, nests=nests, together=together, buffers=buffers)
+    buffers = {buffer.name: buffer for buffer in kernel.buffers}
+    steps = []
+    for step in kernel.steps:
+        nodes: list[Node] = []
+        for run in runs_of(step.body, _are_alike):
+            scans = tuple(node for node in run if isinstance(node, Nest) and node.states)
+            if scans and (made := _made(kernel, scans, rules)) is not None:
+                run, buffers = (made,), buffers | _where_needed(buffers, made)  # noqa: PLW2901
+            nodes += run
+        steps.append(attrs.evolve(step, body=in_order(*nodes)))
+    return attrs.evolve(kernel, steps=tuple(steps), buffers=tuple(buffers.values()))
 
 
-def _ahead(scans: Together) -> int:
-    """Return how many levels to load ahead from tiles, in the registers that their blocks leave."""
-    widest = max(ITEMSIZES[tile.dtype] for tile in scans.tiles)
-    return AHEAD_OF_WORDS if widest <= WORD else AHEAD_IN_TILES
-
-
-def _runs(nests: Sequence[Nest]) -> Iterator[tuple[int, int]]:
-    """Yield the longest runs of scans over the same columns, single ones too."""
-    first = 0
-    for stop in range(1, len(nests) + 1):
-        if stop == len(nests) or not _are_alike(nests[first], nests[stop]):
-            if nests[first].states:
-                yield first, stop
-            first = stop
-
-
-def _are_alike(one: Nest, other: Nest) -> bool:
+def _are_alike(one: Node, other: Node) -> bool:
     return (
-        bool(one.states and other.states)
+        isinstance(one, Nest)
+        and isinstance(other, Nest)
+        and bool(one.states and other.states)
         and not (one.parts or other.parts)
-        and (one.statement, one.guard) == (other.statement, other.guard)
+        and one.group == other.group
         and columns(one) == columns(other)
         and one.loops[-1].range.dim is other.loops[-1].range.dim
         and all(loop.kind == "thread" for nest in (one, other) for loop in nest.loops[:-1])
@@ -83,35 +71,57 @@ def _are_alike(one: Nest, other: Nest) -> bool:
     )
 
 
-def columns(nest: Nest) -> tuple[Loop, ...]:
+def columns(nest: Nest) -> tuple[NestLoop, ...]:
     """Return the loops of a scan over its columns."""
     return nest.loops[:-1]
 
 
-def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Together | None:
-    nests = kernel.nests[first:stop]
-    if nests[0].parts or not columns(nests[0]) or any(_crosses(nests)):
+def _made(kernel: Kernel, scans: tuple[Nest, ...], rules: Rules) -> Choice | None:
+    """Return scans as one kernel where they fit; None where that saves nothing."""
+    if scans[0].parts or not columns(scans[0]) or any(_crosses(scans)):
         return None
-    stored = {row.buffer for nest in nests for row in nest.body if isinstance(row, Store)}
-    own = stored - kernel.touched_outside(first, stop)
+    own = {row.buffer for row in accesses(Seq(scans), Store)}
+    own -= arrays_of(Seq(tuple(nest for nest in nests_of(kernel) if nest not in scans)))
     arrays = tuple(b for b in kernel.buffers if b.memory == "arena" and b.name in own)
-    if rules.gpu.tiles >= 0:
-        tiled = in_tiles(kernel, first, stop, arrays, rules)
-        if tiled is not None:
-            return tiled
-    if not arrays or stop - first == 1:
+    if rules.gpu.tiles >= 0 and (tiled := in_tiles(kernel, scans, arrays, rules)) is not None:
+        return _tiled(tiled, rules)
+    if not arrays or len(scans) == 1:
         return None
+    return _shared(kernel, scans, arrays, rules)
+
+
+def _tiled(made: Columns, rules: Rules) -> Choice:
+    """Return scans on tiles, which load few levels ahead: shared memory answers soon."""
+    assert isinstance(made.load, Rows)
+    widest = max(ITEMSIZES[tile.dtype] for tile in made.load.tiles)
+    most = rules.gpu.ahead or (AHEAD_OF_WORDS if widest <= WORD else AHEAD_IN_TILES)
+    scans = tuple(marked(nest, ahead=min(marks_of(nest).ahead, most)) for nest in made.scans)
+    axis = scans[0].loops[-1].range.dim
+    reason = f"columns of contiguous {axis.value} come as rows"
+    return Choice(made.fits, attrs.evolve(made, scans=scans), in_order(*scans), reason)
+
+
+def _shared(
+    kernel: Kernel, scans: tuple[Nest, ...], arrays: Sequence[Buffer], rules: Rules
+) -> Choice:
+    """Return scans that hand arrays on in shared memory, with a thread for each column."""
     is_narrow = max(ITEMSIZES[buffer.dtype] for buffer in arrays) <= WORD
     (threads,) = rules.gpu.column_block[:1] or (THREADS_OF_WORDS if is_narrow else THREADS,)
-    needed = _bytes(arrays, nests[0].loops[-1].range.dim, threads)
+    needed = _bytes(arrays, scans[0].loops[-1].range.dim, threads)
     names = tuple(buffer.name for buffer in arrays)
-    again = sorted(_read_again(nests, names)) if rules.gpu.keep else []
-    kept = f"; caches keep {', '.join(again)}" if again else ""
-    made = Together(
-        first, stop, names, threads, needed, rules.gpu.most_shared,
-        f"{', '.join(names)} need not go to memory and back{kept}", keeps=bool(again),
-    )  # fmt: skip
-    return land(kernel, in_blocks(kernel, made, rules), rules)
+    again = sorted(_read_again(scans, names)) if rules.gpu.keep else []
+    reason = f"{', '.join(names)} need not go to memory and back"
+    reason += f"; caches keep {', '.join(again)}" if again else ""
+    made = Columns(names, threads, needed, rules.gpu.most_shared, scans, keeps=bool(again))
+    otherwise: Node = in_order(*scans)
+    dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
+    blocked = in_blocks(made, dtypes, rules)
+    if blocked is not None:
+        made, otherwise = blocked
+        reason += "; levels that do not fit go to memory and come back"
+    made = land(made, dtypes, rules)
+    reason += said(made.load)
+    return Choice(made.fits, made, otherwise, reason)
 
 
 def _bytes(arrays: Sequence[Buffer], axis: Dimension, threads: int) -> Bound:
@@ -158,17 +168,15 @@ def _along(buffer: Buffer, axis: object) -> Range:
     return next(range_ for range_ in buffer.box if range_.dim is axis)
 
 
-def _where_needed(buffer: Buffer, together: Together, axis: Dimension) -> Buffer:
-    """Return an array that has no columns in calls where it is in shared memory."""
-    cut = next(dim for dim in buffer.order if dim is not axis)
-    box = []
-    for range_ in buffer.box:
-        if together.blocked and range_.dim is axis:
-            range_ = together.blocked.outside  # noqa: PLW2901
-        if range_.dim is cut:
-            extent = multiply(
-                maximum(_extent(range_), Const(0)), subtract(Const(1), together.node.fits)
-            )
-            range_ = Range(cut, range_.start, add(range_.start, extent))  # noqa: PLW2901
-        box.append(range_)
-    return attrs.evolve(buffer, box=tuple(box))
+def _where_needed(buffers: Mapping[str, Buffer], made: Choice) -> dict[str, Buffer]:
+    """Return the arrays of scans, of which there are no columns in calls where these fit."""
+    if not isinstance(made.then, Columns) or isinstance(made.then.load, Rows):
+        return {}
+    axis = made.then.scans[0].loops[-1].range.dim
+    long = made.otherwise.load if isinstance(made.otherwise, Columns) else None
+    outside = {axis: long.outside} if isinstance(long, Long) else {}
+    found = {}
+    for name in made.then.arrays:
+        box = tuple(outside.get(range_.dim, range_) for range_ in buffers[name].box)
+        found[name] = empty_where(attrs.evolve(buffers[name], box=box), axis, made.when)
+    return found

@@ -14,9 +14,9 @@ from typing import Final, TypeAlias
 import attrs
 
 from ...ir.bounds import Const, add, maximum, multiply, subtract
-from ...ir.flat_kernel import Kernel
-from ...ir.nest_groups import Landed, Together
-from ...ir.nests import Load, Nest, Store
+from ...ir.loops.gpu import Columns, Landed, Landing, marks_of
+from ...ir.loops.gpu import Load as How
+from ...ir.loops.nest import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 from .blocking import THREADS, are_simple
@@ -31,21 +31,20 @@ WIDE: Final = 8
 Rows: TypeAlias = Mapping[tuple[str, tuple[int, ...]], Sequence[int]]
 
 
-def land(kernel: Kernel, scans: Together, rules: Rules) -> Together:
+def land(made: Columns, dtypes: Mapping[str, str], rules: Rules) -> Columns:
     """Return scans of which the first one loads by copies, where a later one reads such a buffer.
 
     Elements of 8 bytes take so many registers that few levels are loaded ahead; smaller ones do
     well without, unless the option `land` asks for it.
     """
-    nests = kernel.nests[scans.first : scans.stop]
-    if rules.gpu.land < 0 or not rules.target.copies_apart or not are_simple(nests, scans.arrays):
-        return scans
-    dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
-    landed = _landed(nests, scans.arrays, dtypes)
+    nests = made.scans
+    if rules.gpu.land < 0 or not rules.target.copies_apart or not are_simple(nests, made.arrays):
+        return made
+    landed = _landed(nests, made.arrays, dtypes)
     stay = [each for each in landed if each.room == each.buffer]
     is_wide = all(ITEMSIZES[each.dtype] == WIDE for each in landed)
     if not landed or not (rules.gpu.land or is_wide):
-        return scans
+        return made
     ahead = _ahead(nests[0])
     rounds = max(1, (rules.gpu.land or (LEVELS if stay else FEW_LEVELS)) // ahead)
     if stay:  # with rooms of their own for all others, the caches have none left
@@ -55,27 +54,28 @@ def land(kernel: Kernel, scans: Together, rules: Rules) -> Together:
     own = [each for each in landed if not each.room]
     range_ = nests[0].loops[-1].range
     levels = maximum(subtract(range_.stop, range_.start), Const(0))
-    size = sum(ITEMSIZES[dtypes[name]] for name in scans.arrays) + _size(stay)
+    size = sum(ITEMSIZES[dtypes[name]] for name in made.arrays) + _size(stay)
     needed = add(multiply(levels, threads * size), threads * ahead * (rounds + 1) * _size(own))
-    reason = f"{scans.reason}; {ahead * rounds} levels of {_said(landed)} on their way"
-    return attrs.evolve(
-        scans, threads=threads, needed=needed, landed=landed, ahead=ahead, rounds=rounds,
-        reason=reason,
-    )  # fmt: skip
+    return attrs.evolve(made, threads=threads, needed=needed, load=Landing(rounds, ahead, landed))
 
 
 def _size(landed: Sequence[Landed]) -> int:
     return sum(ITEMSIZES[each.dtype] for each in landed)
 
 
-def _said(landed: Sequence[Landed]) -> str:
+def said(load: How | None) -> str:
+    """Return what the reason of scans says about their copies."""
+    if not isinstance(load, Landing):
+        return ""
+    landed = load.landed
     rooms = {each.room: f" to {each.room}" for each in landed}
     rooms |= {"": "", **{each.buffer: " to stay" for each in landed if each.room == each.buffer}}
-    return ", ".join(f"{each.buffer}{rooms[each.room]}" for each in landed)
+    names = ", ".join(f"{each.buffer}{rooms[each.room]}" for each in landed)
+    return f"; {load.ahead * load.rounds} levels of {names} on their way"
 
 
 def _ahead(nest: Nest) -> int:
-    return min(nest.ahead, MOST_AHEAD)
+    return min(marks_of(nest).ahead, MOST_AHEAD)
 
 
 def _landed(
@@ -85,7 +85,7 @@ def _landed(
     first = nests[0]
     rows: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     axis = first.loops[-1].range.dim
-    for number in first.asked:
+    for number in marks_of(first).asked:
         load = first.body[number]
         assert isinstance(load, Load)
         if any(row is not None for row in load.rows) or load.buffer in arrays:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import attrs
 
 from ....runtime.language.dimension import DimensionKind
-from ...ir.bounds import Bound, Const, PatchMember, Range, add, maximum, multiply, subtract
-from ...ir.flat_kernel import Buffer, Kernel
-from ...ir.nest_groups import Patches, Portions
-from ...ir.nests import Load, Nest, Store
+from ...ir.bounds import Bound, PatchMember, Range, subtract
+from ...ir.loops.buffers import Buffer, empty_where
+from ...ir.loops.cpu import Portions
+from ...ir.loops.gpu import Patches
+from ...ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
+from ...ir.loops.nest import Load, Nest, Store
+from ...ir.loops.traverse import accesses, arrays_of, nests_of, runs_of
 from ..schedule.costs import ITEMSIZES
 from .table_ways import codomains, owner_of, ways
 
@@ -24,7 +27,6 @@ MOST: Final = 8  # nests of a chain
 class Chain:
     """Nests that hand arrays on; `fillers` has by array the place in `nests` that fills it."""
 
-    numbers: tuple[int, ...]
     nests: tuple[Nest, ...]
     fillers: Mapping[str, int]
 
@@ -34,32 +36,57 @@ class Chain:
         return tuple(self.fillers)
 
 
-def chains(kernel: Kernel, kinds: Kinds) -> Iterator[Chain]:
-    """Yield the chain of each longest run of nests on the same levels, if it has one."""
-    for first, stop in _runs(kernel, kinds):
-        found = _chain(kernel, first, stop)
-        if found is not None:
-            yield found
+Cover: TypeAlias = tuple[Patches | Portions, str]  # and its reason
 
 
-def _runs(kernel: Kernel, kinds: Kinds) -> Iterator[tuple[int, int]]:
-    """Yield the longest runs of nests over elements of a mesh and the same levels."""
-    first = 0
-    for stop in range(1, len(kernel.nests) + 1):
-        if stop == len(kernel.nests) or not _go_on(kernel, kinds, first, stop):
-            if stop - first > 1 and _is_on_mesh(kernel.nests[first], kinds):
-                yield first, stop
-            first = stop
+def in_chains(kernel: Kernel, kinds: Kinds, cover: Callable[[Chain], Cover | None]) -> Kernel:
+    """Let covers run in place of chains of nests on the same levels, in calls where they fit.
+
+    Arrays of a cover have no elements in these calls.
+    """
+    buffers = {buffer.name: buffer for buffer in kernel.buffers}
+    steps = []
+    for step in kernel.steps:
+        nodes: list[Node] = []
+        for run in runs_of(step.body, lambda one, other: _go_on(one, other, kinds)):
+            chain = None if _levels(run[0], kinds) is None else _chain(kernel, run)
+            made = None if chain is None else cover(chain)
+            if chain is not None and made is not None:
+                for name in chain.arrays:
+                    buffers[name] = empty_where(buffers[name], buffers[name].unit, made[0].fits)
+                run = _covered(run, chain, *made)  # noqa: PLW2901
+            nodes += run
+        steps.append(attrs.evolve(step, body=in_order(*nodes)))
+    return attrs.evolve(kernel, steps=tuple(steps), buffers=tuple(buffers.values()))
 
 
-def _go_on(kernel: Kernel, kinds: Kinds, first: int, number: int) -> bool:
-    one, other = kernel.nests[first], kernel.nests[number]
-    return (
-        _is_on_mesh(one, kinds)
-        and _is_on_mesh(other, kinds)
-        and kernel.statement_of(one) == kernel.statement_of(other)
-        and one.loops[-1].range == other.loops[-1].range
-    )
+def _covered(
+    run: tuple[Node, ...], chain: Chain, cover: Patches | Portions, reason: str
+) -> tuple[Node, ...]:
+    """Return a run whose chain is a choice; nests between that are no members run in any case."""
+    own = [any(nest in chain.nests for nest in nests_of(node)) for node in run]
+    first, stop = own.index(True), len(own) - own[::-1].index(True)
+    others = [run[place] for place in range(first, stop) if not own[place]]
+    otherwise = in_order(*run[first:stop])
+    choice = Choice(cover.fits, in_order(cover, *others), otherwise, reason)
+    return (*run[:first], choice, *run[stop:])
+
+
+def _go_on(one: Node, other: Node, kinds: Kinds) -> bool:
+    """Tell whether two nodes are nests on the same levels of a mesh."""
+    return _levels(one, kinds) is not None and _levels(one, kinds) == _levels(other, kinds)
+
+
+def _levels(node: Node, kinds: Kinds) -> Range | None:
+    """Return the levels of a nest over elements of a mesh, or of a choice of nests; else None."""
+    if not isinstance(node, Nest) and not (
+        isinstance(node, Choice) and isinstance(node.then, Nest)
+    ):
+        return None
+    nests = nests_of(node)
+    levels = nests[0].loops[-1].range if nests[0].loops else None
+    alike = all(_is_on_mesh(nest, kinds) and nest.loops[-1].range == levels for nest in nests)
+    return levels if alike else None
 
 
 def _is_on_mesh(nest: Nest, kinds: Kinds) -> bool:
@@ -72,67 +99,43 @@ def _is_on_mesh(nest: Nest, kinds: Kinds) -> bool:
     )
 
 
-def _chain(kernel: Kernel, first: int, stop: int) -> Chain | None:
+def _chain(kernel: Kernel, run: Sequence[Node]) -> Chain | None:
+    """Return the nests of a run that hand arrays on, but for those in place of others."""
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
-    numbers, fillers = _chosen(kernel, first, stop, buffers)
-    nests = tuple(kernel.nests[number] for number in numbers)
-    if len(nests) > MOST or not fillers or not _is_laid_out(nests, buffers):
+    sides = [nests_of(node.otherwise if isinstance(node, Choice) else node) for node in run]
+    fillers = _fillers(kernel, run, [nest for nests in sides for nest in nests], buffers)
+    hands = [[not arrays_of(nest).isdisjoint(fillers) for nest in nests] for nests in sides]
+    if not fillers or any(any(several) and not all(several) for several in hands):
         return None
-    run = kernel.nests[first:stop]
-    touched = [{row.buffer for row in accesses(nest, Load)} for nest in run]
-    stored = [{row.buffer for row in accesses(nest, Store)} for nest in run]
-    if any(loads & names - set(fillers) for loads in touched for names in stored):
-        return None
-    return Chain(numbers, nests, fillers)
-
-
-def _chosen(
-    kernel: Kernel, first: int, stop: int, buffers: Buffers
-) -> tuple[tuple[int, ...], dict[str, int]]:
-    """Return the nests of a run that hand arrays on, and which of them fills each array."""
-    joint = {each.nest for each in kernel.instead}
-    numbers = [number for number in range(first, stop) if number not in joint]
-    fillers = _fillers(kernel, numbers, (first, stop), buffers)
     chosen = tuple(
-        number
-        for number in numbers
-        if any(
-            isinstance(row, Load | Store) and row.buffer in fillers
-            for row in kernel.nests[number].body
-        )
+        nest for nests, some in zip(sides, hands, strict=True) if any(some) for nest in nests
     )
-    for number in chosen:
-        own = {row.buffer for row in accesses(kernel.nests[number], Store)}
-        if own & set(fillers) and own - set(fillers):
-            return (), {}
-    for each in kernel.instead:
-        if first <= each.nest < stop:
-            members = set(range(each.first, each.nest))
-            if members & set(chosen) and members - set(chosen):
-                return (), {}
-    return chosen, {name: chosen.index(numbers[place]) for name, place in fillers.items()}
+    if len(chosen) > MOST or not _is_laid_out(chosen, buffers):
+        return None
+    stores = [_names(nest, Store) for nest in chosen]
+    if any(own & set(fillers) and own - set(fillers) for own in stores):
+        return None
+    if _names(Seq(tuple(run)), Load) & _names(Seq(tuple(run)), Store) - set(fillers):
+        return None
+    return Chain(chosen, {name: chosen.index(nest) for name, nest in fillers.items()})
 
 
-def accesses(nest: Nest, kind: type[Load | Store]) -> list[Load | Store]:
-    """Return the loads or the stores of a nest."""
-    return [row for row in nest.body if isinstance(row, kind)]
+def _names(node: Node, kind: type[Load | Store]) -> set[str]:
+    return {row.buffer for row in accesses(node, kind)}
 
 
 def _fillers(
-    kernel: Kernel, numbers: Sequence[int], run: tuple[int, int], buffers: Buffers
-) -> dict[str, int]:
-    """Return by array the place of the nest that fills it, for arrays that only these touch."""
-    elsewhere = kernel.touched_outside(*run)
-    found: dict[str, list[int]] = {}
-    for place, number in enumerate(numbers):
-        for row in accesses(kernel.nests[number], Store):
-            if buffers[row.buffer].memory == "arena":
-                found.setdefault(row.buffer, []).append(place)
-    return {
-        name: places[0]
-        for name, places in found.items()
-        if len(places) == 1 and name not in elsewhere
-    }
+    kernel: Kernel, run: Sequence[Node], nests: Sequence[Nest], buffers: Buffers
+) -> dict[str, Nest]:
+    """Return by array the nest that fills it, for arrays that only a run touches."""
+    own = nests_of(Seq(tuple(run)))
+    elsewhere = arrays_of(Seq(tuple(nest for nest in nests_of(kernel) if nest not in own)))
+    found: dict[str, list[Nest]] = {}
+    for nest in nests:
+        for row in accesses(nest, Store):
+            if buffers[row.buffer].memory == "arena" and row.buffer not in elsewhere:
+                found.setdefault(row.buffer, []).append(nest)
+    return {name: several[0] for name, several in found.items() if len(several) == 1}
 
 
 def _is_laid_out(nests: Sequence[Nest], buffers: Buffers) -> bool:
@@ -177,24 +180,3 @@ def members_of(
 def extent(range_: Range) -> Bound:
     """Return how many indices a range has; negative for some empty ones."""
     return subtract(range_.stop, range_.start)
-
-
-def without_arrays(kernel: Kernel, made: Sequence[Patches | Portions]) -> tuple[Buffer, ...]:
-    """Return the buffers of a kernel; arrays handed on in patches have no elements if `fits`."""
-    fits = {name: each.node.fits for each in made for name in each.arrays}
-    return tuple(
-        _empty_where(buffer, fits[buffer.name]) if buffer.name in fits else buffer
-        for buffer in kernel.buffers
-    )
-
-
-def _empty_where(buffer: Buffer, fits: Bound) -> Buffer:
-    """Return an array that has no elements in calls where `fits` is 1."""
-    cut = next(dim for dim in buffer.order if dim is not buffer.unit)
-    box = []
-    for range_ in buffer.box:
-        if range_.dim is cut:
-            left = multiply(maximum(extent(range_), Const(0)), subtract(Const(1), fits))
-            range_ = Range(cut, range_.start, add(range_.start, left))  # noqa: PLW2901
-        box.append(range_)
-    return attrs.evolve(buffer, box=tuple(box))

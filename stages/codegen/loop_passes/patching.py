@@ -14,13 +14,13 @@ import attrs
 
 from ...gpu_target import WIDEST
 from ...ir.bounds import PatchOrder
-from ...ir.flat_kernel import Kernel
-from ...ir.nest_groups import Patches, PatchLoop
-from ...ir.nests import Load, Nest
-from ..on_lists import on_lists
+from ...ir.loops.gpu import Patches
+from ...ir.loops.kernel import Kernel, in_order
+from ...ir.loops.nest import Each, Load, Nest
+from ...ir.loops.traverse import accesses
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
-from .mesh_chains import Chain, accesses, chains, extent, members_of, without_arrays
+from .mesh_chains import Chain, Cover, extent, in_chains, members_of
 from .portions import portion
 
 SMALL: Final = 16  # small nests together load at most so much at a point
@@ -41,20 +41,14 @@ MODEL: Final = {
 AGAIN: Final = 250
 
 
-@on_lists
 def patch(kernel: Kernel, rules: Rules) -> Kernel:
     """Run nests on a mesh together, on a CPU or a GPU, if that saves arrays in memory."""
     if rules.checked:
         return kernel
-    return _for_blocks(portion(kernel, rules), rules)
-
-
-def _for_blocks(kernel: Kernel, rules: Rules) -> Kernel:
+    kernel = portion(kernel, rules)
     if rules.gpu.patches[:1] == (-1,):
         return kernel
-    found = (_made(kernel, each, rules) for each in chains(kernel, ["thread", "thread"]))
-    made = tuple(each for each in found if each is not None)
-    return attrs.evolve(kernel, patches=made, buffers=without_arrays(kernel, made))
+    return in_chains(kernel, ["thread", "thread"], lambda chain: _made(kernel, chain, rules))
 
 
 @attrs.frozen
@@ -71,9 +65,9 @@ class Sizes:
     blocks: int
 
 
-def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Patches | None:
+def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
-    nests, numbers = chain.nests, chain.numbers
+    nests = chain.nests
     touched = (row.buffer for nest in nests for row in accesses(nest, Load))
     sizes = _sizes(nests, max(ITEMSIZES[buffers[name].dtype] for name in touched), rules)
     members = members_of(nests, chain.fillers, buffers, sizes.levels)
@@ -83,14 +77,15 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Patches | None:
         attrs.evolve(each, readings=tuple(dict.fromkeys(each.readings))) for each in members
     )
     names = ", ".join(chain.arrays)
-    return Patches(
-        numbers[0], numbers[-1] + 1, numbers, chain.arrays,
-        PatchOrder(sizes.elements, 0, rules.gpu.most_shared, AGAIN, members),
+    made = Patches(
+        chain.arrays, PatchOrder(sizes.elements, 0, rules.gpu.most_shared, AGAIN, members),
         sizes.levels, sizes.points, sizes.threads, sizes.blocks, extent(nests[-1].loops[0].range),
-        f"{names} need not go to memory and back; room for {sizes.blocks} blocks, faster than "
-        "fewer even if threads spill a little",
-        tuple(PatchLoop(nest, place) for place, nest in enumerate(nests)),
+        in_order(*(Each(place, nest) for place, nest in enumerate(nests))),
     )  # fmt: skip
+    return made, (
+        f"{names} need not go to memory and back; room for {sizes.blocks} blocks, faster than "
+        "fewer even if threads spill a little"
+    )
 
 
 def _sizes(nests: Sequence[Nest], widest: int, rules: Rules) -> Sizes:

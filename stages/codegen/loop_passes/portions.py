@@ -12,15 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import attrs
-
 from ...ir.bounds import Bound, Const, PatchOrder, maximum, multiply
-from ...ir.flat_kernel import Buffer, Kernel
-from ...ir.nest_groups import Portions
-from ...ir.nests import Row
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.cpu import Portions, marks_of
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Each, Row
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
-from .mesh_chains import Chain, chains, extent, members_of, without_arrays
+from .mesh_chains import Chain, Cover, extent, in_chains, members_of
 
 # Elements of the last nest in a patch and in a portion; bytes of arrays from which portions pay.
 SIZES: Final = (6144, 128, 16 << 20)
@@ -33,35 +32,29 @@ def portion(kernel: Kernel, rules: Rules) -> Kernel:
     """Run nests on a mesh together if the arrays between them then need not go to memory."""
     if rules.checked or rules.patches[:1] == (-1,):
         return kernel
-    taken = {number for each in kernel.tilings for number in range(each.first, each.stop)}
-    made = []
-    for chain in chains(kernel, ["parallel", "vector"]):
-        plain = all(nest.loops[0].step == 1 and not nest.marching for nest in chain.nests)
-        if plain and taken.isdisjoint(chain.numbers):
-            made += _made(kernel, chain, rules)
-    return attrs.evolve(kernel, portions=tuple(made), buffers=without_arrays(kernel, made))
+    return in_chains(kernel, ["parallel", "vector"], lambda chain: _made(kernel, chain, rules))
 
 
-def _made(kernel: Kernel, chain: Chain, rules: Rules) -> list[Portions]:
+def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
+    if any(nest.loops[0].step != 1 or marks_of(nest).march for nest in chain.nests):
+        return None
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
     members = members_of(chain.nests, chain.fillers, buffers, 1)
     if members is None:
-        return []
+        return None
     given = (*rules.patches, 0, 0, 0)[:3]
     size, few, least = (own or model for own, model in zip(given, SIZES, strict=True))
     last = chain.nests[-1]
     order = PatchOrder(max(size // few, 1) * few, few, MOST_ROWS, AGAIN, members)
     bytes_ = sum(ITEMSIZES[buffers[name].dtype] for name in chain.arrays)
-    return [
-        Portions(
-            chain.numbers[0], chain.numbers[-1] + 1, chain.numbers, chain.arrays,
-            _asked(chain), order,
-            extent(last.loops[0].range), extent(last.loops[1].range), bytes_, least,
-            rules.target.core_memory, _largest([buffers[name] for name in chain.arrays]),
-            rules.target.cores,
-            f"{', '.join(chain.arrays)} need not go to memory and back",
-        )
-    ]  # fmt: skip
+    loops = enumerate(zip(chain.nests, _asked(chain), strict=True))
+    made = Portions(
+        chain.arrays, order, extent(last.loops[0].range), extent(last.loops[1].range), bytes_,
+        least, rules.target.core_memory, _largest([buffers[name] for name in chain.arrays]),
+        rules.target.cores,
+        tuple(Each(place, nest, asked=asked) for place, (nest, asked) in loops),
+    )  # fmt: skip
+    return made, f"{', '.join(chain.arrays)} need not go to memory and back"
 
 
 def _largest(arrays: Sequence[Buffer]) -> Bound:
@@ -80,7 +73,7 @@ def _asked(chain: Chain) -> tuple[tuple[Row, ...], ...]:
     known = set(chain.arrays)
     found = []
     for nest in chain.nests:
-        own = {row: nest.body[row].buffer for row in nest.asked}  # type: ignore[attr-defined]
+        own = {row: nest.body[row].buffer for row in marks_of(nest).asked}  # type: ignore[attr-defined]
         found.append(tuple(row for row, buffer in own.items() if buffer not in known))
         known |= set(own.values())
     return tuple(found)

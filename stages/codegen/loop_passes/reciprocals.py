@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 
-import attrs
-
-from ...ir.flat_kernel import Kernel
-from ...ir.nests import Compute, Nest
-from ..on_lists import on_lists
+from ...ir.loops.gpu import marked, marks_of
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Compute, Nest
+from ...ir.loops.traverse import with_nests
 from ..schedule.rules import Rules
 
 
-@on_lists
 def share_reciprocals(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest whether several of its quotients have one divisor."""
-    nests = (attrs.evolve(nest, shares_reciprocals=_shares(nest)) for nest in kernel.nests)
-    return attrs.evolve(kernel, nests=tuple(nests))
+    return with_nests(
+        kernel, lambda nest: marked(nest, reciprocals=True) if _shares(nest) else nest
+    )
 
 
 def _shares(nest: Nest) -> bool:
@@ -28,4 +27,4 @@ def _shares(nest: Nest) -> bool:
         row.args[1] for row in nest.body if isinstance(row, Compute) and row.op == "div"
     )
     # the points of a thread may share a divisor that one point uses once
-    return any(count > 1 for count in divisors.values()) or bool(divisors and nest.each)
+    return any(count > 1 for count in divisors.values()) or bool(divisors and marks_of(nest).points)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
 import attrs
 
-from ...ir.flat_kernel import Kernel
-from ...ir.nests import Loop, Nest
-from ..on_lists import on_lists
+from ...ir import flat_kernel
+from ...ir.loops.flat import flat
+from ...ir.loops.gpu import marked
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.lift import lift
+from ...ir.loops.nest import Nest
+from ...ir.loops.traverse import with_nests
 from ..schedule.rules import Rules
 
 MOST_AXES: Final = 3  # a grid has x, y and z
@@ -18,33 +22,28 @@ _OF_POINTS: Final = ((), (256,), (32, 8), (32, 8, 1))
 _OF_COLUMNS: Final = ((), (64,), (32, 2), (32, 2, 1))
 
 
-@on_lists
 def spread(kernel: Kernel, rules: Rules) -> Kernel:
     """Give every iteration of the inner loops a thread; the loop over the levels of a scan stays.
 
     The innermost of these loops becomes x, so that neighbouring threads read neighbouring numbers
     if it has unit stride. Loops around the third run inside each thread.
     """
-    return spread_lists(kernel, rules)
+    return with_nests(kernel, lambda nest: _spread(nest, rules))
 
 
-def spread_lists(kernel: Kernel, rules: Rules) -> Kernel:
+def spread_lists(kernel: flat_kernel.Kernel, rules: Rules) -> flat_kernel.Kernel:
     """Do so with lists."""
-    return attrs.evolve(kernel, nests=tuple(_spread(nest, rules) for nest in kernel.nests))
+    return flat(spread(lift(kernel), rules))
 
 
 def _spread(nest: Nest, rules: Rules) -> Nest:
     free = len(nest.loops) - bool(nest.states)
     first = max(0, free - MOST_AXES)
     loops = tuple(
-        _with_kind(loop, "thread" if first <= level < free else "sequential")
+        attrs.evolve(loop, kind="thread" if first <= level < free else "sequential")
         for level, loop in enumerate(nest.loops)
     )
     blocks = _OF_COLUMNS if nest.states else _OF_POINTS
     asked = rules.gpu.column_block if nest.states else ()
     block = asked[: free - first] or blocks[free - first]
-    return attrs.evolve(nest, loops=loops, block=block)
-
-
-def _with_kind(loop: Loop, kind: Literal["thread", "sequential"]) -> Loop:
-    return attrs.evolve(loop, kind=kind)
+    return marked(attrs.evolve(nest, loops=loops), block=block)

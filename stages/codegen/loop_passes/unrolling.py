@@ -9,38 +9,41 @@ from typing import TypeAlias
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ...ir.nests import Advance, Compute, Constant, Index, Instruction, Load, Nest, Row, Store
+from ...ir.loops.nest import Advance, Compute, Constant, Index, Instruction, Load, Row, Store
+from ...ir.nests import AnyNest
 
 Shift: TypeAlias = Mapping[Dimension, int]
 DimsOf: TypeAlias = Mapping[str, tuple[Dimension, ...]]
+Points: TypeAlias = tuple[int, ...]
 
 
-def unrolled(nest: Nest, dims_of: DimsOf) -> tuple[Instruction, ...]:
+def unrolled(nest: AnyNest, points: Points, dims_of: DimsOf) -> tuple[Instruction, ...]:
     """Return one body for all points of a thread, the stores last; `dims_of` are those of buffers.
 
-    The points are those of `nest.each`, from the current indices on. Equal instructions stand once,
-    so points share what they load from the same place, and what does not change among them.
+    A thread has `points` along each loop, inner to outer, from the current indices on. Equal
+    instructions stand once, so points share what they load from the same place, and what does not
+    change among them.
     """
     bodies = _Unrolling(nest, dims_of)
-    for shift in shifts(nest):
+    for shift in shifts(nest, points):
         bodies.add(shift)
     return bodies.finished()
 
 
-def interleaved(nest: Nest, dims_of: DimsOf) -> tuple[Instruction, ...]:
+def interleaved(nest: AnyNest, points: Points, dims_of: DimsOf) -> tuple[Instruction, ...]:
     """Return one body for all points of a thread, each instruction for all of them at a time.
 
     So points are done with a load before the next one: few values wait for their use.
     """
     bodies = _Unrolling(nest, dims_of)
-    points = [(shift, list[Row]()) for shift in shifts(nest)]
+    every = [(shift, list[Row]()) for shift in shifts(nest, points)]
     for row in nest.body:
-        for shift, places in points:
+        for shift, places in every:
             bodies.add_row(row, places, shift)
     return bodies.finished()
 
 
-def joined(nests: Sequence[Nest], dims_of: DimsOf) -> tuple[Instruction, ...]:
+def joined(nests: Sequence[AnyNest], dims_of: DimsOf) -> tuple[Instruction, ...]:
     """Return one body for nests with the same loops: equal instructions once, the stores last."""
     bodies = _Unrolling(nests[0], dims_of)
     for nest in nests:
@@ -49,15 +52,15 @@ def joined(nests: Sequence[Nest], dims_of: DimsOf) -> tuple[Instruction, ...]:
     return bodies.finished()
 
 
-def shifts(nest: Nest) -> Iterator[Shift]:
+def shifts(nest: AnyNest, points: Points) -> Iterator[Shift]:
     """Yield the offset of each point of a thread, the innermost dimension fastest."""
-    dims = [loop.range.dim for loop in reversed(nest.loops)][: len(nest.each)]
-    for offsets in product(*(range(count) for count in reversed(nest.each))):
+    dims = [range_.dim for range_ in reversed(nest.box)][: len(points)]
+    for offsets in product(*map(range, reversed(points))):
         yield dict(zip(dims, reversed(offsets), strict=True))
 
 
 class _Unrolling:
-    def __init__(self, nest: Nest, dims_of: DimsOf) -> None:
+    def __init__(self, nest: AnyNest, dims_of: DimsOf) -> None:
         self.nest = nest
         self.dims_of = dims_of
         self.rows: list[Instruction] = []

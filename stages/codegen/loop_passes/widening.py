@@ -9,9 +9,11 @@ import attrs
 from ....runtime.language.dimension import Dimension, DimensionKind
 from ...gpu_target import WIDEST
 from ...ir.bounds import Const, Range, add, floor_divide, multiply
-from ...ir.flat_kernel import Buffer, Kernel
-from ...ir.nests import Instruction, Load, Nest, Store
-from ..on_lists import on_lists
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.gpu import marked, marks_of
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Load, Nest, Store
+from ...ir.loops.traverse import with_nests
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 from .unrolling import DimsOf, unrolled
@@ -35,16 +37,14 @@ OF_LEVELS: Final = ((), (128,), (128, 1), (128, 1, 1))
 OF_PATCHES: Final = ((), (128,), (32, 4), (32, 4, 1))
 
 
-@on_lists
 def widen(kernel: Kernel, rules: Rules) -> Kernel:
     """Choose how many points each thread has, and align the rows of arrays."""
     if rules.checked:
         return kernel
     dims_of = {buffer.name: buffer.dims for buffer in kernel.buffers}
     sizes = {buffer.name: buffer for buffer in kernel.buffers}
-    nests = tuple(_widened(nest, sizes, dims_of, rules) for nest in kernel.nests)
-    buffers = tuple(_aligned(buffer) for buffer in kernel.buffers)
-    return attrs.evolve(kernel, nests=nests, buffers=buffers)
+    kernel = with_nests(kernel, lambda nest: _widened(nest, sizes, dims_of, rules))
+    return attrs.evolve(kernel, buffers=tuple(map(_aligned, kernel.buffers)))
 
 
 def _widened(nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, rules: Rules) -> Nest:
@@ -54,8 +54,8 @@ def _widened(nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, rules: Rul
     inner = nest.loops[-1].range.dim
     given = rules.gpu.block
     flat = len(threads) > 1 and inner.kind is not DimensionKind.HORIZONTAL
-    block = given[: len(threads)] or (FLAT if flat else nest.block)
-    nest = attrs.evolve(nest, block=block)
+    block = given[: len(threads)] or (FLAT if flat else marks_of(nest).block)
+    nest = marked(nest, block=block)
     if nest.parts:
         return nest
     each, why = _each(nest, buffers, dims_of, rules)
@@ -73,9 +73,10 @@ def _widened(nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, rules: Rul
         blocks = 1 if _fits(nest, each, buffers, dims_of, FEW_REGISTERS) else BLOCKS
         why = f"; room for {blocks} blocks, faster than fewer even if threads spill a little"
         reason += why if blocks > 1 else ""
-    return attrs.evolve(
-        nest, each=each, block=block, blocks=blocks, reason=reason, unaligned=unaligned
-    )
+    return marked(
+        attrs.evolve(nest, reason=reason),
+        points=each, block=block, blocks=blocks, unaligned=unaligned,
+    )  # fmt: skip
 
 
 def _has_single(nest: Nest, each: tuple[int, ...], dims_of: DimsOf, rules: Rules) -> bool:
@@ -84,7 +85,7 @@ def _has_single(nest: Nest, each: tuple[int, ...], dims_of: DimsOf, rules: Rules
     It must cost no registers: few values, no addresses by tables. With elements of 4 bytes, of
     which a thread has more, the compiler then orders the loads of the other version worse.
     """
-    body = _body(nest, each, dims_of)
+    body = unrolled(nest, each, dims_of)
     touched = [row for row in body if isinstance(row, Load) and row.level == len(nest.loops)]
     is_wide = all(ITEMSIZES[row.dtype] == WIDE for row in touched)
     if not (is_wide if rules.gpu.unaligned is None else rules.gpu.unaligned):
@@ -173,12 +174,8 @@ def _wide(nest: Nest, buffers: dict[str, Buffer], inner: Dimension) -> int:
     return max(1, WIDEST // max(ITEMSIZES[b.dtype] for b in touched if b.unit is inner))
 
 
-def _body(nest: Nest, each: tuple[int, ...], dims_of: DimsOf) -> tuple[Instruction, ...]:
-    return unrolled(attrs.evolve(nest, each=each), dims_of)
-
-
 def _loads(nest: Nest, each: tuple[int, ...], dims_of: DimsOf) -> int:
-    return sum(isinstance(row, Load) for row in _body(nest, each, dims_of))
+    return sum(isinstance(row, Load) for row in unrolled(nest, each, dims_of))
 
 
 def _fits(
@@ -189,7 +186,7 @@ def _fits(
     most: int = MOST_REGISTERS,
 ) -> bool:
     """Tell whether a thread has registers for what it loads, and the code stays short."""
-    body = _body(nest, each, dims_of)
+    body = unrolled(nest, each, dims_of)
     depth = len(nest.loops)
     loaded = (row for row in body if isinstance(row, Load) and row.level == depth)
     words = sum(-(-ITEMSIZES[buffers[row.buffer].dtype] // 4) for row in loaded)

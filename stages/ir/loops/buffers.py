@@ -7,7 +7,7 @@ from typing import Literal as OneOf
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ..bounds import Ranges
+from ..bounds import Bound, Const, Range, Ranges, add, maximum, multiply, subtract
 
 
 @attrs.frozen
@@ -31,3 +31,19 @@ class Buffer:
     slot: int = -1
     reason: str = ""
     ring: Dimension | None = None
+
+
+def empty_where(buffer: Buffer, besides: Dimension | None, when: Bound) -> Buffer:
+    """Return an array that has no elements in calls where `when` is 1.
+
+    The outermost of its dimensions is cut that is not `besides`.
+    """
+    cut = next(dim for dim in buffer.order if dim is not besides)
+    box = []
+    for range_ in buffer.box:
+        if range_.dim is cut:
+            extent = maximum(subtract(range_.stop, range_.start), Const(0))
+            left = multiply(extent, subtract(Const(1), when))
+            range_ = Range(cut, range_.start, add(range_.start, left))  # noqa: PLW2901
+        box.append(range_)
+    return attrs.evolve(buffer, box=tuple(box))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -42,6 +42,17 @@ class GpuMarks(Marks):
     reciprocals: bool = False
     ahead: int = 0
     asked: tuple[Row, ...] = ()
+
+
+def marks_of(nest: Nest) -> GpuMarks:
+    """Return what a GPU decided about a nest, the defaults before that."""
+    return nest.marks if isinstance(nest.marks, GpuMarks) else GpuMarks()
+
+
+def marked(nest: Nest, **changes: Any) -> Nest:
+    """Return a nest with other marks, with none if all are the defaults."""
+    made = attrs.evolve(marks_of(nest), **changes)
+    return attrs.evolve(nest, marks=None if made == GpuMarks() else made)
 
 
 @attrs.frozen

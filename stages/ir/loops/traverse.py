@@ -10,7 +10,7 @@ import attrs
 
 from ..bounds import Apply, Bound, Const, DomainSymbol, PatchBound, ScalarSymbol, TableBound
 from .column import Column, If, Sweep, While
-from .kernel import Choice, Kernel, Node
+from .kernel import Choice, Kernel, Node, Seq
 from .nest import Instruction, Load, Nest, Store
 
 T = TypeVar("T", bound=Node | Kernel)
@@ -80,6 +80,16 @@ def walk(node: Node | Kernel) -> Iterator[Node]:
 def nodes_of(node: Node | Kernel, kind: type[N]) -> Iterator[N]:
     """Yield the nodes of a kind below a node and itself, in the order of `walk`."""
     return (each for each in walk(node) if isinstance(each, kind))
+
+
+def runs_of(node: Node, alike: Callable[[Node, Node], bool]) -> Iterator[tuple[Node, ...]]:
+    """Yield the steps of a node in the longest runs that are all like their first."""
+    steps = node.steps if isinstance(node, Seq) else (node,)
+    first = 0
+    for stop in range(1, len(steps) + 1):
+        if stop == len(steps) or not alike(steps[first], steps[stop]):
+            yield steps[first:stop]
+            first = stop
 
 
 def nests_of(node: Node | Kernel) -> tuple[Nest, ...]:
