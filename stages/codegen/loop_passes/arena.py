@@ -14,8 +14,8 @@ from ...ir.loops.cpu import Portions, Tiles
 from ...ir.loops.kernel import Kernel, Node
 from ...ir.loops.nest import Load, Store
 from ...ir.loops.traverse import nests_of, nodes_of, rewrite
+from ...ir.nests import AnyNest
 from ..schedule.costs import ITEMSIZES
-from ..schedule.hazards import AnyNest
 from ..schedule.rules import Rules
 
 Life: TypeAlias = tuple[int, int]  # from the first nest to the last

@@ -25,7 +25,6 @@ from ...ir.loops.nest import Load, Nest, NestLoop, Store
 from ...ir.loops.traverse import accesses, arrays_of, nests_of, runs_of
 from ...ir.nests import AnyNest
 from ..schedule.costs import ITEMSIZES
-from ..schedule.hazards import AnyNest
 from ..schedule.rules import Rules
 from .blocking import in_blocks
 from .column_tiles import in_tiles
