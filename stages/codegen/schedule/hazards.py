@@ -9,7 +9,7 @@ from ....runtime.language.dimension import Dimension
 from ...ir import nests
 from ...ir.bounds import Ranges, difference
 from ...ir.loops.cpu import Member
-from ...ir.loops.nest import Load, Store
+from ...ir.loops.nest import Load, Nest, Store
 from ...ir.nests import AnyNest
 
 Turn: TypeAlias = tuple[Member, ...]  # nests that run one after the other, or tile by tile
