@@ -166,7 +166,9 @@ def test_explain_names_what_changed(call, model):
     assert "lower: found in this process." in second
 
 
-def test_explain_of_a_set_up_with_open_static_values_is_that_of_the_usual_build(call, tmp_path):
+def test_explain_of_a_set_up_with_open_static_values_is_that_of_the_usual_build(
+    call, own_engine, tmp_path
+):
     (tmp_path / "open_values.py").write_text(OPEN)
     address = f"{tmp_path / 'open_values.py'}:step"
 
