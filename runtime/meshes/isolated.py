@@ -26,6 +26,7 @@ MEMORY: Final = 1 << 30  # bytes that a child may map beyond its libraries, for 
 MEMORY_PER_BYTE: Final = 64  # compressed tables, their values, and what the checks derive of them
 SECONDS: Final = 60  # for a file of no size
 BYTES_PER_SECOND: Final = 1 << 20
+_MAPPED: Final = Path("/proc/self/statm")
 _ERROR: Final = "error"
 _KINDS: Final = {each.__name__: each for each in (InputDataError, MissingPackageError)}
 _DAMAGED: Final = "The file is damaged, or the NetCDF library is."
@@ -118,11 +119,13 @@ def _arrays(path: str, memory: int) -> dict[str, Any]:
 
 def _limit(memory: int) -> None:
     """Bound the memory that this process may map from now on; leave no core file."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if not _MAPPED.exists():  # Linux alone tells it, and obeys the limit
+        return
+    pages = int(_MAPPED.read_text().split()[0])
     wanted = pages * resource.getpagesize() + memory
     limits = [each for each in resource.getrlimit(resource.RLIMIT_AS) if each >= 0]
     resource.setrlimit(resource.RLIMIT_AS, (min([wanted, *limits]),) * 2)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def main() -> None:
