@@ -13,12 +13,15 @@ import attrs
 
 from ....ir.bounds import Range, maximum
 from ....ir.flat_kernel import Kernel
+from ....ir.loops.flat import flat
+from ....ir.loops.gpu import marks_of
 from ....ir.loops.lift import lift
-from ....ir.nests import Nest
+from ....ir.loops.nest import Nest
 from ....vendors.vendor import Vendor
 from ...cpu.text.kernel import WITHIN
+from ...gpu.kernels import parts
 from ...gpu.launches import MOST_BLOCKS
-from ...gpu.passes.spreading import spread_lists
+from ...gpu.passes.spreading import spread
 from ...gpu.text.grid import axes_of
 from ...gpu.text.kernel import Written, write_version
 from ...gpu.text.spellings import on_device
@@ -43,7 +46,8 @@ class RareKernels:
 
     def __init__(self, kernel: Kernel, plan: Plan, vendor: Vendor) -> None:
         clamping = plan.clamping
-        self.kernel = spread_lists(kernel, plan.rules)
+        self.tree = spread(lift(kernel), plan.rules)
+        self.kernel = flat(self.tree)
         self.integers = () if clamping is None else (*integers(lift(kernel)), *clamping.integers)
         self.vendor = vendor
         self.lines: list[str] = []
@@ -80,27 +84,27 @@ class RareKernels:
     def _written(self, names: Names, plan: Plan) -> Iterator[str]:
         """Write the kernels, and the function that launches them in order."""
         launches: list[str] = []
-        for text, written in write_version(names, "c", self.vendor):
+        for text, written in write_version(names, parts(self.tree), "c", self.vendor):
             yield _without_grid(text) if self.vendor.in_turn else text
             if self.vendor.in_turn:
                 yield _on_host(written)
-            nest = self.kernel.nests[written.first]
-            launches += self._launch(names, nest, written, plan)
+            launches += self._launch(names, written, plan)
         yield "static void clamped(kernel_state_t* state, const void* const* ptrs, const s64* ints,"
         yield "                    const void* scalars, void* arena) {"
         yield "  (void)state, (void)ptrs, (void)ints, (void)scalars, (void)arena;"
         yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(self.integers)))
         yield from (*scalars(names), *pointers(names), *launches, "}")
 
-    def _launch(self, names: Names, nest: Nest, written: Written, plan: Plan) -> Iterator[str]:
+    def _launch(self, names: Names, written: Written, plan: Plan) -> Iterator[str]:
+        nest = written.part.first
         given = [f"(void*)&{_NAMES[kind]}{place}" for kind, place in written.arguments]
         blocks = [_blocks(names, nest, axis) for axis in range(len(axes_of(nest)))]
         x, y, z = (*blocks, "1", "1", "1")[:3]
-        tests = [_is_there(names, each) for each in nest.guard]
+        tests = [_is_there(names, each) for each in self.tree.groups[nest.group].box]
         if plan.steps:
             only = f"ints[{len(self.integers)}]"
-            tests.append(f"(!{only} || {only} == {plan.steps[nest.statement]})")
-        kernel = f"c{written.first}"
+            tests.append(f"(!{only} || {only} == {plan.steps[nest.group]})")
+        kernel = _name(written)
         yield f"  if ({' && '.join(tests) or 'true'}) {{"
         yield f"    void* args[] = {{{', '.join([*given, 'nullptr'])}}};"
         yield "    s64 first_y = 0, first_z = 0;"
@@ -111,8 +115,12 @@ class RareKernels:
         yield "  }"
 
 
+def _name(written: Written) -> str:
+    return f"c{written.part.nests[0]}"
+
+
 def _threads(nest: Nest) -> tuple[int, int, int]:
-    x, y, z = (*nest.block, 1, 1, 1)[:3]
+    x, y, z = (*marks_of(nest).block, 1, 1, 1)[:3]
     return x, y, z
 
 
@@ -138,5 +146,5 @@ def _on_host(written: Written) -> str:
     """Return the function that gives a thread its arguments."""
     types = written.types
     values = ", ".join(f"*({each}*)args[{place}]" for place, each in enumerate(types))
-    kernel = f"c{written.first}"
+    kernel = _name(written)
     return f"static void thread_of_{kernel}(void** args) {{ (void)args; {kernel}({values}); }}"

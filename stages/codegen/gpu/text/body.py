@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ....ir.nests import Compute, Constant, Instruction, Nest, Row
+from ....ir.loops.gpu import marks_of
+from ....ir.loops.nest import Compute, Constant, Instruction, Nest, Row
 from ...rows.body import BodyText
 from ...rows.names import Names, stored_type
 from ...rows.operations import TYPES, literal, written_out
@@ -18,7 +19,8 @@ class ThreadBody(BodyText):
     def __init__(self, names: Names, nest: Nest) -> None:
         super().__init__(names, nest)
         self.trees = {}  # a GPU takes one instruction for an extremum and its test for NaN
-        self.divisions = shared_divisions(nest) if nest.shares_reciprocals else {}
+        self.marks = marks_of(nest)
+        self.divisions = shared_divisions(nest) if self.marks.reciprocals else {}
         self.divided = {row for rows in self.divisions.values() for row in rows}
 
     def pointers(self, indent: str) -> Iterator[str]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import attrs
 
 from ....ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
-from ....ir.nests import Nest
+from ....ir.loops.gpu import marked, marks_of
+from ....ir.loops.nest import Nest
 from ...rows.names import Names
 
 AXES = "xyz"
@@ -28,27 +29,22 @@ def axes_of(nest: Nest) -> tuple[Axis, ...]:
     """Return the `thread` loops of a nest, inner to outer."""
     levels = [level for level, loop in enumerate(nest.loops) if loop.kind == "thread"]
     ones = (1,) * len(levels)
-    each = nest.each or ones
-    threads = ones if is_flat(nest) else (*nest.block, *ones)  # one thread along other axes
+    marks = marks_of(nest)
+    threads = ones if is_flat(nest) else (*marks.block, *ones)  # one thread along other axes
     return tuple(
         Axis(level, own, points)
-        for level, own, points in zip(reversed(levels), threads, each, strict=False)
+        for level, own, points in zip(reversed(levels), threads, marks.points or ones, strict=False)
     )
-
-
-def single(nest: Nest) -> Nest:
-    """Return a nest with one point for each thread."""
-    return attrs.evolve(nest, each=())
 
 
 def columns_in_a_row(nest: Nest, columns: int) -> Nest:
     """Return a scan whose columns, those of all loops, are counted in one row for blocks."""
-    return attrs.evolve(nest, block=(columns,))
+    return marked(nest, block=(columns,))
 
 
 def is_flat(nest: Nest) -> bool:
     """Tell whether the points of all loops are counted in one row: a block has one number."""
-    return len(nest.block) == 1 < sum(loop.kind == "thread" for loop in nest.loops)
+    return len(marks_of(nest).block) == 1 < sum(loop.kind == "thread" for loop in nest.loops)
 
 
 def first_of(nest: Nest, axis: Axis) -> Bound:
@@ -77,7 +73,7 @@ def blocks_of(nest: Nest) -> list[Bound]:
         total: Bound = Const(1)
         for count in counts:
             total = multiply(total, maximum(count, Const(0)))
-        (size,) = nest.block
+        (size,) = marks_of(nest).block
         return [floor_divide(add(total, size - 1), Const(size))]
     return [
         floor_divide(add(count, axis.threads - 1), Const(axis.threads))
@@ -102,7 +98,7 @@ def flat_places(names: Names, nest: Nest, index: str) -> Iterator[str]:
     """Define the first point of a thread along each loop, `<index><level>`, from its number."""
     names.functions["over"] = DIVIDE
     axes = axes_of(nest)
-    yield f"  const u64 t = u64(blockIdx.x) * {nest.block[0]} + threadIdx.x;"
+    yield f"  const u64 t = u64(blockIdx.x) * {marks_of(nest).block[0]} + threadIdx.x;"
     left = "t"
     for place, axis in enumerate(axes):
         level = axis.level

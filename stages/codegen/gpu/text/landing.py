@@ -12,8 +12,8 @@ from collections.abc import Callable, Container, Generator, Iterator, Mapping
 
 import attrs
 
-from ....ir.nest_groups import Landed, Together
-from ....ir.nests import Nest
+from ....ir.loops.gpu import Landed, Landing, marked
+from ....ir.loops.nest import Nest
 from ...rows.names import Names
 from .sweep import Shared, SweepBody, Window
 
@@ -30,10 +30,11 @@ class LandingBody(SweepBody):
         shared: Mapping[str, Shared],
         once: Container[str],
         landing: Mapping[Landed, str],
-        scans: Together,
+        load: Landing,
+        threads: int,
     ) -> None:
-        super().__init__(names, attrs.evolve(nest, ahead=scans.ahead), shared, once)
-        self.landing, self.scans = landing, scans
+        super().__init__(names, marked(nest, ahead=load.ahead), shared, once)
+        self.landing, self.load, self.threads = landing, load, threads
         places = {(each.buffer, each.offsets): each for each in landing}
         self.landed = {
             window.name: places[window.load.buffer, window.load.offsets]
@@ -42,21 +43,21 @@ class LandingBody(SweepBody):
         }
         self.apart = [window for window in self.windows if window.name not in self.landed]
         self.span = max(window.span for window in self.windows)
-        self.steps = scans.ahead * (2 if self.apart else 1)  # of an iteration
+        self.steps = load.ahead * (2 if self.apart else 1)  # of an iteration
         self.part = 0  # of its rounds
 
     def _size(self, window: Window) -> int:
         if window.name.startswith("n"):
             return self.steps
-        return window.span + (self.scans.ahead if window.name in self.landed else self.steps)
+        return window.span + (self.load.ahead if window.name in self.landed else self.steps)
 
     def _slot(self, window: Window, age: int) -> int:
         return self.slot_now + age + (0 if window.name in self.landed else self.part)
 
     def sweep(self, indent: str) -> Iterator[str]:
         """Write the loop over the levels."""
-        range_, ahead = self.loop.range, self.scans.ahead
-        later, inner = ahead * self.scans.rounds, indent + "  "
+        range_, ahead = self.loop.range, self.load.ahead
+        later, inner = ahead * self.load.rounds, indent + "  "
         start, stop = self.names.bound(range_.start), self.names.bound(range_.stop)
         yield f"{indent}const s32 total = s32({stop} - {start});"
         yield from self.rings(indent)
@@ -78,7 +79,7 @@ class LandingBody(SweepBody):
             yield f"{inner}  }}"
             yield f"{inner}  ff::async_commit();"
             yield f"{inner}  if (first >= 0) {{"
-            yield f"{inner}    ff::async_wait<{self.scans.rounds}>();"
+            yield f"{inner}    ff::async_wait<{self.load.rounds}>();"
             yield from self._twice("first", ahead, self._visits, f"{inner}    ")
             yield f"{inner}  }}"
             yield f"{inner}}}"
@@ -123,8 +124,8 @@ class LandingBody(SweepBody):
 
     def _array(self, window: Window, number: str) -> tuple[str, str]:
         """Return array and place of the newest element for a step, `j` steps after the first."""
-        landed, threads = self.landed[window.name], self.scans.threads
-        own = self.scans.ahead * (self.scans.rounds + 1)
+        landed, threads = self.landed[window.name], self.threads
+        own = self.load.ahead * (self.load.rounds + 1)
         place = number if landed.room else f"s32(u32({number}) % {own})"
         return self.landing[landed], f"({place} + j) * {threads} + threadIdx.x"
 
@@ -144,7 +145,7 @@ class LandingBody(SweepBody):
                 yield f"{indent}  const s64 {index} = {self._level(element)};"
                 yield f"{indent}  const {window.type_}* from = &{value};"
             yield f"{indent}  #pragma unroll"
-            yield f"{indent}  for (s32 j = 0; j < {self.scans.ahead}; ++j) {{"
+            yield f"{indent}  for (s32 j = 0; j < {self.load.ahead}; ++j) {{"
             test = yield from self._wanted(window, f"{element} + j", f"{indent}    ")
             if not is_row:
                 yield f"{indent}    const s64 {index} = {self._level(f'{element} + j')};"
@@ -168,9 +169,9 @@ class LandingBody(SweepBody):
             newest = window.low + window.span
             array, place = self._array(window, "first")
             for old in range(window.span):
-                yield f"{indent}{window.name}[{old}] = {window.name}[{self.scans.ahead + old}];"
+                yield f"{indent}{window.name}[{old}] = {window.name}[{self.load.ahead + old}];"
             yield f"{indent}#pragma unroll"
-            yield f"{indent}for (s32 j = 0; j < {self.scans.ahead}; ++j) {{"
+            yield f"{indent}for (s32 j = 0; j < {self.load.ahead}; ++j) {{"
             value = f"{array}[{place}]"
             test = yield from self._wanted(window, f"first + j + {newest}", f"{indent}  ")
             if test:
@@ -178,5 +179,5 @@ class LandingBody(SweepBody):
             yield f"{indent}  {window.name}[{window.span} + j] = {value};"
             yield f"{indent}}}"
         self.slot = 0
-        for j in range(self.scans.ahead):
+        for j in range(self.load.ahead):
             yield from self._step(j, indent)

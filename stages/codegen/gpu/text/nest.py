@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from ....ir.nests import Nest, Store
+from ....ir.loops.gpu import marks_of
+from ....ir.loops.nest import Nest, Store
 from ...integers import buffers_of
 from ...rows.names import Names
 from ..passes.unrolling import unrolled
@@ -17,7 +18,7 @@ from .sweep import SweepBody
 from .wide import PatchBody, together
 
 
-def write_kernel(names: Names, nest: Nest) -> Iterator[str]:
+def write_nest(names: Names, nest: Nest) -> Iterator[str]:
     """Write the statements of one thread.
 
     The grid has enough blocks along x. Along y and z vendors allow few; there a thread takes
@@ -28,7 +29,7 @@ def write_kernel(names: Names, nest: Nest) -> Iterator[str]:
     tests = _tests(names, nest)
     yield from (f"  u{bits} e{number} = 0;" for number, bits in tests)
     yield from body.at(0)
-    if nest.each:
+    if marks_of(nest).points:
         yield from _patches(names, nest, body)
     else:
         yield from _points(names, nest, body)
@@ -75,11 +76,12 @@ def _patches(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
     Unrolled code needs all points of a thread inside, and aligned memory or a version of its own
     for other memory.
     """
+    marks = marks_of(nest)
     dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
-    whole = attrs.evolve(nest, body=unrolled(nest, nest.each, dims_of))
+    whole = attrs.evolve(nest, body=unrolled(nest, marks.points, dims_of))
     patch = PatchBody(names, whole)
     bodies = [("aligned", patch)]
-    if patch.groups and nest.unaligned and not names.clamped:
+    if patch.groups and marks.unaligned and not names.clamped:
         bodies.append(("", PatchBody(names, whole, wide=False)))
     own = [axis for axis in axes_of(nest) if axis.points > 1 or axis.level == len(nest.loops) - 1]
     yield f"  const bool aligned = {together(patch.aligned())};"
@@ -194,7 +196,7 @@ def _tests(names: Names, nest: Nest) -> list[tuple[int, int]]:
     """Return the numbers of the tested stores of a nest, and the bits of what they store."""
     stored = {row.buffer: row.dtype for row in nest.body if isinstance(row, Store)}
     return [
-        (names.tests[nest.statement, buffer], 32 if dtype == "float32" else 64)
+        (names.tests[nest.group, buffer], 32 if dtype == "float32" else 64)
         for buffer, dtype in stored.items()
-        if (nest.statement, buffer) in names.tests
+        if (nest.group, buffer) in names.tests
     ]

@@ -6,15 +6,16 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 
 import attrs
 
-from ....ir.bounds import PatchBound
-from ....ir.nest_groups import Patches, PatchLoop
-from ....ir.nests import Load, Nest, Store
+from ....ir.bounds import Bound, Const, PatchBound
+from ....ir.loops.gpu import Patches, marked
+from ....ir.loops.kernel import Choice, Node, Seq
+from ....ir.loops.nest import Each, Load, Nest, Store
+from ....ir.loops.traverse import nodes_of
 from ...integers import buffers_of
 from ...mesh.ways import Way, way_of
 from ...rows.body import NAMELESS
 from ...rows.names import Names, stored_type
 from ...schedule.costs import ITEMSIZES
-from ..passes.sharing_in_patches import fillers_of
 from ..passes.unrolling import interleaved
 from .body import ThreadBody
 from .memory import array_text
@@ -39,6 +40,20 @@ class Room:
     own: frozenset[str]  # that the nest fills
     once: frozenset[str]  # fields that only this loop touches, each element once
     levels: int
+
+
+@attrs.frozen
+class _Loop:
+    """A loop over the elements of a list, with `others` that one loop takes where `joint` is 1.
+
+    Then it is `only` a loop of these calls (1), of others (0), or of all; the rest of its list
+    follows the others.
+    """
+
+    each: Each
+    joint: Bound | None = None
+    others: int = -1
+    only: int | None = None
 
 
 class _InPatch(ThreadBody):
@@ -136,11 +151,12 @@ class _AllAtOnce(_InPatch, PatchBody):
 
 def write_patches(names: Names, patches: Patches) -> Iterator[str]:
     """Write the statements of one thread: in order the loops over the elements of lists."""
-    levels = patches.loops[0].nest.loops[-1].range
+    loops = list(_loops(patches.body))
+    nests = [loop.each.nest for loop in loops]
+    levels = nests[0].loops[-1].range
     address = names.bound(PatchBound("address", patches.order))
-    parts = names.bound(patches.node.parts(levels))
+    parts = names.bound(patches.parts(levels))
     first = f"({names.bound(levels.start)} & -{patches.points})"
-    nests = [each.nest for each in patches.loops]
     for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
         if name not in patches.arrays:
             yield from array_text(names, name)
@@ -154,14 +170,56 @@ def write_patches(names: Names, patches: Patches) -> Iterator[str]:
     yield f"  const u32* const firsts = lists + {HEADER * count} + patch * {count};"
     yield "  u32 turn = 0;  // of the threads that take the first elements of a loop"
     arrays = yield from _shared(names, patches)
-    for each, waits in zip(patches.loops, patches.waits, strict=True):
-        yield from _loop(names, patches, each, arrays, waits=waits)
+    fresh: set[str] = set()  # filled since the last barrier
+    for loop in loops:
+        waits = any(isinstance(row, Load) and row.buffer in fresh for row in loop.each.nest.body)
+        fresh = (set() if waits else fresh) | _stored(loop.each.nest) & arrays.keys()
+        others = [other for other in loops if other is not loop and not _excludes(other, loop)]
+        once = frozenset(_once(names, loop.each, others))
+        yield from _loop(names, patches, loop, _room(patches, loop.each, arrays, once), waits=waits)
+
+
+def _loops(body: Node) -> Iterator[_Loop]:
+    """Yield the loops of a patch: of a choice, both sides; one of its loops is on both."""
+    steps = list(body.steps if isinstance(body, Seq) else (body,))
+    while steps:
+        step = steps.pop(0)
+        if isinstance(step, Each) and step.part == "all":
+            yield _Loop(step)
+            continue
+        joint = step.when if isinstance(step, Choice) else Const(1)
+        pair = step.then if isinstance(step, Choice) else Seq((step, steps.pop(0)))
+        owned, rest = nodes_of(pair, Each)
+        yield _Loop(owned, joint, rest.elements, only=1)
+        yield _Loop(rest, joint, owned.elements)
+        if isinstance(step, Choice):
+            _, apart = nodes_of(step.otherwise, Each)
+            yield _Loop(apart, joint, rest.elements, only=0)
+
+
+def _excludes(loop: _Loop, other: _Loop) -> bool:
+    return {loop.only, other.only} == {0, 1}
+
+
+def _stored(nest: Nest) -> set[str]:
+    return {row.buffer for row in nest.body if isinstance(row, Store)}
+
+
+def _fillers(patches: Patches) -> dict[str, int]:
+    """Return by array the number of the list for whose elements a loop fills it."""
+    return {
+        name: each.elements
+        for each in nodes_of(patches.body, Each)
+        if each.part != "owned"
+        for name in patches.arrays
+        if name in _stored(each.nest)
+    }
 
 
 def _shared(names: Names, patches: Patches) -> Generator[str, None, dict[str, str]]:
     """Define the arrays in shared memory, one after the other; return their names."""
     found: dict[str, str] = {}
-    fillers = fillers_of(patches)
+    fillers = _fillers(patches)
     room = "0"
     for name in patches.arrays:
         buffer = names.by_name[name]
@@ -173,42 +231,41 @@ def _shared(names: Names, patches: Patches) -> Generator[str, None, dict[str, st
     return found
 
 
-def _loop(
-    names: Names, patches: Patches, each: PatchLoop, arrays: Mapping[str, str], *, waits: bool
-) -> Iterator[str]:
+def _loop(names: Names, patches: Patches, loop: _Loop, room: Room, *, waits: bool) -> Iterator[str]:
     """Write a loop over the elements of a list that a patch has.
 
     Each thread knows its first element before it `waits` for the others, and the next one early.
     """
-    room = _room(names, patches, each, arrays)
-    joint = f"{names.bound(each.joint)} > 0"
-    tests = {"both": [f"({joint})"], "apart": [f"!({joint})"]}.get(each.part, [])
+    tests: list[str] = []
+    if loop.joint is not None and loop.only is not None:
+        tests = [f"{'' if loop.only else '!'}({names.bound(loop.joint)} > 0)"]
     step = patches.threads * patches.points // patches.levels
     if waits:
         yield "  turn = 0;"
     yield "  {"
-    yield from _list(patches, each, room, joint)
+    yield from _list(names, len(patches.order.members), loop, is_near=bool(room.near))
     yield f"    u32 q = from + (own >= turn ? own - turn : own + {step} - turn);"
     yield "    u32 next = q < to ? lists[q] : 0;"
     if waits:
         yield "    ff::barrier();"
-    loop = list(_elements(names, each.nest, step))
-    yield from _versions(names, patches, each.nest, room, (tests, loop))
+    nest = loop.each.nest
+    lines = list(_elements(names, nest, step))
+    yield from _versions(names, patches, nest, room, (tests, lines))
     done = f"(turn + to - from) % {step}"
     yield f"    turn = {f'{tests[0]} ? {done} : turn' if tests else done};"
     yield "  }"
 
 
-def _list(patches: Patches, each: PatchLoop, room: Room, joint: str) -> Iterator[str]:
+def _list(names: Names, count: int, loop: _Loop, *, is_near: bool) -> Iterator[str]:
     """Define where the list of a loop begins and ends, and where it tells what lies near."""
-    place, count = each.elements, len(patches.order.members)
-    if room.near:
+    place = loop.each.elements
+    if is_near:
         yield f"    const u16* const near = (const u16*)(lists + lists[{HEADER * place}]);"
         yield f"    const u32 base = lists[{HEADER * place + 1}];"
     yield f"    const u32 begin = firsts[{place}], to = firsts[{place + count}];"
-    if each.part == "rest":
-        others = f"firsts[{each.others + count}] - firsts[{each.others}]"
-        yield f"    const u32 from = {joint} ? begin + ({others}) : begin;"
+    if loop.joint is not None and loop.only is None:
+        others = f"firsts[{loop.others + count}] - firsts[{loop.others}]"
+        yield f"    const u32 from = {names.bound(loop.joint)} > 0 ? begin + ({others}) : begin;"
     else:
         yield "    const u32 from = begin;"
 
@@ -225,10 +282,10 @@ def _versions(
     levels = nest.loops[1].range
     start, stop = names.bound(levels.start), names.bound(levels.stop)
     if not names.clamped:
-        wide = attrs.evolve(nest, each=(patches.points, 1))
+        wide = marked(nest, points=(patches.points, 1))
         dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
         every = _AllAtOnce(
-            names, attrs.evolve(wide, body=interleaved(wide, wide.each, dims_of)), room
+            names, attrs.evolve(wide, body=interleaved(wide, (patches.points, 1), dims_of)), room
         )
         all_ = f"f1 >= {start} && f1 + {patches.points} <= {stop}"
         yield f"    if ({' && '.join([*tests, all_aligned(every.aligned()), all_])}) {{"
@@ -244,29 +301,21 @@ def _versions(
     yield "    }"
 
 
-def _room(names: Names, patches: Patches, each: PatchLoop, arrays: Mapping[str, str]) -> Room:
-    readings = patches.order.members[each.elements].readings
-    stored = {row.buffer for row in each.nest.body if isinstance(row, Store)}
-    return Room(
-        arrays, fillers_of(patches), {reading: number for number, reading in enumerate(readings)},
-        frozenset(stored & set(arrays)), frozenset(_once(names, patches, each)), patches.levels,
-    )  # fmt: skip
+def _room(patches: Patches, each: Each, arrays: Mapping[str, str], once: frozenset[str]) -> Room:
+    near = {way: number for number, way in enumerate(patches.order.members[each.elements].readings)}
+    own = frozenset(_stored(each.nest) & arrays.keys())
+    return Room(arrays, _fillers(patches), near, own, once, patches.levels)
 
 
-def _once(names: Names, patches: Patches, each: PatchLoop) -> Iterator[str]:
+def _once(names: Names, each: Each, others: Sequence[_Loop]) -> Iterator[str]:
     """Yield the fields that a loop reads or writes and no other does, each element once."""
-    others = {
-        name
-        for other in patches.loops
-        if other != each and {other.part, each.part} != {"both", "apart"}
-        for name in buffers_of(other.nest)
-    }
+    elsewhere = {name for other in others for name in buffers_of(other.each.nest)}
     for name in buffers_of(each.nest):
         rows = [
             row for row in each.nest.body if isinstance(row, Load | Store) and row.buffer == name
         ]
         is_own = not any(any(index is not None for index in _rows(row)) for row in rows)
-        if is_own and name not in others and names.by_name[name].memory == "field":
+        if is_own and name not in elsewhere and names.by_name[name].memory == "field":
             yield name
 
 
@@ -280,7 +329,7 @@ def _elements(names: Names, nest: Nest, step: int) -> Iterator[str]:
     inside = [f"i0 >= {names.bound(range_.start)}", f"i0 < {names.bound(range_.stop)}"]
     inside += [
         f"{names.bound(each.start)} < {names.bound(each.stop)}"
-        for each in nest.guard
+        for each in names.kernel.groups[nest.group].box
         if each not in nest.box
     ]
     yield "#pragma unroll 1"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ....ir.nests import Compute, Nest, Row
+from ....ir.loops.nest import Compute, Nest, Row
 
 FUNCTION: Final = """\
 #ifdef __CUDA_ARCH__

@@ -15,7 +15,7 @@ from collections.abc import Container, Generator, Iterator, Mapping
 
 import attrs
 
-from ....ir.nests import Instruction, Load, Nest, Row, Store
+from ....ir.loops.nest import Instruction, Load, Nest, Row, Store
 from ...rows.body import NAMELESS
 from ...rows.names import Names, stored_type
 from ..passes.loading_ahead import condition, is_usually, usual_conditions
@@ -78,12 +78,12 @@ class SweepBody(ThreadBody):
         self.slot = self.slot_now = 0  # of the oldest elements of a round, and of a step
         self.expected = usual_conditions(nest)
         self.current: Row = -1
-        if nest.ahead:
+        if self.marks.ahead:
             self._find_windows()
 
     def _find_windows(self) -> None:
         found: dict[object, Window] = {}
-        for number in self.nest.asked:
+        for number in self.marks.asked:
             load = self.nest.body[number]
             assert isinstance(load, Load)
             key = self._window_key(load)
@@ -98,7 +98,7 @@ class SweepBody(ThreadBody):
                 found[key] = Window(f"q{len(found)}", type_, here)
             found[key].offsets.setdefault(offset, []).append(number)
             self.placed[number] = found[key], offset
-        self.windows = [each for each in found.values() if each.span <= self.nest.ahead]
+        self.windows = [each for each in found.values() if each.span <= self.marks.ahead]
         self.placed = {row: place for row, place in self.placed.items() if place[0] in self.windows}
 
     def _window_key(self, load: Load) -> object:
@@ -143,7 +143,7 @@ class SweepBody(ThreadBody):
 
     def _size(self, window: Window) -> int:
         """Return how many elements a window has."""
-        return 2 * self.nest.ahead
+        return 2 * self.marks.ahead
 
     def _slot(self, window: Window, age: int) -> int:
         """Return where a step finds an element, so many after its oldest."""
@@ -190,12 +190,12 @@ class SweepBody(ThreadBody):
     def first_elements(self, indent: str) -> Iterator[str]:
         """Load what the first round needs."""
         for window in self.windows:
-            count = self.nest.ahead + window.span
+            count = self.marks.ahead + window.span
             yield from self._fill(window, str(window.low), 0, count, indent)
 
     def rounds(self, limit: str, indent: str) -> Iterator[str]:
         """Write the loop over two rounds each, from step `first` to a limit or the last step."""
-        ahead, inner = self.nest.ahead, indent + "  "
+        ahead, inner = self.marks.ahead, indent + "  "
         yield f"{indent}#pragma unroll 1"
         yield f"{indent}for (; first < {limit}; first += {ahead}) {{"
         yield from self._round(0, inner)
@@ -220,7 +220,7 @@ class SweepBody(ThreadBody):
     def _is_middle(self, indent: str) -> Iterator[str]:
         """Define whether the steps of a round and its loads for the next stay in the middle."""
         index = f"i{self.level - 1}"
-        steps = 2 * self.nest.ahead + max(window.span for window in self.windows)
+        steps = 2 * self.marks.ahead + max(window.span for window in self.windows)
         yield f"{indent}bool middle = first + {steps} <= total;"
         for place in ("first", f"first + {steps - 1}") if self.expected else ():
             yield f"{indent}if (middle) {{"
@@ -232,15 +232,15 @@ class SweepBody(ThreadBody):
 
     def _steps(self, indent: str) -> Iterator[str]:
         """Write the steps of a round: the loads for the next follow what frees their places."""
-        for j in range(self.nest.ahead):
+        for j in range(self.marks.ahead):
             yield from self._step(j, indent)
             if j == 0:
                 for window in self.windows:
-                    early = self.nest.ahead - window.span + min(window.span, 1)
+                    early = self.marks.ahead - window.span + min(window.span, 1)
                     yield from self._next(window, window.span, early, indent)
             for window in self.windows:
                 if 0 < j < window.span:
-                    yield from self._next(window, self.nest.ahead + j, 1, indent)
+                    yield from self._next(window, self.marks.ahead + j, 1, indent)
 
     def _step(self, j: int, indent: str) -> Iterator[str]:
         is_inside = "" if self.in_middle else f"if (first + {j} < total) "
@@ -253,7 +253,7 @@ class SweepBody(ThreadBody):
 
     def _next(self, window: Window, number: int, count: int, indent: str) -> Iterator[str]:
         """Load `count` elements for the next round, from `number` after its oldest on."""
-        later = self.nest.ahead + number
+        later = self.marks.ahead + number
         yield from self._fill(
             window, f"first + {later + window.low}", self.slot + later, count, indent
         )

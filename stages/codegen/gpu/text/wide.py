@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 
 from ....gpu_target import WIDEST
-from ....ir.nests import Instruction, Load, Nest, Row, Store
+from ....ir.loops.nest import Instruction, Load, Nest, Row, Store
 from ...rows.names import Names, stored_type
 from ...schedule.costs import ITEMSIZES
 from .body import ThreadBody
@@ -56,7 +56,7 @@ class PatchBody(ThreadBody):
         buffer = self.nest.body[next(iter(found.values()))].buffer  # type: ignore[attr-defined]
         most = WIDEST // ITEMSIZES[self.names.by_name[buffer].dtype]
         taken: set[int] = set()
-        size = min(most, self.nest.each[0])
+        size = min(most, self.marks.points[0])
         while size > 1:
             for start in sorted({offset // size * size for offset in found}):
                 places = range(start, start + size)

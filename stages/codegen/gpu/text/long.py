@@ -6,20 +6,17 @@ is not one of the first `rest`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 import attrs
 
 from ....ir.bounds import Range
-from ....ir.nest_groups import Blocked, Together
-from ....ir.nests import Load, Nest, Store
+from ....ir.loops.gpu import Columns, Long
+from ....ir.loops.nest import Load, Nest, Store
 from ...rows.body import BodyText
 from ...rows.names import Names, stored_type
 from ...schedule.costs import ITEMSIZES
 from .sweep import Shared, SweepBody
-
-Once: TypeAlias = Callable[[int], Container[str]]  # of each scan, what it touches last
 
 
 class FirstBody(SweepBody):
@@ -60,50 +57,53 @@ class LaterBody(SweepBody):
         )
 
 
-def write_blocked(
-    names: Names, nests: Sequence[Nest], scans: Together, once: Once
+def write_long(
+    names: Names,
+    nests: Sequence[Nest],
+    columns: Columns,
+    load: Long,
+    once: Sequence[Container[str]],
 ) -> Iterator[str]:
-    """Write the scans of a column; `rooms` and the arrays in memory are defined."""
-    blocked = scans.blocked
-    assert blocked is not None
+    """Write the scans of a column; `rooms` and the arrays in memory are defined.
+
+    `once` has of each scan what it touches last.
+    """
     shared = {
-        name: Shared(f"h{place}", "", blocked.threads) for place, name in enumerate(scans.arrays)
+        name: Shared(f"h{place}", "", columns.threads) for place, name in enumerate(columns.arrays)
     }
-    yield from FirstBody(names, nests[0], shared, once(0)).scope()
-    for place, nest in enumerate(nests[1:], start=1):
-        yield from _later(names, nest, blocked, shared, once(place))
+    yield from FirstBody(names, nests[0], shared, once[0]).scope()
+    for nest, own in zip(nests[1:], once[1:], strict=True):
+        yield from _later(names, nest, load, shared, own)
 
 
-def rooms(names: Names, scans: Together) -> Iterator[str]:
+def rooms(names: Names, columns: Columns, load: Long) -> Iterator[str]:
     """Define the arrays in shared memory, and which levels they have where."""
-    blocked = scans.blocked
-    assert blocked is not None
-    start = names.bound(blocked.outside.start)
-    stop = names.bound(names.kernel.nests[scans.first].loops[-1].range.stop)
+    start = names.bound(load.outside.start)
+    stop = names.bound(columns.scans[0].loops[-1].range.stop)
     room = "0"
-    yield f"  const s32 levels = s32({names.bound(blocked.levels)});"
-    yield f"  const s32 rest = s32({names.bound(blocked.rest)});"
-    arrays = [(number, names.by_name[name]) for number, name in enumerate(scans.arrays)]
+    yield f"  const s32 levels = s32({names.bound(load.levels)});"
+    yield f"  const s32 rest = s32({names.bound(load.rest)});"
+    arrays = [(number, names.by_name[name]) for number, name in enumerate(columns.arrays)]
     for number, buffer in sorted(arrays, key=lambda each: -ITEMSIZES[each[1].dtype]):
-        count = f"levels * {blocked.threads}"
+        count = f"levels * {columns.threads}"
         yield f"  const ff::shared_array<{stored_type(buffer)}> h{number}(u32({room}), {count});"
         room += f" + {count} * {ITEMSIZES[buffer.dtype]}"
     yield f"  const s32 wrap = (s32({stop} - {start}) - 1) / levels * levels;"
     yield "  const auto kept = [&](s64 level) {"
     yield f"    const s32 place = s32(level - {start}) - wrap;"
-    yield f"    return (place < 0 ? place + levels : place) * {blocked.threads} + s32(threadIdx.x);"
+    yield f"    return (place < 0 ? place + levels : place) * {columns.threads} + s32(threadIdx.x);"
     yield "  };"
 
 
 def _later(
-    names: Names, nest: Nest, blocked: Blocked, shared: Mapping[str, Shared], once: Container[str]
+    names: Names, nest: Nest, load: Long, shared: Mapping[str, Shared], once: Container[str]
 ) -> Iterator[str]:
     """Write a scan after the first: levels in shared memory and those outside, in its order."""
     range_ = nest.loops[-1].range
-    inside = Range(range_.dim, blocked.outside.stop, range_.stop)
+    inside = Range(range_.dim, load.outside.stop, range_.stop)
     parts = [
         LaterBody(names, _over(nest, inside), shared, once),
-        SweepBody(names, _over(nest, blocked.outside), {}, once),
+        SweepBody(names, _over(nest, load.outside), {}, once),
     ]
     yield "    {"
     yield from parts[0].states("      ")
