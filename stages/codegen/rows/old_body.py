@@ -44,7 +44,11 @@ class BodyText:
         self.later = later
         self.group = nest.statement if isinstance(nest, Nest) else nest.group
         self.dims = [loop.range.dim for loop in nest.loops]
-        self.trees = {} if not isinstance(nest, Nest) or nest.slides else trees(nest.body, len(nest.loops), nest.states)
+        self.trees = (
+            {}
+            if not isinstance(nest, Nest) or nest.slides
+            else trees(nest.body, len(nest.loops), nest.states)
+        )
         self.rows: dict[tuple[str, Places], str] = {}
         for row in [nest.body[number] for number in nest.asked] if later else nest.body:
             if isinstance(row, Load | Store):

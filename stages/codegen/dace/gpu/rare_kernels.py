@@ -24,11 +24,12 @@ from ...gpu.launches import MOST_BLOCKS
 from ...gpu.passes.spreading import spread
 from ...gpu.text.grid import axes_of
 from ...gpu.text.kernel import Written, write_version
-from ...gpu.text.spellings import on_device
+from ...gpu.text.spellings import dialect_of, on_device
 from ...integers import integers
 from ...rows.checks import beyond
-from ...rows.memory import pointers, scalars
-from ...rows.names import Names, WriterOptions
+from ...rows.definitions import pointers, scalars
+from ...rows.options import WriterOptions
+from ...rows.scope import Scope, places_of
 from .opening import launched
 
 if TYPE_CHECKING:
@@ -60,11 +61,16 @@ class RareKernels:
             self.opening = [f"{flag} return {beyond(kernel)};"]
             return
         options = WriterOptions(0, vector_math=False, own_math=plan.style.own_math)
-        names = Names(self.kernel, self.integers, options)
-        names.clamped = clamping.ends
+        scope = Scope(
+            self.tree,
+            places_of(self.integers),
+            options,
+            dialect_of(options),
+            clamped=clamping.ends,
+        )
         self.opening = [f"{flag} clamped(&state, ptrs, ints, scalars, arena);", "  else"]
-        self.lines = [*self._written(names, plan)]
-        self._functions = names.functions
+        self.lines = [*self._written(scope, plan)]
+        self._functions = scope.uses.functions
 
     def functions(self, others: Mapping[str, str]) -> list[str]:
         """Return the functions that either version calls, each once."""
@@ -81,26 +87,27 @@ class RareKernels:
             most = maximum(most, self.kernel.workspace)
         return attrs.evolve(self.kernel, tilings=kernel.tilings, workspace=most)
 
-    def _written(self, names: Names, plan: Plan) -> Iterator[str]:
+    def _written(self, scope: Scope, plan: Plan) -> Iterator[str]:
         """Write the kernels, and the function that launches them in order."""
         launches: list[str] = []
-        for text, written in write_version(names, parts(self.tree), "c", self.vendor):
+        for text, written in write_version(scope, parts(self.tree), "c", self.vendor):
             yield _without_grid(text) if self.vendor.in_turn else text
             if self.vendor.in_turn:
                 yield _on_host(written)
-            launches += self._launch(names, written, plan)
+            launches += self._launch(scope, written, plan)
         yield "static void clamped(kernel_state_t* state, const void* const* ptrs, const s64* ints,"
         yield "                    const void* scalars, void* arena) {"
         yield "  (void)state, (void)ptrs, (void)ints, (void)scalars, (void)arena;"
         yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(self.integers)))
-        yield from (*scalars(names), *pointers(names), *launches, "}")
+        definitions = (*scalars(scope), *pointers(scope))
+        yield from (*(line for _, line in definitions), *launches, "}")
 
-    def _launch(self, names: Names, written: Written, plan: Plan) -> Iterator[str]:
+    def _launch(self, scope: Scope, written: Written, plan: Plan) -> Iterator[str]:
         nest = written.part.first
         given = [f"(void*)&{_NAMES[kind]}{place}" for kind, place in written.arguments]
-        blocks = [_blocks(names, nest, axis) for axis in range(len(axes_of(nest)))]
+        blocks = [_blocks(scope, nest, axis) for axis in range(len(axes_of(nest)))]
         x, y, z = (*blocks, "1", "1", "1")[:3]
-        tests = [_is_there(names, each) for each in self.tree.groups[nest.group].box]
+        tests = [_is_there(scope, each) for each in self.tree.groups[nest.group].box]
         if plan.steps:
             only = f"ints[{len(self.integers)}]"
             tests.append(f"(!{only} || {only} == {plan.steps[nest.group]})")
@@ -124,15 +131,15 @@ def _threads(nest: Nest) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _is_there(names: Names, range_: Range) -> str:
-    return f"{names.bound(range_.start)} < {names.bound(range_.stop)}"
+def _is_there(scope: Scope, range_: Range) -> str:
+    return f"{scope.bound(range_.start)} < {scope.bound(range_.stop)}"
 
 
-def _blocks(names: Names, nest: Nest, place: int) -> str:
+def _blocks(scope: Scope, nest: Nest, place: int) -> str:
     """Return how many blocks a grid has; along y and z the threads of so many share all indices."""
     axis = axes_of(nest)[place]
     range_ = nest.loops[axis.level].range
-    extent = f"later({names.bound(range_.stop)} - {names.bound(range_.start)}, 0)"
+    extent = f"later({scope.bound(range_.stop)} - {scope.bound(range_.start)}, 0)"
     count = f"({extent} + {axis.threads - 1}) / {axis.threads}"
     return f"earlier({count}, {MOST_BLOCKS})" if place else count
 

@@ -2,76 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 
-from ....ir.loops.gpu import Columns, Landed, Landing, Long, Rows
+from ....ir.loops.gpu import Columns, Landed, Landing, Long, Rows, marked
 from ....ir.loops.nest import Load, Nest
-from ...integers import buffers_of
-from ...rows.names import Names, stored_type
+from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
+from .body import arrays, buffers_of
 from .grid import axes_of, columns_in_a_row, flat_places
-from .landing import LandingBody
+from .landing import lander_of, write_landing
 from .long import rooms, write_long
-from .memory import array_text
 from .rows import write_rows
-from .sweep import Shared, SweepBody
+from .sweep import Room, rooms_of, scoped, sweep_of, write_sweep
 
 
-def write_columns(names: Names, columns: Columns) -> Iterator[str]:
+def write_columns(scope: Scope, columns: Columns) -> Iterator[str]:
     """Write several scans over the same columns as one kernel: a thread has a column."""
     load = columns.load
     threads = load.columns if isinstance(load, Rows) else columns.threads
     nests = [columns_in_a_row(nest, threads) for nest in columns.scans]
-    kept = () if isinstance(load, Long) else columns.arrays
-    for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
-        if name not in kept:
-            yield from array_text(names, name)
+    yield from arrays(scope, nests, () if isinstance(load, Long) else columns.arrays)
     if isinstance(load, Rows):
-        yield from write_rows(names, columns, load, nests)
+        yield from write_rows(scope, columns, load, nests)
         return
     is_long = isinstance(load, Long)
-    yield from rooms(names, columns, load) if is_long else _rooms(names, columns)
-    yield from flat_places(names, nests[0], "i")
+    yield from rooms(scope, columns, load) if isinstance(load, Long) else _rooms(scope, columns)
+    yield from flat_places(scope, nests[0], "i")
     stops = {axis.level: nests[0].loops[axis.level].range.stop for axis in axes_of(nests[0])}
-    inside = (f"i{level} < {names.bound(stop)}" for level, stop in stops.items())
+    inside = (f"i{level} < {scope.bound(stop)}" for level, stop in stops.items())
     yield f"  if ({' && '.join(inside)}) {{"
-    if isinstance(load, Long):
-        once = [_once(nests, place, set(columns.arrays)) for place in range(len(nests))]
-        yield from write_long(names, nests, columns, load, once)
-    else:
-        yield from _scans(names, nests, columns)
+    kept = {name for name, *_ in _kept(scope, columns)}
+    once = [
+        _once(nests, place, kept) if is_long or columns.keeps else set[str]()
+        for place in range(len(nests))
+    ]
+    yield from (write_long if is_long else _scans)(scope, nests, columns, once)
     yield "  }"
 
 
-def _scans(names: Names, nests: Sequence[Nest], columns: Columns) -> Iterator[str]:
+def _scans(
+    scope: Scope, nests: Sequence[Nest], columns: Columns, once: Sequence[Collection[str]]
+) -> Iterator[str]:
     """Write the scans of a column, what they hand on in shared memory."""
-    start, load = names.bound(nests[0].loops[-1].range.start), columns.load
-    shared = {
-        name: Shared(room, start, columns.threads) for name, room, *_ in _kept(names, columns)
-    }
-    for place, nest in enumerate(nests):
-        once = _once(nests, place, set(shared)) if columns.keeps else ()
-        if isinstance(load, Landing) and place == 0:
+    start, load = scope.bound(nests[0].loops[-1].range.start), columns.load
+    place = f"({{level}} - {start}) * {columns.threads} + threadIdx.x"
+    shared = {name: Room(room, place) for name, room, *_ in _kept(scope, columns)}
+    for number, nest in enumerate(nests):
+        if isinstance(load, Landing) and number == 0:
             handed = {name: shared[name] for name in columns.arrays}
-            landing = {each: shared[_name(each)].name for each in load.landed}
-            yield from LandingBody(
-                names, nest, handed, once, landing, load, columns.threads
-            ).scope()
+            ahead = marked(nest, ahead=load.ahead)
+            sweep = sweep_of(scope, ahead, rooms_of(nest, handed), once[0])
+            landing = {each: shared[_name(each)].array for each in load.landed}
+            lander = lander_of(sweep, load, landing, columns.threads)
+            yield from scoped(sweep, write_landing(lander, "      "))
             continue
-        body = SweepBody(names, nest, shared, once)
-        body.unroll = 8 if load else 0
-        yield from body.scope()
+        own = rooms_of(nest, shared)
+        sweep = sweep_of(scope, nest, own, once[number], unroll=8 if load else 0)
+        yield from scoped(sweep, write_sweep(sweep, "      "))
 
 
-def _kept(names: Names, columns: Columns) -> Iterator[tuple[str, str, str, int, bool]]:
+def _kept(scope: Scope, columns: Columns) -> Iterator[tuple[str, str, str, int, bool]]:
     """Yield what is in shared memory: its name, array, type, size, and whether at all levels."""
     for place, name in enumerate(columns.arrays):
-        buffer = names.by_name[name]
+        buffer = scope.by_name[name]
         yield name, f"h{place}", stored_type(buffer), ITEMSIZES[buffer.dtype], True
     landed = columns.load.landed if isinstance(columns.load, Landing) else ()
     for place, each in enumerate(landed, start=len(columns.arrays)):
         if each.room not in columns.arrays:
-            type_ = stored_type(names.by_name[each.buffer])
+            type_ = stored_type(scope.by_name[each.buffer])
             yield _name(each), f"h{place}", type_, ITEMSIZES[each.dtype], bool(each.room)
 
 
@@ -79,12 +77,12 @@ def _name(landed: Landed) -> str:
     return landed.room or f"{landed.buffer}{landed.offsets}"
 
 
-def _rooms(names: Names, columns: Columns) -> Iterator[str]:
+def _rooms(scope: Scope, columns: Columns) -> Iterator[str]:
     """Define the arrays in shared memory."""
     range_, room, load = columns.scans[0].loops[-1].range, "0", columns.load
-    levels = f"({names.bound(range_.stop)} - {names.bound(range_.start)})"
+    levels = f"({scope.bound(range_.stop)} - {scope.bound(range_.start)})"
     few = str(load.ahead * (load.rounds + 1)) if isinstance(load, Landing) else "0"
-    wide_first = sorted(_kept(names, columns), key=lambda each: -each[3])  # so all are aligned
+    wide_first = sorted(_kept(scope, columns), key=lambda each: -each[3])  # so all are aligned
     for _, name, type_, size, is_whole in wide_first:
         count = f"{levels if is_whole else few} * {columns.threads}"
         yield f"  const ff::shared_array<{type_}> {name}(u32({room}), {count});"

@@ -9,7 +9,7 @@ import attrs
 from ....ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
 from ....ir.loops.gpu import marked, marks_of
 from ....ir.loops.nest import Nest
-from ...rows.names import Names
+from ...rows.scope import Scope
 
 AXES = "xyz"
 DIVIDE = """\
@@ -86,30 +86,37 @@ def blocks_of(nest: Nest) -> list[Bound]:
 # --- text ---------------------------------------------------------------------------------------
 
 
-def first_text(names: Names, nest: Nest, axis: Axis) -> str:
+def first_text(scope: Scope, nest: Nest, axis: Axis) -> str:
     """Return the first point of the first thread as an expression."""
-    start = names.bound(nest.loops[axis.level].range.start)
+    start = scope.bound(nest.loops[axis.level].range.start)
     if axis.points == 1 or axis.level < len(nest.loops) - 1:
         return start
     return f"({start} & -{axis.points})"
 
 
-def flat_places(names: Names, nest: Nest, index: str) -> Iterator[str]:
+def flat_places(scope: Scope, nest: Nest, index: str) -> Iterator[str]:
     """Define the first point of a thread along each loop, `<index><level>`, from its number."""
-    names.functions["over"] = DIVIDE
+    scope.uses.functions["over"] = DIVIDE
     axes = axes_of(nest)
     yield f"  const u64 t = u64(blockIdx.x) * {marks_of(nest).block[0]} + threadIdx.x;"
     left = "t"
     for place, axis in enumerate(axes):
         level = axis.level
-        first = first_text(names, nest, axis)
+        first = first_text(scope, nest, axis)
         times = f" * {axis.points}" if axis.points > 1 else ""
         if place == len(axes) - 1:
             yield f"  const s64 {index}{level} = {first} + s64({left}){times};"
             return
-        stop = names.bound(nest.loops[level].range.stop)
+        stop = scope.bound(nest.loops[level].range.stop)
         more = f" + {axis.points - 1}) / {axis.points}" if axis.points > 1 else ")"
         yield f"  const u64 m{level} = u64({stop} - {first}{more};"
         yield f"  const u64 q{level} = over({left}, m{level});"
         yield f"  const s64 {index}{level} = {first} + s64({left} - q{level} * m{level}){times};"
         left = f"q{level}"
+
+
+def loop_text(index: str, start: str, stop: str, *, backward: bool) -> str:
+    """Open a loop inside of each thread."""
+    if backward:
+        return f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
+    return f"for (s64 {index} = {start}; {index} < {stop}; ++{index}) {{"

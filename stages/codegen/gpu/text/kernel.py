@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
 
 import attrs
 
 from ....ir.bounds import Bound
-from ....ir.loops.flat import flat
 from ....ir.loops.gpu import Columns, Long, Patches, marks_of
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Nest, Store
@@ -20,18 +17,16 @@ from ....vendors.vendor import Vendor
 from ...cpu.text.kernel import WITHIN
 from ...rows.checks import NOTE, tested_stores
 from ...rows.checks import functions as test_functions
-from ...rows.names import Names, WriterOptions, stored_type
-from ...rows.operations import TYPES
+from ...rows.expressions import TYPES
+from ...rows.options import WriterOptions
+from ...rows.scope import Scope, places_of, stored_type
+from ...rows.uses import Argument
 from ...soft_reads import Clamping
 from ..kernels import Part, clamping_version, parts
 from .columns import write_columns
 from .nest import write_nest
 from .patches import write_patches
-from .spellings import on_device
-
-# The names of what kernels take: pointers, slots of the arena, integers, scalars.
-_NAMES: Final = re.compile(r"\b(p|slot|n|x)(\d+)\b")
-_KINDS: Final = {"p": "pointer", "slot": "slot", "n": "int", "x": "scalar"}
+from .spellings import dialect_of, on_device
 
 
 @attrs.frozen
@@ -60,13 +55,17 @@ def write_gpu(
     A call passes the integers `ints`. With `clamping`, a version of each that clamps indices
     follows all of them.
     """
-    names = Names(kernel, ints, options)
-    if options.checked:
-        names.tests = tested_stores(flat(kernel))
-    versions = [(names, "k", kernel)]
+    scope = Scope(
+        kernel,
+        places_of(ints),
+        options,
+        dialect_of(options),
+        tests=tested_stores(kernel) if options.checked else {},
+    )
+    versions = [(scope, "k", kernel)]
     if clamping is not None and not options.checked:
-        clamped = Names(kernel, (*ints, *clamping.integers), options)
-        clamped.clamped, clamped.functions = clamping.ends, names.functions
+        places = places_of((*ints, *clamping.integers))
+        clamped = attrs.evolve(scope, places=places, clamped=clamping.ends)
         versions.append((clamped, "c", clamping_version(kernel)))
     texts: list[str] = []
     found: list[Written] = []
@@ -75,24 +74,26 @@ def write_gpu(
             texts.append(text)
             number = version if len(versions) > 1 else -1
             found.append(attrs.evolve(written, version=number))
-    functions = [text for _, text in sorted(names.functions.items())]
-    tests = [on_device(line) for line in test_functions(names) if line != NOTE]
+    functions = [text for _, text in sorted(scope.uses.functions.items())]
+    tests = [on_device(line) for line in test_functions(scope) if line != NOTE]
     tests += [on_device(WITHIN)] if len(versions) > 1 else []
     source = "\n".join([vendor.dialect("".join(texts)), *tests, *functions, "", *texts, ""])
     return source, tuple(found)
 
 
 def write_version(
-    names: Names, parts: Iterable[Part], letter: str, vendor: Vendor
+    scope: Scope, parts: Iterable[Part], letter: str, vendor: Vendor
 ) -> Iterator[tuple[str, Written]]:
-    """Write each part of a kernel, and what it takes."""
+    """Write each part of a kernel, and what it takes; `scope` uses the functions that they call."""
     for part in parts:
-        kind, bounds, said, lines = _written(names, part)
+        own = scope.apart()
+        kind, bounds, said, lines = _written(own, part)
         name = f"{letter}{kind}{part.nests[0]}"
-        arguments = _arguments(lines)
-        if any((nest.group, row.buffer) in names.tests for nest, row in _stores(part)):
+        scope.uses.functions.update(own.uses.functions)
+        arguments = own.uses.arguments
+        if any((nest.group, row.buffer) in scope.tests for nest, row in _stores(part)):
             arguments += (("status", 0),)
-        takes = [_parameter(names, kind, place) for kind, place in arguments]
+        takes = [_parameter(scope, argument) for argument in arguments]
         types = tuple(type_ for type_, _ in takes)
         head = ", ".join(map(" ".join, takes))
         texts = [f"KERNEL __launch_bounds__({bounds}) {name}({head}) {{  // {said}", *lines, "}"]
@@ -101,20 +102,20 @@ def write_version(
         yield "\n".join(texts), Written(vendor.entry(name), arguments, part, types=types)
 
 
-def _written(names: Names, part: Part) -> tuple[str, str, str, list[str]]:
+def _written(scope: Scope, part: Part) -> tuple[str, str, str, list[str]]:
     """Return the letter of a part, its threads and blocks, what it does, and its lines."""
     node, first = part.node, part.nests[0]
     match node:
         case Patches():
             said = f"a patch of nests {', '.join(map(str, part.nests))}"
-            return "p", _bounds(node.threads, node.blocks), said, list(write_patches(names, node))
+            return "p", _bounds(node.threads, node.blocks), said, list(write_patches(scope, node))
         case Columns(threads=threads, blocks=blocks, load=load):
             said = f"nests {first} to {part.nests[-1]}"
             letter = "b" if isinstance(load, Long) else "s"
-            return letter, f"{threads}, {blocks}", said, list(write_columns(names, node))
+            return letter, f"{threads}, {blocks}", said, list(write_columns(scope, node))
     marks = marks_of(node)
     bounds = _bounds(math.prod(marks.block), marks.blocks)
-    return "", bounds, f"nest {first}", list(write_nest(names, node))
+    return "", bounds, f"nest {first}", list(write_nest(scope, node))
 
 
 def _bounds(threads: int, blocks: int) -> str:
@@ -127,21 +128,15 @@ def _stores(part: Part) -> Iterator[tuple[Nest, Store]]:
     )
 
 
-def _arguments(lines: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    found = {(name, int(number)) for line in lines for name, number in _NAMES.findall(line)}
-    order = list(_KINDS)
-    ordered = sorted(found, key=lambda each: (order.index(each[0]), each[1]))
-    return tuple((_KINDS[name], place) for name, place in ordered)
-
-
-def _parameter(names: Names, kind: str, place: int) -> tuple[str, str]:
+def _parameter(scope: Scope, argument: Argument) -> tuple[str, str]:
     """Return type and name of a parameter."""
+    kind, place = argument
     if kind == "pointer":
         name = f"p{place}"
-        buffer = next(each for each, own in names.buffers.items() if own == name)
-        return f"{stored_type(names.by_name[buffer])}*", name
+        buffer = next(each for each, own in scope.buffers.items() if own == name)
+        return f"{stored_type(scope.by_name[buffer])}*", name
     if kind == "scalar":
-        return TYPES[names.kernel.scalars[place][1]][0], f"x{place}"
+        return TYPES[scope.kernel.scalars[place][1]][0], f"x{place}"
     return {"slot": ("char*", f"slot{place}"), "status": ("s32*", "first")}.get(
         kind, ("s64", f"n{place}")
     )

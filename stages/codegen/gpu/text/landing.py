@@ -8,176 +8,161 @@ middle of the column, and with all tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator, Iterator, Mapping
+from collections.abc import Mapping
 
 import attrs
 
-from ....ir.loops.gpu import Landed, Landing, marked
-from ....ir.loops.nest import Nest
-from ...rows.names import Names
-from .sweep import Shared, SweepBody, Window
-
-Writer = Callable[[str], Iterator[str]]
+from ....ir.loops.gpu import Landed, Landing
+from .sweep import Lines, Sweep, Window, fill, moved, twice, wanted, write_step
 
 
-class LandingBody(SweepBody):
-    """The instructions of a scan whose loads land in the arrays `landing` of shared memory."""
+@attrs.frozen
+class Lander:
+    """A scan, the arrays in which its windows land by name, and the windows that come `apart`.
 
-    def __init__(
-        self,
-        names: Names,
-        nest: Nest,
-        shared: Mapping[str, Shared],
-        once: Container[str],
-        landing: Mapping[Landed, str],
-        load: Landing,
-        threads: int,
-    ) -> None:
-        super().__init__(names, marked(nest, ahead=load.ahead), shared, once)
-        self.landing, self.load, self.threads = landing, load, threads
-        places = {(each.buffer, each.offsets): each for each in landing}
-        self.landed = {
-            window.name: places[window.load.buffer, window.load.offsets]
-            for window in self.windows
-            if (window.load.buffer, window.load.offsets) in places
-        }
-        self.apart = [window for window in self.windows if window.name not in self.landed]
-        self.span = max(window.span for window in self.windows)
-        self.steps = load.ahead * (2 if self.apart else 1)  # of an iteration
-        self.part = 0  # of its rounds
+    An iteration has so many `steps`; a block has so many `threads`.
+    """
 
-    def _size(self, window: Window) -> int:
-        if window.name.startswith("n"):
-            return self.steps
-        return window.span + (self.load.ahead if window.name in self.landed else self.steps)
+    sweep: Sweep
+    load: Landing
+    arrays: Mapping[str, tuple[Landed, str]]
+    apart: tuple[Window, ...]
+    threads: int
+    steps: int
 
-    def _slot(self, window: Window, age: int) -> int:
-        return self.slot_now + age + (0 if window.name in self.landed else self.part)
-
-    def sweep(self, indent: str) -> Iterator[str]:
-        """Write the loop over the levels."""
-        range_, ahead = self.loop.range, self.load.ahead
-        later, inner = ahead * self.load.rounds, indent + "  "
-        start, stop = self.names.bound(range_.start), self.names.bound(range_.stop)
-        yield f"{indent}const s32 total = s32({stop} - {start});"
-        yield from self.rings(indent)
-        for window in self.windows:
-            size = self._size(window) - window.span
-            yield from self._fill(window, str(window.low), size, window.span, indent)
-        waiting = [attrs.evolve(each, name=f"n{each.name}") for each in self.apart]
-        yield from (f"{indent}{each.type_} {each.name}[{self.steps}];" for each in waiting)
-        yield f"{indent}#pragma unroll 1"
-        yield f"{indent}for (s32 begin = -{later}; begin < total; begin += {self.steps}) {{"
-        if waiting:
-            yield from self._come(waiting, inner)
-        for part in range(0, self.steps, ahead):
-            self.part = part
-            yield f"{inner}{{"
-            yield f"{inner}  const s32 first = begin + {part}, later = first + {later};"
-            yield f"{inner}  if (later < total) {{"
-            yield from self._twice("later", ahead, self._copies, f"{inner}    ")
-            yield f"{inner}  }}"
-            yield f"{inner}  ff::async_commit();"
-            yield f"{inner}  if (first >= 0) {{"
-            yield f"{inner}    ff::async_wait<{self.load.rounds}>();"
-            yield from self._twice("first", ahead, self._visits, f"{inner}    ")
-            yield f"{inner}  }}"
-            yield f"{inner}}}"
-        yield f"{indent}}}"
-
-    def _twice(self, number: str, steps: int, write: Writer, indent: str) -> Iterator[str]:
-        """Write what some steps do for the middle of a column, and with all tests."""
-        index, reach = f"i{self.level - 1}", steps + self.span
-        yield f"{indent}bool inside = {number} + {reach} <= total;"
-        for place in (number, f"{number} + {reach - 1}") if self.expected else ():
-            yield f"{indent}if (inside) {{"
-            yield f"{indent}  const s64 {index} = {self._level(place)};"
-            for row, value in self.expected.items():
-                yield f"{indent}  inside = inside && {'' if value else '!'}{self._test(row)};"
-            yield f"{indent}}}"
-        yield f"{indent}if (inside) {{"
-        for is_middle, closing in ((True, "} else {"), (False, "}")):
-            self.in_middle = is_middle
-            yield from write(f"{indent}  ")
-            yield f"{indent}{closing}"
-        self.in_middle = False
-
-    def _come(self, waiting: list[Window], indent: str) -> Iterator[str]:
-        """Write the loads of the next iteration; those of this one have come."""
-        for window in self.apart:
-            for old in range(window.span):
-                yield f"{indent}{window.name}[{old}] = {window.name}[{self.steps + old}];"
-            yield f"{indent}#pragma unroll"
-            yield f"{indent}for (s32 j = 0; j < {self.steps}; ++j) {{"
-            yield f"{indent}  if (begin >= 0) {window.name}[{window.span} + j] = n{window.name}[j];"
-            yield f"{indent}}}"
-
-        def loads(inner: str) -> Iterator[str]:
-            for window in waiting:
-                element = f"next + {window.low + window.span}"
-                yield from self._fill(window, element, 0, self.steps, inner)
-
-        yield f"{indent}const s32 next = begin + {self.steps};"
-        yield f"{indent}if (next >= 0 && next < total) {{"
-        yield from self._twice("next", self.steps, loads, f"{indent}  ")
-        yield f"{indent}}}"
-
-    def _array(self, window: Window, number: str) -> tuple[str, str]:
+    def place(self, window: Window, number: str) -> tuple[str, str]:
         """Return array and place of the newest element for a step, `j` steps after the first."""
-        landed, threads = self.landed[window.name], self.threads
+        landed, array = self.arrays[window.name]
         own = self.load.ahead * (self.load.rounds + 1)
         place = number if landed.room else f"s32(u32({number}) % {own})"
-        return self.landing[landed], f"({place} + j) * {threads} + threadIdx.x"
+        return array, f"({place} + j) * {self.threads} + threadIdx.x"
 
-    def _landing(self) -> Iterator[Window]:
-        return (window for window in self.windows if window.name in self.landed)
 
-    def _copies(self, indent: str) -> Iterator[str]:
-        """Write the copies of the newest elements of a round, each if a step wants it."""
-        for window in self._landing():
-            newest = window.low + window.span
-            element = f"later + {newest}" if newest else "later"
-            array, place = self._array(window, "later")
-            value, index = self._place(window.load), f"i{self.level - 1}"
-            is_row = self._is_row(window)
-            yield f"{indent}{{"
-            if is_row:
-                yield f"{indent}  const s64 {index} = {self._level(element)};"
-                yield f"{indent}  const {window.type_}* from = &{value};"
-            yield f"{indent}  #pragma unroll"
-            yield f"{indent}  for (s32 j = 0; j < {self.load.ahead}; ++j) {{"
-            test = yield from self._wanted(window, f"{element} + j", f"{indent}    ")
-            if not is_row:
-                yield f"{indent}    const s64 {index} = {self._level(f'{element} + j')};"
-            copy = f"ff::async_copy<1>({array}, {place}, {'from' if is_row else f'&{value}'});"
-            yield f"{indent}    {f'if ({test}) ' if test else ''}{copy}"
-            if is_row:
-                yield f"{indent}    from {self._stride(window)};"
-            yield f"{indent}  }}"
-            yield f"{indent}}}"
+def lander_of(sweep: Sweep, load: Landing, arrays: Mapping[Landed, str], threads: int) -> Lander:
+    """Return a scan whose loads land in arrays of shared memory."""
+    places = {(each.buffer, each.offsets): (each, array) for each, array in arrays.items()}
+    landed = {
+        window.name: places[key]
+        for window in sweep.windows
+        if (key := (window.buffer, window.offsets)) in places
+    }
+    apart = [window for window in sweep.windows if window.name not in landed]
+    steps = load.ahead * (2 if apart else 1)
+    windows = [
+        attrs.evolve(each, size=each.span + (load.ahead if each.name in landed else steps))
+        for each in sweep.windows
+    ]
+    apart = tuple(window for window in windows if window.name not in landed)
+    return Lander(attrs.evolve(sweep, windows=windows), load, landed, apart, threads, steps)
 
-    def _wanted(self, window: Window, element: str, indent: str) -> Generator[str, None, str]:
-        """Write and return the test that a step wants an element; nothing where all are wanted."""
-        if self.in_middle and self._is_sure(window):
-            return ""
-        yield f"{indent}const s32 y = {element};"
-        return (yield from self._is_wanted(window, indent))
 
-    def _visits(self, indent: str) -> Iterator[str]:
-        """Write the steps of a round."""
-        for window in self._landing():
-            newest = window.low + window.span
-            array, place = self._array(window, "first")
-            for old in range(window.span):
-                yield f"{indent}{window.name}[{old}] = {window.name}[{self.load.ahead + old}];"
-            yield f"{indent}#pragma unroll"
-            yield f"{indent}for (s32 j = 0; j < {self.load.ahead}; ++j) {{"
-            value = f"{array}[{place}]"
-            test = yield from self._wanted(window, f"first + j + {newest}", f"{indent}  ")
-            if test:
-                value = f"{test} ? {window.type_}({value}) : {window.type_}(0)"
-            yield f"{indent}  {window.name}[{window.span} + j] = {value};"
-            yield f"{indent}}}"
-        self.slot = 0
-        for j in range(self.load.ahead):
-            yield from self._step(j, indent)
+def write_landing(lander: Lander, indent: str) -> Lines:
+    """Write the loop over the levels."""
+    sweep, load, steps = lander.sweep, lander.load, lander.steps
+    later, inner = load.ahead * load.rounds, indent + "  "
+    start, stop = sweep.body.scope.ends(sweep.nest.loops[-1].range)
+    yield f"{indent}const s32 total = s32({stop} - {start});"
+    yield from (f"{indent}{each.type_} {each.name}[{each.size}];" for each in sweep.windows)
+    for each in sweep.windows:
+        yield from fill(sweep, each, str(each.low), each.size - each.span, each.span, indent)
+    yield from (f"{indent}{each.type_} n{each.name}[{steps}];" for each in lander.apart)
+    yield f"{indent}#pragma unroll 1"
+    yield f"{indent}for (s32 begin = -{later}; begin < total; begin += {steps}) {{"
+    yield from _come(lander, inner) if lander.apart else ()
+    for part in range(0, steps, load.ahead):
+        yield f"{inner}{{"
+        yield f"{inner}  const s32 first = begin + {part}, later = first + {later};"
+        yield from (f"{inner}  {line}" for line in _round(lander, part))
+        yield f"{inner}}}"
+    yield f"{indent}}}"
+
+
+def _round(lander: Lander, part: int) -> Lines:
+    """Write the copies that begin with a round, and its steps."""
+    sweep, ahead = lander.sweep, lander.load.ahead
+    now = [
+        each if each.name in lander.arrays else attrs.evolve(each, begin=part)
+        for each in sweep.windows
+    ]
+    own = attrs.evolve(lander, sweep=attrs.evolve(sweep, windows=now))
+
+    def copies(indent: str, *, is_middle: bool) -> Lines:
+        return _copies(own, indent, is_middle=is_middle)
+
+    def visits(indent: str, *, is_middle: bool) -> Lines:
+        return _visits(own, indent, is_middle=is_middle)
+
+    yield "if (later < total) {"
+    yield from twice(sweep, ("inside", "later", ahead), copies, "  ")
+    yield "}"
+    yield "ff::async_commit();"
+    yield "if (first >= 0) {"
+    yield f"  ff::async_wait<{lander.load.rounds}>();"
+    yield from twice(sweep, ("inside", "first", ahead), visits, "  ")
+    yield "}"
+
+
+def _come(lander: Lander, indent: str) -> Lines:
+    """Write the loads of the next iteration; those of this one have come."""
+    sweep, steps = lander.sweep, lander.steps
+    for window in lander.apart:
+        yield from _moved_on(window, steps, indent)
+        yield f"{indent}for (s32 j = 0; j < {steps}; ++j) {{"
+        yield f"{indent}  if (begin >= 0) {window.name}[{window.span} + j] = n{window.name}[j];"
+        yield f"{indent}}}"
+
+    def loads(inner: str, *, is_middle: bool) -> Lines:
+        for window in lander.apart:
+            first = f"next + {window.low + window.span}"
+            waiting = attrs.evolve(window, name=f"n{window.name}", size=steps)
+            yield from fill(sweep, waiting, first, 0, steps, inner, is_middle=is_middle)
+
+    yield f"{indent}const s32 next = begin + {steps};"
+    yield f"{indent}if (next >= 0 && next < total) {{"
+    yield from twice(sweep, ("inside", "next", steps), loads, f"{indent}  ")
+    yield f"{indent}}}"
+
+
+def _moved_on(window: Window, steps: int, indent: str) -> Lines:
+    """Write that the newest elements of a window become its oldest; a loop for new ones follows."""
+    for old in range(window.span):
+        yield f"{indent}{window.name}[{old}] = {window.name}[{steps + old}];"
+    yield f"{indent}#pragma unroll"
+
+
+def _landing(lander: Lander) -> list[Window]:
+    return [window for window in lander.sweep.windows if window.name in lander.arrays]
+
+
+def _copies(lander: Lander, indent: str, *, is_middle: bool) -> Lines:
+    """Write the copies of the newest elements of a round, each if a step wants it."""
+    for window in _landing(lander):
+        newest = window.low + window.span
+        elements = f"later + {newest}" if newest else "later", lander.load.ahead
+        array, place = lander.place(window, "later")
+        address = "from" if window.is_row else f"&{window.element}"
+        copy = f"ff::async_copy<1>({array}, {place}, {address});"
+
+        def move(test: str, copy: str = copy) -> str:
+            return f"if ({test}) {copy}" if test else copy
+
+        yield from moved(lander.sweep, window, elements, move, indent, is_middle=is_middle)
+
+
+def _visits(lander: Lander, indent: str, *, is_middle: bool) -> Lines:
+    """Write the steps of a round."""
+    sweep, ahead = lander.sweep, lander.load.ahead
+    for window in _landing(lander):
+        newest = window.low + window.span
+        array, place = lander.place(window, "first")
+        yield from _moved_on(window, ahead, indent)
+        yield f"{indent}for (s32 j = 0; j < {ahead}; ++j) {{"
+        value = f"{array}[{place}]"
+        lines, test = wanted(sweep, window, f"first + j + {newest}", is_middle=is_middle)
+        yield from (f"{indent}  {line}" for line in lines)
+        if test:
+            value = f"{test} ? {window.type_}({value}) : {window.type_}(0)"
+        yield f"{indent}  {window.name}[{window.span} + j] = {value};"
+        yield f"{indent}}}"
+    for step in range(ahead):
+        yield from write_step(sweep, step, 0, indent, is_middle=is_middle)

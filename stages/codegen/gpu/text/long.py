@@ -6,84 +6,39 @@ is not one of the first `rest`.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import attrs
 
 from ....ir.bounds import Range
 from ....ir.loops.gpu import Columns, Long
-from ....ir.loops.nest import Load, Nest, Store
-from ...rows.body import BodyText
-from ...rows.names import Names, stored_type
+from ....ir.loops.nest import Nest
+from ...rows.body import pointers, states
+from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
-from .sweep import Shared, SweepBody
-
-
-class FirstBody(SweepBody):
-    """The instructions of the first scan: rounds that store to memory, then to shared memory."""
-
-    is_far = True
-
-    def _key(self, access: Load | Store):  # type: ignore[no-untyped-def]
-        return BodyText._key(self, access)
-
-    def _place(self, access: Load | Store) -> str:
-        shared = self.shared.get(access.buffer)
-        if shared is None or self.is_far:
-            return BodyText._place(self, access)
-        step = self.slot_now - self.slot
-        return f"{shared.name}[(place + {step}) * {shared.columns} + threadIdx.x]"
-
-    def _is_middle(self, indent: str) -> Iterator[str]:
-        if not self.is_far:
-            yield f"{indent}const s32 place = s32(u32(first) % u32(levels));"
-        yield from super()._is_middle(indent)
-
-    def rounds(self, limit: str, indent: str) -> Iterator[str]:
-        """Write both loops over rounds."""
-        for self.is_far, until in ((True, "rest"), (False, limit)):
-            yield from super().rounds(until, indent)
-
-
-class LaterBody(SweepBody):
-    """The instructions of a later scan at the levels in shared memory."""
-
-    unroll = 8
-
-    def _place(self, access: Load | Store) -> str:
-        shared = self.shared.get(access.buffer)
-        return (
-            super()._place(access) if shared is None else f"{shared.name}[kept(i{self.level - 1})]"
-        )
+from .sweep import Lines, Room, outside, rooms_of, rounds, scoped, sweep_of, windows, write_sweep
 
 
 def write_long(
-    names: Names,
-    nests: Sequence[Nest],
-    columns: Columns,
-    load: Long,
-    once: Sequence[Container[str]],
-) -> Iterator[str]:
+    scope: Scope, nests: Sequence[Nest], columns: Columns, once: Sequence[Collection[str]]
+) -> Lines:
     """Write the scans of a column; `rooms` and the arrays in memory are defined.
 
     `once` has of each scan what it touches last.
     """
-    shared = {
-        name: Shared(f"h{place}", "", columns.threads) for place, name in enumerate(columns.arrays)
-    }
-    yield from FirstBody(names, nests[0], shared, once[0]).scope()
+    yield from _first(scope, nests[0], columns, once[0])
     for nest, own in zip(nests[1:], once[1:], strict=True):
-        yield from _later(names, nest, load, shared, own)
+        yield from _later(scope, nest, columns, own)
 
 
-def rooms(names: Names, columns: Columns, load: Long) -> Iterator[str]:
+def rooms(scope: Scope, columns: Columns, load: Long) -> Lines:
     """Define the arrays in shared memory, and which levels they have where."""
-    start = names.bound(load.outside.start)
-    stop = names.bound(columns.scans[0].loops[-1].range.stop)
+    start = scope.bound(load.outside.start)
+    stop = scope.bound(columns.scans[0].loops[-1].range.stop)
     room = "0"
-    yield f"  const s32 levels = s32({names.bound(load.levels)});"
-    yield f"  const s32 rest = s32({names.bound(load.rest)});"
-    arrays = [(number, names.by_name[name]) for number, name in enumerate(columns.arrays)]
+    yield f"  const s32 levels = s32({scope.bound(load.levels)});"
+    yield f"  const s32 rest = s32({scope.bound(load.rest)});"
+    arrays = [(number, scope.by_name[name]) for number, name in enumerate(columns.arrays)]
     for number, buffer in sorted(arrays, key=lambda each: -ITEMSIZES[each[1].dtype]):
         count = f"levels * {columns.threads}"
         yield f"  const ff::shared_array<{stored_type(buffer)}> h{number}(u32({room}), {count});"
@@ -95,24 +50,44 @@ def rooms(names: Names, columns: Columns, load: Long) -> Iterator[str]:
     yield "  };"
 
 
-def _later(
-    names: Names, nest: Nest, load: Long, shared: Mapping[str, Shared], once: Container[str]
-) -> Iterator[str]:
+def _rooms(nest: Nest, columns: Columns, place: str) -> dict[int, Room]:
+    rooms = {name: Room(f"h{number}", place) for number, name in enumerate(columns.arrays)}
+    return rooms_of(nest, rooms)
+
+
+def _first(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) -> Lines:
+    """Write the first scan: rounds that store to memory, then to shared memory."""
+    far, indent = sweep_of(scope, nest, {}, once), "      "
+    start, stop = scope.ends(nest.loops[-1].range)
+    near = attrs.evolve(
+        far,
+        rooms=_rooms(nest, columns, f"(place + {{step}}) * {columns.threads} + threadIdx.x"),
+        opening=("const s32 place = s32(u32(first) % u32(levels));",),
+    )
+    lines = [f"{indent}const s32 total = s32({stop} - {start});", f"{indent}s32 first = 0;"]
+    lines += windows(far, indent)
+    lines += rounds(far, "rest", indent)
+    lines += rounds(near, "total", indent)
+    yield from scoped(far, lines)
+
+
+def _later(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) -> Lines:
     """Write a scan after the first: levels in shared memory and those outside, in its order."""
-    range_ = nest.loops[-1].range
-    inside = Range(range_.dim, load.outside.stop, range_.stop)
+    range_, load = nest.loops[-1].range, columns.load
+    assert isinstance(load, Long)
+    near = _over(nest, Range(range_.dim, load.outside.stop, range_.stop))
+    rooms = _rooms(nest, columns, f"kept(i{len(nest.loops) - 1})")
     parts = [
-        LaterBody(names, _over(nest, inside), shared, once),
-        SweepBody(names, _over(nest, load.outside), {}, once),
+        sweep_of(scope, near, rooms, once, unroll=8),
+        sweep_of(scope, _over(nest, load.outside), {}, once),
     ]
     yield "    {"
-    yield from parts[0].states("      ")
-    for body in parts if nest.loops[-1].backward else reversed(parts):
+    yield from (f"      {line}" for line in states(parts[0].body))
+    for sweep in parts if nest.loops[-1].backward else reversed(parts):
         yield "      {"
-        for level in range(len(nest.loops)):
-            yield from (f"      {line}" for line in body.at(level))
-        yield from body.pointers("        ")
-        yield from body.sweep("        ")
+        yield from outside(sweep, "      ")
+        yield from (f"        {line}" for line in pointers(sweep.body))
+        yield from write_sweep(sweep, "        ")
         yield "      }"
     yield "    }"
 

@@ -2,96 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
 from ....gpu_target import WIDEST
 from ....ir.bounds import Range
 from ....ir.loops.gpu import Columns, ColumnTile, Rows
-from ....ir.loops.nest import Load, Nest, Store
-from ...rows.names import Names, stored_type
+from ....ir.loops.nest import Load, Nest, Row, Store
+from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from .grid import DIVIDE, axes_of
-from .sweep import SweepBody
+from .sweep import Room, scoped, sweep_of, write_sweep
+from .wide import addresses
 from .wide import together as all_aligned
 
 
-class ColumnBody(SweepBody):
-    """The instructions of a scan whose rows are in shared memory."""
-
-    def __init__(self, names: Names, nest: Nest, arrays: Container[str], load: Rows) -> None:
-        self.read = {
-            (tile.source, tile.offsets): number
-            for number, tile in enumerate(load.tiles)
-            if tile.source
-        }
-        self.held = {name: n for n, tile in enumerate(load.tiles) for name in tile.holds}
-        self.arrays = arrays
-        super().__init__(names, nest, {})
-
-    def tile_of(self, access: Load | Store) -> int | None:
-        """Return the number of the tile in which an access finds its row; None for memory."""
-        if isinstance(access, Store) or access.buffer in self.arrays:
-            return self.held.get(access.buffer)
-        if any(row is not None for row in access.rows):
-            return None
-        axis = self.nest.loops[-1].range.dim
-        pairs = zip(access.dims, access.offsets, strict=True)
-        offsets = tuple(offset * (dim is not axis) for dim, offset in pairs)
-        return self.read.get((access.buffer, offsets))
-
-    def _key(self, access: Load | Store):  # type: ignore[no-untyped-def]
-        return None if self.tile_of(access) is not None else super()._key(access)
-
-    def _window_key(self, load: Load) -> object:
-        tile = self.tile_of(load)
-        return super()._window_key(load) if tile is None else (tile, load.buffer)
-
-    def _place(self, access: Load | Store) -> str:
-        tile = self.tile_of(access)
-        if tile is None:
-            return super()._place(access)
-        buffer = self.names.by_name[access.buffer]
-        axis = buffer.dims.index(self.nest.loops[-1].range.dim)
-        row, offset = self._places(access)[axis]
-        level = self._index(buffer.dims[axis], row, offset)
-        return f"t{tile}[s64(threadIdx.x) * pitch + ({level} - first_level)]"
+def _tiles(nest: Nest, columns: Columns, load: Rows) -> dict[Row, Room]:
+    """Return the tiles in which accesses of a scan find their rows."""
+    read = {(tile.source, tile.offsets): n for n, tile in enumerate(load.tiles) if tile.source}
+    held = {name: number for number, tile in enumerate(load.tiles) for name in tile.holds}
+    found: dict[Row, int | None] = {}
+    for number, row in enumerate(nest.body):
+        if isinstance(row, Store) or (isinstance(row, Load) and row.buffer in columns.arrays):
+            found[number] = held.get(row.buffer)
+        elif isinstance(row, Load) and not any(index is not None for index in row.rows):
+            pairs = zip(row.dims, row.offsets, strict=True)
+            inner = nest.loops[-1].range.dim
+            offsets = tuple(offset * (dim is not inner) for dim, offset in pairs)
+            found[number] = read.get((row.buffer, offsets))
+    place = "s64(threadIdx.x) * pitch + ({level} - first_level)"
+    return {row: Room(f"t{tile}", place) for row, tile in found.items() if tile is not None}
 
 
-def write_rows(names: Names, columns: Columns, load: Rows, nests: Sequence[Nest]) -> Iterator[str]:
+def write_rows(scope: Scope, columns: Columns, load: Rows, nests: Sequence[Nest]) -> Iterator[str]:
     """Write the kernel of some columns; the arrays of the arena that it touches are defined."""
     lanes = max(1, columns.threads // load.columns)  # that copy one row
-    names.functions["over"] = DIVIDE
-    yield f"  const u32 pitch = u32({names.bound(load.pitch)});"
-    yield f"  const s64 first_level = {names.bound(load.first_level)};"
+    scope.uses.functions["over"] = DIVIDE
+    yield f"  const u32 pitch = u32({scope.bound(load.pitch)});"
+    yield f"  const s64 first_level = {scope.bound(load.first_level)};"
     room = "0"
     for number, tile in enumerate(load.tiles):
         type_ = stored_type_of(tile)
         count = f"pitch * {load.columns}"
         yield f"  const ff::shared_array<{type_}> t{number}({room}, {count});"
         room += f" + {count} * {ITEMSIZES[tile.dtype]}"
-    yield f"  const bool aligned = {all_aligned(_addresses(names, load))};"
+    yield f"  const bool aligned = {all_aligned(_addresses(scope, load))};"
     yield f"  const u64 column = u64(blockIdx.x) * {load.columns};"
-    yield f"  const u64 columns = {_count(names, nests[0])};"
+    yield f"  const u64 columns = {_count(scope, nests[0])};"
     yield f"  const u32 r = threadIdx.x / {lanes}, lane = threadIdx.x % {lanes};"
     yield f"  const bool copies = r < {load.columns} && column + r < columns;"
     yield "  if (copies) {"
-    yield from _places(names, nests[0], "column + r", "    ")
-    yield from _copies(names, lanes, _filled(names, load, nests[0]))
+    yield from _places(scope, nests[0], "column + r", "    ")
+    yield from _copies(scope, lanes, _filled(scope, load, nests[0]))
     yield "  }"
     yield "  ff::async_commit();"
     yield "  ff::async_wait<0>();"
     yield "  ff::barrier();"
     yield f"  if (threadIdx.x < {load.columns} && column + threadIdx.x < columns) {{"
-    yield from _places(names, nests[0], "column + threadIdx.x", "    ")
+    yield from _places(scope, nests[0], "column + threadIdx.x", "    ")
     for nest in nests:
-        yield from ColumnBody(names, nest, columns.arrays, load).scope()
+        sweep = sweep_of(scope, nest, _tiles(nest, columns, load), tiles=True)
+        yield from scoped(sweep, write_sweep(sweep, "      "))
     yield "  }"
     yield "  ff::barrier();"
     yield "  if (copies) {"
-    yield from _places(names, nests[0], "column + r", "    ")
-    yield from _copies(names, lanes, _written(names, load, nests[0]))
+    yield from _places(scope, nests[0], "column + r", "    ")
+    yield from _copies(scope, lanes, _written(scope, load, nests[0]))
     yield "  }"
 
 
@@ -115,21 +92,21 @@ def stored_type_of(tile: ColumnTile) -> str:
             "uint32": "u32", "uint64": "u64"}[tile.dtype]  # fmt: skip
 
 
-def _count(names: Names, nest: Nest) -> str:
+def _count(scope: Scope, nest: Nest) -> str:
     extents = []
     for axis in axes_of(nest):
         range_ = nest.loops[axis.level].range
-        extents.append(f"u64({names.bound(range_.stop)} - {names.bound(range_.start)})")
+        extents.append(f"u64({scope.bound(range_.stop)} - {scope.bound(range_.start)})")
     return " * ".join(extents)
 
 
-def _places(names: Names, nest: Nest, column: str, indent: str) -> Iterator[str]:
+def _places(scope: Scope, nest: Nest, column: str, indent: str) -> Iterator[str]:
     """Define the indices of a column from its number."""
     left = f"({column})"
     axes = axes_of(nest)
     for place, axis in enumerate(axes):
         range_ = nest.loops[axis.level].range
-        start, stop = names.bound(range_.start), names.bound(range_.stop)
+        start, stop = scope.bound(range_.start), scope.bound(range_.stop)
         if place == len(axes) - 1:
             yield f"{indent}const s64 i{axis.level} = {start} + s64({left});"
             return
@@ -142,11 +119,11 @@ def _places(names: Names, nest: Nest, column: str, indent: str) -> Iterator[str]
         left = f"d{axis.level}"
 
 
-def _row(names: Names, name: str, nest: Nest, offsets: Mapping[int, int]) -> str:
+def _row(scope: Scope, name: str, nest: Nest, offsets: Mapping[int, int]) -> str:
     """Return the address of index 0 of the row of a column."""
-    buffer = names.by_name[name]
+    buffer = scope.by_name[name]
     dims = [loop.range.dim for loop in nest.loops]
-    terms = [names.buffers[name]]
+    terms = [scope.buffer(name)]
     for axis, dim in enumerate(buffer.dims):
         if dim is dims[-1]:
             continue
@@ -155,17 +132,17 @@ def _row(names: Names, name: str, nest: Nest, offsets: Mapping[int, int]) -> str
         if offset:
             index = f"({index} {'+' if offset > 0 else '-'} {abs(offset)})"
         if index != "0":
-            terms.append(names.term(buffer, axis, index))
+            terms.append(scope.term(buffer, axis, index))
     return " + ".join(terms)
 
 
-def _filled(names: Names, load: Rows, nest: Nest) -> Iterator[_Copy]:
+def _filled(scope: Scope, load: Rows, nest: Nest) -> Iterator[_Copy]:
     """Yield the copies of what the scans read."""
     for number, tile in enumerate(load.tiles):
         if tile.source:
             assert tile.filled is not None
-            type_, size = stored_type(names.by_name[tile.source]), ITEMSIZES[tile.dtype]
-            row = _row(names, tile.source, nest, dict(enumerate(tile.offsets)))
+            type_, size = stored_type(scope.by_name[tile.source]), ITEMSIZES[tile.dtype]
+            row = _row(scope, tile.source, nest, dict(enumerate(tile.offsets)))
             yield _Copy(
                 size,
                 tile.filled,
@@ -175,22 +152,22 @@ def _filled(names: Names, load: Rows, nest: Nest) -> Iterator[_Copy]:
             )
 
 
-def _written(names: Names, load: Rows, nest: Nest) -> Iterator[_Copy]:
+def _written(scope: Scope, load: Rows, nest: Nest) -> Iterator[_Copy]:
     """Yield the copies of what the scans store."""
     for number, tile in enumerate(load.tiles):
         for place, (name, range_) in enumerate(tile.written):
-            buffer, to = names.by_name[name], f"m{number}_{place}"
+            buffer, to = scope.by_name[name], f"m{number}_{place}"
             size = ITEMSIZES[buffer.dtype]
             yield _Copy(
                 size,
                 range_,
-                f"{stored_type(buffer)}* const {to} = {_row(names, name, nest, {})} + first_level;",
+                f"{stored_type(buffer)}* const {to} = {_row(scope, name, nest, {})} + first_level;",
                 f"ff::store({to} + k, ff::load<{WIDEST // size}>(t{number}, at + k));",
                 f"{to}[k] = t{number}[at + k];",
             )
 
 
-def _copies(names: Names, lanes: int, copies: Iterator[_Copy]) -> Iterator[str]:
+def _copies(scope: Scope, lanes: int, copies: Iterator[_Copy]) -> Iterator[str]:
     """Write copies of rows: those of the same levels in one loop, the ends element by element."""
     yield "    const s32 at = s32(r * pitch);"
     alike: dict[tuple[int, Range], list[_Copy]] = {}
@@ -200,8 +177,8 @@ def _copies(names: Names, lanes: int, copies: Iterator[_Copy]) -> Iterator[str]:
         count = WIDEST // size
         yield "    {"
         yield from (f"      {copy.row}" for copy in several)
-        yield f"      const s32 first = s32({names.bound(range_.start)} - first_level);"
-        yield f"      const s32 stop = s32({names.bound(range_.stop)} - first_level);"
+        yield f"      const s32 first = s32({scope.bound(range_.start)} - first_level);"
+        yield f"      const s32 stop = s32({scope.bound(range_.stop)} - first_level);"
         yield f"      s32 from = (first + {count - 1}) / {count} * {count};"
         yield f"      s32 to = stop / {count} * {count};"
         yield "      if (!aligned || from > to) from = to = stop;"
@@ -216,15 +193,13 @@ def _copies(names: Names, lanes: int, copies: Iterator[_Copy]) -> Iterator[str]:
         yield "    }"
 
 
-def _addresses(names: Names, load: Rows) -> list[str]:
+def _addresses(scope: Scope, load: Rows) -> list[str]:
     """Return the addresses and strides in bytes that wide copies need to be aligned."""
-    found: dict[str, None] = {}
-    for tile in load.tiles:
-        for name in ([tile.source] if tile.source else []) + [name for name, _ in tile.written]:
-            buffer = names.by_name[name]
-            found[f"u64({names.buffers[name]})"] = None
-            for axis, dim in enumerate(buffer.dims):
-                if dim is not buffer.unit:
-                    stride = names.term(buffer, axis, "1").removeprefix("1 * ")
-                    found[f"u64({stride}) * {ITEMSIZES[buffer.dtype]}"] = None
-    return list(found)
+    return addresses(
+        scope,
+        (
+            name
+            for tile in load.tiles
+            for name in (*([tile.source] if tile.source else ()), *dict(tile.written))
+        ),
+    )

@@ -11,331 +11,412 @@ tests.
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Protocol, TypeAlias
 
 import attrs
 
-from ....ir.loops.nest import Instruction, Load, Nest, Row, Store
-from ...rows.body import NAMELESS
-from ...rows.names import Names, stored_type
+from ....ir.loops.gpu import marks_of
+from ....ir.loops.nest import Load, Nest, Row, Store
+from ...rows.addresses import Access, Address, Element, InRow
+from ...rows.body import (
+    NAMELESS,
+    Body,
+    element,
+    index,
+    line,
+    name,
+    operand,
+    pointers,
+    states,
+    value_of,
+)
+from ...rows.scope import Scope, stored_type
 from ..passes.loading_ahead import condition, is_usually, usual_conditions
-from .body import ThreadBody
+from .body import at, thread_body, within
+from .grid import loop_text
+
+Lines: TypeAlias = Iterator[str]
+
+
+class Writer(Protocol):
+    """Writes what some steps do."""
+
+    def __call__(self, indent: str, *, is_middle: bool) -> Lines:
+        """Write it for the middle of a column, or with all tests."""
 
 
 @attrs.frozen
-class Shared:
-    """An array of a block in shared memory: its name, its first level, columns of the block."""
+class Room:
+    """Levels of a buffer in shared memory: `place` spells the place of a '{level}' or '{step}'."""
 
-    name: str
-    first: str
-    columns: int
+    array: str
+    place: str
 
 
-@attrs.define
+@attrs.frozen
 class Window:
-    """Loads of one row: each by its offset along the way of the sweep, and who loads so."""
+    """Loads of one row: their numbers by the offset along the way of the sweep.
+
+    `element` is the one at the current level, `offsets` away from the column; a pointer can run
+    along a row of memory. There is room for `size` elements, and the oldest of a round is at
+    `begin`.
+    """
 
     name: str
     type_: str
-    load: Load
-    offsets: dict[int, list[Row]] = attrs.field(factory=dict)
+    buffer: str
+    element: str
+    is_row: bool
+    offsets: tuple[int, ...]
+    loads: Mapping[int, Sequence[Row]]
+    size: int
+    begin: int = 0
 
     @property
     def low(self) -> int:
         """The offset of the first element."""
-        return min(self.offsets)
+        return min(self.loads)
 
     @property
     def span(self) -> int:
         """How many more levels than steps it has."""
-        return max(self.offsets) - self.low
+        return max(self.loads) - self.low
 
 
-class SweepBody(ThreadBody):
-    """The instructions of a scan, with windows and arrays in shared memory.
+@attrs.frozen
+class Sweep:
+    """A scan of a thread, `ahead` steps of which are a round.
 
-    What it touches of the buffers `once` is not used again soon; the caches need not keep it.
-    Without windows the compiler joins `unroll` levels, if that is not 0.
+    Attributes:
+        nest: the scan.
+        body: its rows.
+        usual: the values of conditions in the middle of a column.
+        rooms: where accesses find levels in shared memory.
+        once: buffers that are not used again soon; caches need not keep them.
+        ahead: steps of a round.
+        windows: what is loaded ahead.
+        unroll: how many levels the compiler joins where nothing is loaded ahead; 0 lets it choose.
+        opening: what a round defines first.
+
     """
 
-    unroll = 0
+    nest: Nest
+    body: Body
+    usual: Mapping[Row, bool]
+    rooms: Mapping[Row, Room]
+    once: Collection[str]
+    ahead: int
+    windows: Sequence[Window] = ()
+    unroll: int = 0
+    opening: Sequence[str] = ()
 
-    def __init__(
-        self,
-        names: Names,
-        nest: Nest,
-        shared: Mapping[str, Shared],
-        once: Container[str] = (),
-    ) -> None:
-        self.shared, self.once = shared, once
-        super().__init__(names, nest)
-        self.level = len(nest.loops)
-        self.loop = nest.loops[-1]
-        self.windows: list[Window] = []
-        self.placed: dict[Row, tuple[Window, int]] = {}
-        self.in_window = False
-        self.in_middle = False
-        self.slot = self.slot_now = 0  # of the oldest elements of a round, and of a step
-        self.expected = usual_conditions(nest)
-        self.current: Row = -1
-        if self.marks.ahead:
-            self._find_windows()
+    @property
+    def index(self) -> str:
+        """The name of the current level."""
+        return f"i{len(self.nest.loops) - 1}"
 
-    def _find_windows(self) -> None:
-        found: dict[object, Window] = {}
-        for number in self.marks.asked:
-            load = self.nest.body[number]
-            assert isinstance(load, Load)
-            key = self._window_key(load)
-            if key is None:
-                continue
-            axis = load.dims.index(self.loop.range.dim)
-            offset = -load.offsets[axis] if self.loop.backward else load.offsets[axis]
-            if key not in found:
-                offsets = tuple(o * (i != axis) for i, o in enumerate(load.offsets))
-                type_ = stored_type(self.names.by_name[load.buffer])
-                here = attrs.evolve(load, offsets=offsets, when=None)
-                found[key] = Window(f"q{len(found)}", type_, here)
-            found[key].offsets.setdefault(offset, []).append(number)
-            self.placed[number] = found[key], offset
-        self.windows = [each for each in found.values() if each.span <= self.marks.ahead]
-        self.placed = {row: place for row, place in self.placed.items() if place[0] in self.windows}
+    @property
+    def span(self) -> int:
+        """The span of the widest window."""
+        return max(window.span for window in self.windows)
 
-    def _window_key(self, load: Load) -> object:
-        """Return what loads of one window have in common; None for a load without a window."""
-        return None if load.buffer in self.shared else self._key(load)
-
-    # --- what stands where ----------------------------------------------------------------------
-
-    def _key(self, access: Load | Store):  # type: ignore[no-untyped-def]
-        return None if access.buffer in self.shared else super()._key(access)
-
-    def _place(self, access: Load | Store) -> str:
-        shared = self.shared.get(access.buffer)
-        if shared is None:
-            return super()._place(access)
-        buffer = self.names.by_name[access.buffer]
-        axis = buffer.dims.index(self.loop.range.dim)
-        row, offset = self._places(access)[axis]
-        level = self._index(buffer.dims[axis], row, offset)
-        return f"{shared.name}[({level} - {shared.first}) * {shared.columns} + threadIdx.x]"
-
-    def _value(self, row: Instruction) -> str:
-        if self.in_middle and self.current in self.expected:
-            return str(self.expected[self.current]).lower()
-        if self.in_window and isinstance(row, Load):
-            number = self.current
-            if number in self.placed:
-                window, offset = self.placed[number]
-                value = f"{window.name}[{self._slot(window, offset - window.low)}]"
-                if row.when is not None:
-                    value = f"({self._operand(row.when)} ? {value} : {window.type_}(0))"
-                return f"{value}{' != 0' if row.dtype == 'bool' else ''}"
-        return super()._value(row)
-
-    def _line(self, number: Row, row: Instruction, kept: Mapping[str, str]) -> str:
-        self.current = number
-        if isinstance(row, Store) and row.buffer in self.once:
-            type_ = stored_type(self.names.by_name[row.buffer])
-            value = f"{type_}({self._operand(row.value)})"
-            return f"ff::store_once(&{self._place(row)}, {value});"
-        return super()._line(number, row, kept)
-
-    def _size(self, window: Window) -> int:
-        """Return how many elements a window has."""
-        return 2 * self.marks.ahead
-
-    def _slot(self, window: Window, age: int) -> int:
-        """Return where a step finds an element, so many after its oldest."""
-        return (self.slot_now + age) % self._size(window)
-
-    # --- text -----------------------------------------------------------------------------------
-
-    def scope(self) -> Iterator[str]:
-        """Write a scan of several in one kernel, in a scope of its own."""
-        yield "    {"
-        for level in range(len(self.nest.loops)):
-            yield from (f"    {line}" for line in self.at(level))
-        yield from self.pointers("      ")
-        yield from self.states("      ")
-        yield from self.sweep("      ")
-        yield "    }"
-
-    def sweep(self, indent: str) -> Iterator[str]:
-        """Write the loop over the levels."""
-        index, range_ = f"i{self.level - 1}", self.loop.range
-        start, stop = self.names.bound(range_.start), self.names.bound(range_.stop)
-        if not self.windows:
-            if self.unroll:
-                yield f"{indent}#pragma unroll {self.unroll}"
-            yield indent + (
-                f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
-                if self.loop.backward
-                else f"for (s64 {index} = {start}; {index} < {stop}; ++{index}) {{"
-            )
-            yield from self._body(indent)
-            yield f"{indent}}}"
-            return
-        yield f"{indent}const s32 total = s32({stop} - {start});"
-        yield f"{indent}s32 first = 0;"
-        yield from self.rings(indent)
-        yield from self.first_elements(indent)
-        yield from self.rounds("total", indent)
-
-    def rings(self, indent: str) -> Iterator[str]:
-        """Define the windows."""
-        for window in self.windows:
-            yield f"{indent}{window.type_} {window.name}[{self._size(window)}];"
-
-    def first_elements(self, indent: str) -> Iterator[str]:
-        """Load what the first round needs."""
-        for window in self.windows:
-            count = self.marks.ahead + window.span
-            yield from self._fill(window, str(window.low), 0, count, indent)
-
-    def rounds(self, limit: str, indent: str) -> Iterator[str]:
-        """Write the loop over two rounds each, from step `first` to a limit or the last step."""
-        ahead, inner = self.marks.ahead, indent + "  "
-        yield f"{indent}#pragma unroll 1"
-        yield f"{indent}for (; first < {limit}; first += {ahead}) {{"
-        yield from self._round(0, inner)
-        yield f"{inner}first += {ahead};"
-        yield f"{inner}if (first >= total) break;"
-        yield from self._round(ahead, inner)
-        yield f"{indent}}}"
-
-    def _round(self, slot: int, indent: str) -> Iterator[str]:
-        """Write `ahead` steps, of which the first finds its oldest elements in `slot`."""
-        self.slot = slot
-        yield f"{indent}{{"
-        yield from self._is_middle(indent + "  ")
-        for is_middle, opening in ((True, "if (middle) {"), (False, "} else {")):
-            self.in_middle = is_middle
-            yield f"{indent}  {opening}"
-            yield from self._steps(f"{indent}    ")
-        self.in_middle = False
-        yield f"{indent}  }}"
-        yield f"{indent}}}"
-
-    def _is_middle(self, indent: str) -> Iterator[str]:
-        """Define whether the steps of a round and its loads for the next stay in the middle."""
-        index = f"i{self.level - 1}"
-        steps = 2 * self.marks.ahead + max(window.span for window in self.windows)
-        yield f"{indent}bool middle = first + {steps} <= total;"
-        for place in ("first", f"first + {steps - 1}") if self.expected else ():
-            yield f"{indent}if (middle) {{"
-            yield f"{indent}  const s64 {index} = {self._level(place)};"
-            for row, value in self.expected.items():
-                test = self._test(row)
-                yield f"{indent}  middle = middle && {'' if value else '!'}{test};"
-            yield f"{indent}}}"
-
-    def _steps(self, indent: str) -> Iterator[str]:
-        """Write the steps of a round: the loads for the next follow what frees their places."""
-        for j in range(self.marks.ahead):
-            yield from self._step(j, indent)
-            if j == 0:
-                for window in self.windows:
-                    early = self.marks.ahead - window.span + min(window.span, 1)
-                    yield from self._next(window, window.span, early, indent)
-            for window in self.windows:
-                if 0 < j < window.span:
-                    yield from self._next(window, self.marks.ahead + j, 1, indent)
-
-    def _step(self, j: int, indent: str) -> Iterator[str]:
-        is_inside = "" if self.in_middle else f"if (first + {j} < total) "
-        yield f"{indent}{is_inside}{{"
-        yield f"{indent}  const s64 i{self.level - 1} = {self._level(f'first + {j}')};"
-        self.in_window, self.slot_now = True, self.slot + j
-        yield from self._body(indent)
-        self.in_window = False
-        yield f"{indent}}}"
-
-    def _next(self, window: Window, number: int, count: int, indent: str) -> Iterator[str]:
-        """Load `count` elements for the next round, from `number` after its oldest on."""
-        later = self.marks.ahead + number
-        yield from self._fill(
-            window, f"first + {later + window.low}", self.slot + later, count, indent
+    def level(self, number: str) -> str:
+        """Return the level with that number."""
+        start, stop = self.body.scope.ends(self.nest.loops[-1].range)
+        return (
+            f"{stop} - 1 - ({number})" if self.nest.loops[-1].backward else f"{start} + ({number})"
         )
 
-    def _test(self, row: Row) -> str:
-        self.current = row
-        return self._value(self.nest.body[row])
 
-    def _is_row(self, window: Window) -> bool:
-        """Tell whether a pointer can run along a row."""
-        is_row = self._key(window.load) is not None
-        return is_row and window.load.buffer not in self.names.clamped
+def sweep_of(
+    scope: Scope,
+    nest: Nest,
+    rooms: Mapping[Row, Room],
+    once: Collection[str] = (),
+    *,
+    tiles: bool = False,
+    unroll: int = 0,
+) -> Sweep:
+    """Return a scan of a thread; it loads from `rooms` ahead if these are `tiles`."""
+    body, marks = thread_body(scope, nest, rooms), marks_of(nest)
+    stores = {}
+    for number, row in enumerate(nest.body):
+        if isinstance(row, Store) and row.buffer in once:
+            type_ = stored_type(scope.by_name[row.buffer])
+            place, value = element(body, row, body.addresses[number]), operand(body, row.value)
+            stores[number] = f"ff::store_once(&{place}, {type_}({value}));"
+    body = attrs.evolve(body, instead={**body.instead, **stores})
+    sweep = Sweep(nest, body, usual_conditions(nest), rooms, once, marks.ahead, (), unroll)
+    return (
+        attrs.evolve(sweep, windows=tuple(_windows(sweep, tiles=tiles))) if marks.ahead else sweep
+    )
 
-    def _is_sure(self, window: Window) -> bool:
-        """Tell whether some step in the middle of a column loads each element."""
-        whens = [self.nest.body[row].when for rows in window.offsets.values() for row in rows]  # type: ignore[attr-defined]
-        return any(when is None or is_usually(self.nest, self.expected, when) for when in whens)
 
-    def _stride(self, window: Window) -> str:
-        buffer = self.names.by_name[window.load.buffer]
-        stride = self.names.term(buffer, buffer.dims.index(self.loop.range.dim), "1")
-        return f"{'-' if self.loop.backward else '+'}= {stride.removeprefix('1 * ')}"
+def _windows(sweep: Sweep, *, tiles: bool) -> Iterator[Window]:
+    """Yield the windows that are not wider than a round."""
+    body, loop = sweep.body, sweep.nest.loops[-1]
+    found: dict[object, Window] = {}
+    for number in marks_of(sweep.nest).asked:
+        load = body.rows[number]
+        assert isinstance(load, Load)
+        room, address = sweep.rooms.get(number), body.addresses.get(number)
+        is_row = isinstance(address, InRow)
+        if not is_row and not (room and tiles):
+            continue
+        axis = load.dims.index(loop.range.dim)
+        offset = -load.offsets[axis] if loop.backward else load.offsets[axis]
+        key = address if room is None else (room, load.buffer)
+        if key not in found:
+            offsets = tuple(o * (i != axis) for i, o in enumerate(load.offsets))
+            here = attrs.evolve(load, offsets=offsets, when=None)
+            place = in_room(body, here, room) if address is None else address
+            found[key] = Window(
+                f"q{len(found)}", stored_type(body.scope.by_name[load.buffer]), load.buffer,
+                element(body, here, place), is_row and load.buffer not in body.scope.clamped,
+                offsets, {}, 2 * sweep.ahead,
+            )  # fmt: skip
+        loads = found[key].loads
+        found[key] = attrs.evolve(
+            found[key], loads={**loads, offset: (*loads.get(offset, ()), number)}
+        )
+    yield from (window for window in found.values() if window.span <= sweep.ahead)
 
-    def _body(self, indent: str) -> Iterator[str]:
-        yield from (f"{indent}  {line.lstrip()}" for line in self.at(self.level) if line.strip())
 
-    def _level(self, number: str) -> str:
-        """Return the level with that number."""
-        range_ = self.loop.range
-        if self.loop.backward:
-            return f"{self.names.bound(range_.stop)} - 1 - ({number})"
-        return f"{self.names.bound(range_.start)} + ({number})"
+def in_room(body: Body, access: Access, room: Room, step: int = 0) -> Element:
+    """Return the address of an access in shared memory."""
+    axis = body.scope.by_name[access.buffer].dims.index(body.inner)
+    return Element(room.array, room.place.format(level=index(body, access, axis), step=step))
 
-    def _fill(
-        self, window: Window, first: str, slot: int, count: int, indent: str
-    ) -> Iterator[str]:
-        """Load `count` elements of a row from `first` on, each if a step of the sweep loads it."""
-        size, index = self._size(window), f"i{self.level - 1}"
-        value = self._place(window.load)
-        yield f"{indent}{{"
-        if self._is_row(window):
-            yield f"{indent}  const s64 {index} = {self._level(first)};"
-            yield f"{indent}  const {window.type_}* from = &{value};"
-            value = "ff::load_once(from)" if window.load.buffer in self.once else "*from"
-        yield f"{indent}  #pragma unroll"
-        yield f"{indent}  for (s32 j = 0; j < {count}; ++j) {{"
-        test = "true"
-        if not (self.in_middle and self._is_sure(window)):
-            yield f"{indent}    const s32 y = {first} + j;"
-            test = yield from self._is_wanted(window, f"{indent}    ")
-        if not self._is_row(window):
-            yield f"{indent}    const s64 {index} = {self._level(f'{first} + j')};"
-        to = f"{window.name}[(j + {slot}) % {size}]"
-        value = value if test == "true" else f"{test} ? {value} : {window.type_}(0)"
-        yield f"{indent}    {to} = {value};"
-        if self._is_row(window):
-            yield f"{indent}    from {self._stride(window)};"
-        yield f"{indent}  }}"
+
+def rooms_of(nest: Nest, rooms: Mapping[str, Room]) -> dict[Row, Room]:
+    """Return the rooms of the accesses of a nest, from those of buffers."""
+    return {
+        number: rooms[row.buffer]
+        for number, row in enumerate(nest.body)
+        if isinstance(row, Load | Store) and row.buffer in rooms
+    }
+
+
+def body_at(sweep: Sweep, step: int, slot: int = 0, *, is_middle: bool = False) -> Body:
+    """Return the rows of a step of a round, the first of which finds its oldest in `slot`."""
+    body = sweep.body
+    addresses: dict[Row, Address] = dict(body.addresses)
+    for number, room in sweep.rooms.items():
+        addresses[number] = in_room(body, body.rows[number], room, step)  # type: ignore[arg-type]
+    for window in sweep.windows:
+        for offset, loads in window.loads.items():
+            place = window.begin + slot + step + offset - window.low
+            at_ = Element(window.name, str(place % window.size))
+            addresses.update(dict.fromkeys(loads, at_))
+    return attrs.evolve(_known(sweep, is_middle=is_middle), addresses=addresses)
+
+
+def _known(sweep: Sweep, *, is_middle: bool) -> Body:
+    """Return the rows of a sweep, conditions in the middle with their usual values."""
+    body = sweep.body
+    known = {
+        row: f"const b8 {name(body, row)} = {str(value).lower()};"
+        for row, value in sweep.usual.items()
+    }
+    return attrs.evolve(body, instead={**body.instead, **known}) if is_middle else body
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def scoped(sweep: Sweep, levels: Lines) -> Lines:
+    """Write a scan of several in one kernel, in a scope of its own."""
+    yield "    {"
+    yield from outside(sweep, "    ")
+    yield from (f"      {line_}" for line_ in (*pointers(sweep.body), *states(sweep.body)))
+    yield from levels
+    yield "    }"
+
+
+def outside(sweep: Sweep, indent: str) -> Lines:
+    """Write the rows of a scan outside of its loop."""
+    for level in range(sweep.body.depth):
+        yield from at(sweep.body, level, f"{indent}{'  ' * (level + 2)}")
+
+
+def write_sweep(sweep: Sweep, indent: str) -> Lines:
+    """Write the loop over the levels."""
+    loop = sweep.nest.loops[-1]
+    start, stop = sweep.body.scope.ends(loop.range)
+    if sweep.windows:
+        yield f"{indent}const s32 total = s32({stop} - {start});"
+        yield f"{indent}s32 first = 0;"
+        yield from windows(sweep, indent)
+        yield from rounds(sweep, "total", indent)
+        return
+    if sweep.unroll:
+        yield f"{indent}#pragma unroll {sweep.unroll}"
+    yield indent + loop_text(sweep.index, start, stop, backward=loop.backward)
+    yield from within(body_at(sweep, 0), sweep.body.depth, f"{indent}  ")
+    yield f"{indent}}}"
+
+
+def windows(sweep: Sweep, indent: str) -> Lines:
+    """Define the windows, with what the first round needs."""
+    yield from (f"{indent}{each.type_} {each.name}[{each.size}];" for each in sweep.windows)
+    for each in sweep.windows:
+        yield from fill(sweep, each, str(each.low), 0, sweep.ahead + each.span, indent)
+
+
+def rounds(sweep: Sweep, limit: str, indent: str) -> Lines:
+    """Write the loop over two rounds each, from step `first` to a limit or the last step."""
+    ahead, inner = sweep.ahead, indent + "  "
+    yield f"{indent}#pragma unroll 1"
+    yield f"{indent}for (; first < {limit}; first += {ahead}) {{"
+    yield from _round(sweep, 0, inner)
+    yield f"{inner}first += {ahead};"
+    yield f"{inner}if (first >= total) break;"
+    yield from _round(sweep, ahead, inner)
+    yield f"{indent}}}"
+
+
+def _round(sweep: Sweep, slot: int, indent: str) -> Lines:
+    """Write `ahead` steps, of which the first finds its oldest elements in `slot`."""
+
+    def steps(inner: str, *, is_middle: bool) -> Lines:
+        return _steps(sweep, slot, inner, is_middle=is_middle)
+
+    yield f"{indent}{{"
+    yield from (f"{indent}  {each}" for each in sweep.opening)
+    yield from twice(sweep, ("middle", "first", 2 * sweep.ahead), steps, f"{indent}  ")
+    yield f"{indent}}}"
+
+
+def twice(sweep: Sweep, test: tuple[str, str, int], write: Writer, indent: str) -> Lines:
+    """Write what some steps do for the middle of a column, and with all tests.
+
+    A test is the name of the flag, the number of the first step, and how many steps there are.
+    """
+    flag, first, steps = test
+    reach = steps + sweep.span
+    yield f"{indent}bool {flag} = {first} + {reach} <= total;"
+    for place in (first, f"{first} + {reach - 1}") if sweep.usual else ():
+        yield f"{indent}if ({flag}) {{"
+        yield f"{indent}  const s64 {sweep.index} = {sweep.level(place)};"
+        for row, value in sweep.usual.items():
+            sign = "" if value else "!"
+            yield f"{indent}  {flag} = {flag} && {sign}{value_of(sweep.body, row)};"
         yield f"{indent}}}"
+    yield f"{indent}if ({flag}) {{"
+    yield from write(f"{indent}  ", is_middle=True)
+    yield f"{indent}}} else {{"
+    yield from write(f"{indent}  ", is_middle=False)
+    yield f"{indent}}}"
 
-    def _is_wanted(self, window: Window, indent: str) -> Generator[str, None, str]:
-        """Write and return the test that some step of the sweep loads element `y` of a row."""
-        tests = []
-        for place, (offset, rows) in enumerate(sorted(window.offsets.items())):
-            at = f"y - {offset}" if offset > 0 else f"y + {-offset}" if offset else "y"
-            inside = f"u32({at}) < u32(total)"
-            whens = list(dict.fromkeys(self.nest.body[row].when for row in rows))  # type: ignore[attr-defined]
-            if None in whens:
-                tests.append(inside)
+
+def _steps(sweep: Sweep, slot: int, indent: str, *, is_middle: bool) -> Lines:
+    """Write the steps of a round: the loads for the next follow what frees their places."""
+    ahead = sweep.ahead
+    for step in range(ahead):
+        yield from write_step(sweep, step, slot, indent, is_middle=is_middle)
+        for window in sweep.windows:
+            span = window.span
+            if step == 0:  # from an element of the next round on, so many
+                later, count = ahead + span, ahead - span + min(span, 1)
+            elif step < span:
+                later, count = 2 * ahead + step, 1
+            else:
                 continue
-            yield f"{indent}bool c{place} = {inside};"
-            yield f"{indent}{{"
-            yield f"{indent}  const s64 i{self.level - 1} = {self._level(at)};"
-            needed = sorted({row for when in whens for row in condition(self.nest, when) or ()})
-            for row in needed:
-                if self._has_name(row):
-                    yield f"{indent}  {self._line(row, self.nest.body[row], {})}"
-            wanted = " || ".join(self._operand(when) for when in whens)
-            yield f"{indent}  c{place} = c{place} && ({wanted});"
-            yield f"{indent}}}"
-            tests.append(f"c{place}")
-        return " || ".join(tests)
+            first, to = f"first + {later + window.low}", slot + later
+            yield from fill(sweep, window, first, to, count, indent, is_middle=is_middle)
 
-    def _has_name(self, row: Row) -> bool:
-        return not isinstance(self.nest.body[row], NAMELESS)
+
+def write_step(sweep: Sweep, step: int, slot: int, indent: str, *, is_middle: bool) -> Lines:
+    """Write a step of a round."""
+    test = "" if is_middle else f"if (first + {step} < total) "
+    yield f"{indent}{test}{{"
+    yield f"{indent}  const s64 {sweep.index} = {sweep.level(f'first + {step}')};"
+    body = body_at(sweep, step, slot, is_middle=is_middle)
+    yield from within(body, body.depth, f"{indent}  ")
+    yield f"{indent}}}"
+
+
+# --- elements of windows --------------------------------------------------------------------------
+
+
+def fill(
+    sweep: Sweep,
+    window: Window,
+    first: str,
+    slot: int,
+    count: int,
+    indent: str,
+    *,
+    is_middle: bool = False,
+) -> Lines:
+    """Load `count` elements of a row from `first` on, each if a step of the sweep loads it."""
+    value = window.element
+    if window.is_row:
+        value = "ff::load_once(from)" if window.buffer in sweep.once else "*from"
+
+    def move(test: str) -> str:
+        loaded = f"{test} ? {value} : {window.type_}(0)" if test else value
+        return f"{window.name}[(j + {slot}) % {window.size}] = {loaded};"
+
+    yield from moved(sweep, window, (first, count), move, indent, is_middle=is_middle)
+
+
+def moved(
+    sweep: Sweep,
+    window: Window,
+    elements: tuple[str, int],
+    move: Callable[[str], str],
+    indent: str,
+    *,
+    is_middle: bool,
+) -> Lines:
+    """Write the moves of some elements of a row from memory, each by the test that it is wanted."""
+    first, count = elements
+    inner, stride = f"{indent}    ", ""
+    yield f"{indent}{{"
+    if window.is_row:
+        buffer, loop = sweep.body.scope.by_name[window.buffer], sweep.nest.loops[-1]
+        stride = sweep.body.scope.stride(buffer, buffer.dims.index(loop.range.dim))
+        yield f"{indent}  const s64 {sweep.index} = {sweep.level(first)};"
+        yield f"{indent}  const {window.type_}* from = &{window.element};"
+    yield f"{indent}  #pragma unroll"
+    yield f"{indent}  for (s32 j = 0; j < {count}; ++j) {{"
+    lines, test = wanted(sweep, window, f"{first} + j", is_middle=is_middle)
+    yield from (inner + each for each in lines)
+    if not window.is_row:
+        yield f"{inner}const s64 {sweep.index} = {sweep.level(f'{first} + j')};"
+    yield f"{inner}{move(test)}"
+    if stride:
+        yield f"{inner}from {'-' if sweep.nest.loops[-1].backward else '+'}= {stride};"
+    yield f"{indent}  }}"
+    yield f"{indent}}}"
+
+
+def wanted(sweep: Sweep, window: Window, number: str, *, is_middle: bool) -> tuple[list[str], str]:
+    """Return the test that some step of the sweep loads an element, and lines that it needs.
+
+    The test is empty where some step in the middle of a column loads each.
+    """
+    body, nest = _known(sweep, is_middle=is_middle), sweep.nest
+    whens_of = {
+        offset: list(dict.fromkeys(body.rows[row].when for row in rows))  # type: ignore[attr-defined]
+        for offset, rows in sorted(window.loads.items())
+    }
+    every = [when for whens in whens_of.values() for when in whens]
+    if is_middle and any(w is None or is_usually(nest, sweep.usual, w) for w in every):
+        return [], ""
+    lines, tests = [f"const s32 y = {number};"], []
+    for place, (offset, whens) in enumerate(whens_of.items()):
+        at_ = f"y - {offset}" if offset > 0 else f"y + {-offset}" if offset else "y"
+        tests.append(f"u32({at_}) < u32(total)")
+        if None in whens:
+            continue
+        lines += [f"bool c{place} = {tests.pop()};", "{"]
+        lines.append(f"  const s64 {sweep.index} = {sweep.level(at_)};")
+        needed = sorted({row for when in whens for row in condition(nest, when) or ()})
+        lines += [f"  {line(body, r)}" for r in needed if not isinstance(body.rows[r], NAMELESS)]
+        any_ = " || ".join(operand(body, when) for when in whens)
+        lines += [f"  c{place} = c{place} && ({any_});", "}"]
+        tests.append(f"c{place}")
+    return lines, " || ".join(tests)
