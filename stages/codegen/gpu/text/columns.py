@@ -10,10 +10,11 @@ from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from .body import arrays, buffers_of
 from .grid import axes_of, columns_in_a_row, flat_places
-from .landing import lander_of, write_landing
+from .landing import write_landing
 from .long import rooms, write_long
 from .rows import write_rows
-from .sweep import Room, rooms_of, scoped, sweep_of, write_sweep
+from .sweep import scoped, write_sweep
+from .windows import Room, rooms_of, sweep_of
 
 
 def write_columns(scope: Scope, columns: Columns) -> Iterator[str]:
@@ -53,8 +54,8 @@ def _scans(
             ahead = marked(nest, ahead=load.ahead)
             sweep = sweep_of(scope, ahead, rooms_of(nest, handed), once[0])
             landing = {each: shared[_name(each)].array for each in load.landed}
-            lander = lander_of(sweep, load, landing, columns.threads)
-            yield from scoped(sweep, write_landing(lander, "      "))
+            levels = write_landing(sweep, load, landing, columns.threads, "      ")
+            yield from scoped(sweep, levels)
             continue
         own = rooms_of(nest, shared)
         sweep = sweep_of(scope, nest, own, once[number], unroll=8 if load else 0)

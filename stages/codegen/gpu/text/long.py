@@ -6,7 +6,7 @@ is not one of the first `rest`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import attrs
 
@@ -16,12 +16,13 @@ from ....ir.loops.nest import Nest
 from ...rows.body import pointers, states
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
-from .sweep import Lines, Room, outside, rooms_of, rounds, scoped, sweep_of, windows, write_sweep
+from .sweep import first_elements, outside, rounds, scoped, write_sweep
+from .windows import Room, rooms_of, sweep_of
 
 
 def write_long(
     scope: Scope, nests: Sequence[Nest], columns: Columns, once: Sequence[Collection[str]]
-) -> Lines:
+) -> Iterator[str]:
     """Write the scans of a column; `rooms` and the arrays in memory are defined.
 
     `once` has of each scan what it touches last.
@@ -31,7 +32,7 @@ def write_long(
         yield from _later(scope, nest, columns, own)
 
 
-def rooms(scope: Scope, columns: Columns, load: Long) -> Lines:
+def rooms(scope: Scope, columns: Columns, load: Long) -> Iterator[str]:
     """Define the arrays in shared memory, and which levels they have where."""
     start = scope.bound(load.outside.start)
     stop = scope.bound(columns.scans[0].loops[-1].range.stop)
@@ -55,23 +56,23 @@ def _rooms(nest: Nest, columns: Columns, place: str) -> dict[int, Room]:
     return rooms_of(nest, rooms)
 
 
-def _first(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) -> Lines:
+def _first(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) -> Iterator[str]:
     """Write the first scan: rounds that store to memory, then to shared memory."""
     far, indent = sweep_of(scope, nest, {}, once), "      "
-    start, stop = scope.ends(nest.loops[-1].range)
     near = attrs.evolve(
         far,
         rooms=_rooms(nest, columns, f"(place + {{step}}) * {columns.threads} + threadIdx.x"),
         opening=("const s32 place = s32(u32(first) % u32(levels));",),
     )
-    lines = [f"{indent}const s32 total = s32({stop} - {start});", f"{indent}s32 first = 0;"]
-    lines += windows(far, indent)
-    lines += rounds(far, "rest", indent)
-    lines += rounds(near, "total", indent)
+    lines = (
+        *first_elements(far, indent),
+        *rounds(far, "rest", indent),
+        *rounds(near, "total", indent),
+    )
     yield from scoped(far, lines)
 
 
-def _later(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) -> Lines:
+def _later(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) -> Iterator[str]:
     """Write a scan after the first: levels in shared memory and those outside, in its order."""
     range_, load = nest.loops[-1].range, columns.load
     assert isinstance(load, Long)

@@ -101,12 +101,10 @@ def all_at_once(
     packs = packs_of(thread_body(scope, every), points)
     starts = starts_of(own.body, packs)
     for pack in packs:
-        row = pack.members[0]
-        if row not in starts:
-            access = every.body[row]
-            assert isinstance(access, Load | Store)
-            place = _level(own.pointers[row], pack.start)
-            starts[row] = f"{room.arrays[access.buffer]}, {place}"
+        first = pack.members[0]
+        address = own.body.addresses[first]
+        if isinstance(address, Element):
+            starts[first] = f"{address.array}, {_level(own.pointers[first], pack.start)}"
     body = packed(own.body, packs, starts, room.once)
     pending = _definitions(own)
     lines = []

@@ -13,8 +13,9 @@ from ...rows.scope import Scope
 from ..passes.unrolling import unrolled
 from .body import arrays, at, thread_body, within
 from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat, loop_text
-from .sweep import sweep_of, write_sweep
+from .sweep import write_sweep
 from .wide import aligned, packed, packs_of, starts_of, together
+from .windows import sweep_of
 
 
 def write_nest(scope: Scope, nest: Nest) -> Iterator[str]:

@@ -13,9 +13,10 @@ from ....ir.loops.nest import Load, Nest, Row, Store
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from .grid import DIVIDE, axes_of
-from .sweep import Room, scoped, sweep_of, write_sweep
+from .sweep import scoped, write_sweep
 from .wide import addresses
 from .wide import together as all_aligned
+from .windows import Room, sweep_of
 
 
 def _tiles(nest: Nest, columns: Columns, load: Rows) -> dict[Row, Room]:
