@@ -8,7 +8,6 @@ from typing import Any, Final, TypeAlias
 from ...runtime.process.errors import OptionError
 from ..artifacts import Lowered, Variant
 from ..ir.loops.kernel import Kernel
-from ..ir.loops.lift import lift
 from ..ir.loops.text import show
 from ..ir.loops.verify import verify
 from .arena import plan_arena
@@ -59,9 +58,8 @@ def make_loops(
 
     `watch` sees the kernel after each step, under the name of the step; the first is `schedule`.
     """
-    lists, groups = schedule(lowered, variant, rules)
-    kernel = verify(lift(lists))
-    watch("schedule", kernel)
+    kernel, groups = schedule(lowered, variant, rules)
+    watch("schedule", verify(kernel))
     for step in passes:
         kernel = verify(_applied(step, kernel, rules))
         watch(name_of(step), kernel)
