@@ -25,12 +25,12 @@ from .gpu.passes.reciprocals import share_reciprocals
 from .gpu.passes.sharing_in_patches import share_in_patches
 from .gpu.passes.spreading import spread
 from .gpu.passes.widening import widen
-from .on_lists import LoopPass
 from .pass_list import PassName, name_of
 from .schedule.drafts import Group
 from .schedule.rules import Rules
 from .schedule.schedule import schedule
 
+LoopPass: TypeAlias = Callable[[Kernel, Rules], Kernel]
 Watch: TypeAlias = Callable[[str, Kernel], None]
 
 # Without an order: `pass_list.py` has that of each platform.
