@@ -8,14 +8,13 @@ not depend on threads, and returns one more than the place of its field among th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from ....runtime.calls.plan import StatusKind
 from ...ir import flat_kernel
 from ...ir.loops.kernel import Kernel
-from ...ir.loops.lift import lift
-from ...ir.loops.nest import Constant, Nest, Store
+from ...ir.loops.nest import Constant, Instruction, Nest, Store
 from ...ir.loops.traverse import bodies
 from ...ir.nests import AnyNest
 from ..soft_reads import Clamping
@@ -51,15 +50,17 @@ def tested_stores(kernel: AnyKernel) -> dict[tuple[int, str], int]:
     floats = {b.name for b in kernel.buffers if b.memory == "field" and b.dtype in _BITS}
     stores = (
         (group, row.buffer)
-        for group, rows in bodies(_tree(kernel))
+        for group, rows in _bodies(kernel)
         for row in rows
         if isinstance(row, Store) and row.buffer in floats
     )
     return {store: number for number, store in enumerate(dict.fromkeys(stores))}
 
 
-def _tree(kernel: AnyKernel) -> Kernel:
-    return kernel if isinstance(kernel, Kernel) else lift(kernel)
+def _bodies(kernel: AnyKernel) -> Iterable[tuple[int, Iterable[Instruction]]]:
+    if isinstance(kernel, Kernel):
+        return bodies(kernel)
+    return ((nest.statement, nest.body) for nest in kernel.nests)
 
 
 def functions(names: AnyNames) -> Iterator[str]:
@@ -84,7 +85,7 @@ def head(names: AnyNames) -> Iterator[str]:
         yield "  s32* const found = &first;"
     dtypes = {
         row.dtype
-        for _, rows in bodies(_tree(names.kernel))
+        for _, rows in _bodies(names.kernel)
         for row in rows
         if isinstance(row, Constant) and is_nothing(row.text, row.dtype)
     }

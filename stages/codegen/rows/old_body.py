@@ -287,4 +287,4 @@ class BodyText:
 
     def _moves(self, number: Row) -> bool:
         """Tell whether the next outer loop changes a row."""
-        return self.nest.body[number].level == len(self.dims) - 1
+        return bool(self.nest.body[number].level == len(self.dims) - 1)
