@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import attrs
 
+from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Bound, Const, Range, difference
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.kernel import Kernel
@@ -16,6 +18,11 @@ from .dialect import Dialect
 from .expressions import TYPES
 from .options import WriterOptions
 from .uses import Uses
+
+WITHIN: Final = """\
+__attribute__((always_inline)) static inline s64 within(s64 i, s64 first, s64 stop) {
+  return i < first ? first : i < stop ? i : stop - 1;
+}"""
 
 
 @attrs.frozen
@@ -32,6 +39,7 @@ class Scope:
         tests: the number of each tested store, by group of stores and buffer.
         bounds: spells a bound where `n<place>` is not its name.
         strides: spells a stride of a buffer where that is not `n<place>` or `a0s1`.
+        around: the names of the indices of loops around nests.
         buffers: the names of buffers.
 
     """
@@ -45,6 +53,7 @@ class Scope:
     tests: Mapping[tuple[int, str], int] = attrs.field(factory=dict)
     bounds: Callable[[Bound], str] | None = None
     strides: Callable[[Buffer, int], str] | None = None
+    around: Mapping[Dimension, str] = attrs.field(factory=dict)
     buffers: Mapping[str, str] = attrs.field()
     by_name: Mapping[str, Buffer] = attrs.field(init=False)
 

@@ -14,12 +14,11 @@ from ....ir.loops.nest import Nest, Store
 from ....ir.loops.traverse import nests_of
 from ....ir.strides import Stride
 from ....vendors.vendor import Vendor
-from ...cpu.text.kernel import WITHIN
 from ...rows.checks import NOTE, tested_stores
 from ...rows.checks import functions as test_functions
 from ...rows.expressions import TYPES
 from ...rows.options import WriterOptions
-from ...rows.scope import Scope, places_of, stored_type
+from ...rows.scope import WITHIN, Scope, places_of, stored_type
 from ...rows.uses import Argument
 from ...soft_reads import Clamping
 from ..kernels import Part, clamping_version, parts
