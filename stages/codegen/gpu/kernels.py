@@ -9,12 +9,14 @@ from typing import Final, TypeAlias
 import attrs
 
 from ...ir.bounds import Bound, Const, multiply, subtract
-from ...ir.loops.gpu import Columns, Patches, Rows, marked, marks_of
-from ...ir.loops.kernel import Choice, Kernel, Node
+from ...ir.loops.column import Column
+from ...ir.loops.gpu import Columns, GpuMarks, Patches, Rows, marked, marks_of
+from ...ir.loops.kernel import Choice, Kernel, Loop, Node
 from ...ir.loops.nest import Nest
 from ...ir.loops.traverse import arrays_of, children, nests_of, rewrite, with_nests
 
-Whole: TypeAlias = Nest | Columns | Patches
+Whole: TypeAlias = Nest | Column | Columns | Patches
+OF_COLUMNS: Final = 64  # threads of a block
 ALWAYS: Final[Bound] = Const(1)
 
 
@@ -23,12 +25,14 @@ class Part:
     """What is one kernel: a nest, or a group of nests, and the numbers of these.
 
     It runs in calls where all of `factors` are 1. A nest `instead` of others comes after them.
+    Loops `around` it, each with the number of its first nest, run it for one index after the other.
     """
 
     node: Whole
     nests: tuple[int, ...]
     factors: tuple[Bound, ...] = ()
     instead: bool = False
+    around: tuple[tuple[int, Loop], ...] = ()
 
     @property
     def when(self) -> Bound:
@@ -41,6 +45,8 @@ class Part:
         match self.node:
             case Nest():
                 return self.node
+            case Column():
+                return threads_of(self.node)
             case Columns(scans=scans):
                 return scans[0]
         return nests_of(self.node)[0]
@@ -54,13 +60,22 @@ def parts(node: Node | Kernel, first: int = 0) -> list[Part]:
     """
     if isinstance(node, Choice):
         return list(_chosen(node, first))
-    if isinstance(node, Nest | Columns | Patches):
+    if isinstance(node, Loop):
+        inside = parts(node.body, first)
+        return [attrs.evolve(each, around=((first, node), *each.around)) for each in inside]
+    if isinstance(node, Nest | Column | Columns | Patches):
         count = len(node.scans) if isinstance(node, Columns) else 1
         return [Part(node, tuple(range(first, first + count)))]
     found: list[Part] = []
     for child in children(node):
         found += parts(child, _stop(found, first))
     return found
+
+
+def threads_of(column: Column) -> Nest:
+    """Return the loops of a column as those of a nest: a thread has a column."""
+    loops = tuple(attrs.evolve(loop, kind="thread") for loop in column.loops)
+    return Nest(column.group, loops, (), column.reason, marks=GpuMarks(block=(OF_COLUMNS,)))
 
 
 def _chosen(choice: Choice, first: int) -> Iterator[Part]:
@@ -74,13 +89,13 @@ def _chosen(choice: Choice, first: int) -> Iterator[Part]:
         else:
             both.add(place)
     for part in own:
-        if not isinstance(part.node, Nest):
+        if not isinstance(part.node, Nest | Column):
             yield attrs.evolve(part, nests=_members(part, otherwise))
     for place, part in enumerate(otherwise):
         without = () if place in both else (subtract(ALWAYS, choice.when),)
         yield attrs.evolve(part, factors=(*without, *part.factors))
     for part in own:
-        if isinstance(part.node, Nest):
+        if isinstance(part.node, Nest | Column):
             yield attrs.evolve(part, instead=True)
 
 

@@ -161,10 +161,10 @@ class Tests:
         names = ", ".join(f"e{number}" for number, _ in self.stores)
         return f" reduction(|:{names})" if names else ""
 
-    def end(self, indent: str) -> Iterator[str]:
-        """Test the gathered bits."""
+    def end(self, indent: str, first: str = "found") -> Iterator[str]:
+        """Test the gathered bits; `first` is the pointer to the smallest number."""
         for number, dtype in self.stores:
-            yield f"{indent}if (e{number} >> {_BITS[dtype][3]}) note(found, {number});"
+            yield f"{indent}if (e{number} >> {_BITS[dtype][3]}) note({first}, {number});"
 
 
 def tests_of(scope: Scope, group: int, rows: Iterable[Instruction]) -> Tests:

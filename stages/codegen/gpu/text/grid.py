@@ -113,10 +113,3 @@ def flat_places(scope: Scope, nest: Nest, index: str) -> Iterator[str]:
         yield f"  const u64 q{level} = over({left}, m{level});"
         yield f"  const s64 {index}{level} = {first} + s64({left} - q{level} * m{level}){times};"
         left = f"q{level}"
-
-
-def loop_text(index: str, start: str, stop: str, *, backward: bool) -> str:
-    """Open a loop inside of each thread."""
-    if backward:
-        return f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
-    return f"for (s64 {index} = {start}; {index} < {stop}; ++{index}) {{"

@@ -6,13 +6,19 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
+from ....ir.loops.column import Column
 from ....ir.loops.gpu import marks_of
-from ....ir.loops.nest import Nest, Store
+from ....ir.loops.nest import Nest
+from ....ir.loops.traverse import instructions
+from ...rows.acts import loop as open_loop
+from ...rows.acts import write_acts
 from ...rows.body import Body, pointers, states
+from ...rows.checks import tests_of
 from ...rows.scope import Scope
+from ..kernels import threads_of
 from ..passes.unrolling import unrolled
 from .body import arrays, at, thread_body, within
-from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat, loop_text
+from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat
 from .sweep import write_sweep
 from .wide import aligned, packed, packs_of, starts_of, together
 from .windows import sweep_of
@@ -24,16 +30,27 @@ def write_nest(scope: Scope, nest: Nest) -> Iterator[str]:
     The grid has enough blocks along x. Along y and z vendors allow few; there a thread takes
     several indices if it must.
     """
-    yield from arrays(scope, [nest])
-    tests = _tests(scope, nest)
-    yield from (f"  u{bits} e{number} = 0;" for number, bits in tests)
-    if marks_of(nest).points:
-        yield from _several(scope, nest)
-    elif nest.states:
-        yield from _column(scope, nest)
-    else:
-        yield from _points(scope, nest)
-    yield from (f"  if (e{number} >> {bits - 1}) note(first, {number});" for number, bits in tests)
+    write = _column if nest.states else _several if marks_of(nest).points else _points
+    yield from _whole(scope, nest, write(scope, nest))
+
+
+def write_column(scope: Scope, column: Column) -> Iterator[str]:
+    """Write the statements of a thread that has an imperative column."""
+    yield from _whole(scope, column, _acts(scope, column))
+
+
+def _whole(scope: Scope, node: Nest | Column, lines: Iterator[str]) -> Iterator[str]:
+    """Write the arrays that lines touch, and the tests of what they store."""
+    tests = tests_of(scope, node.group, instructions(node))
+    yield from (*arrays(scope, [node]), *tests.begin("  "), *lines, *tests.end("  ", "first"))
+
+
+def _acts(scope: Scope, column: Column) -> Iterator[str]:
+    nest = threads_of(column)
+    yield from flat_places(scope, nest, "i") if is_flat(nest) else ()
+    yield from (_opened(scope, nest, level) for level in range(len(nest.loops)))
+    yield from (f"    {line}" for line in write_acts(scope, column))
+    yield "  " + "}" * len(nest.loops)
 
 
 def _column(scope: Scope, nest: Nest) -> Iterator[str]:
@@ -154,7 +171,7 @@ def _opened(scope: Scope, nest: Nest, level: int, letter: str = "i") -> str:
     start, stop = scope.ends(loop.range)
     axis = next((axis for axis in axes_of(nest) if axis.level == level), None)
     if axis is None:
-        return f"{indent}{loop_text(f'i{level}', start, stop, backward=loop.backward)}"
+        return f"{indent}{open_loop(start, stop, f'i{level}', backward=loop.backward)}"
     index = f"{letter}{level}"
     if is_flat(nest):
         return f"{indent}if ({index} < {stop}) {{"
@@ -167,13 +184,3 @@ def _opened(scope: Scope, nest: Nest, level: int, letter: str = "i") -> str:
         return f"{indent}const s64 {index} = {first}; if ({index} < {stop}) {{"
     step = f"{index} += s64(gridDim.{name}) * {size * axis.points}"
     return f"{indent}for (s64 {index} = {first}; {index} < {stop}; {step}) {{"
-
-
-def _tests(scope: Scope, nest: Nest) -> list[tuple[int, int]]:
-    """Return the numbers of the tested stores of a nest, and the bits of what they store."""
-    stored = {row.buffer: row.dtype for row in nest.body if isinstance(row, Store)}
-    return [
-        (scope.tests[nest.group, buffer], 32 if dtype == "float32" else 64)
-        for buffer, dtype in stored.items()
-        if (nest.group, buffer) in scope.tests
-    ]

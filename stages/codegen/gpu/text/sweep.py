@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TypeAlias
 
+from ...rows.acts import loop as open_loop
 from ...rows.body import pointers, states, value_of
 from .body import at, within
-from .grid import loop_text
 from .windows import Sweep, body_at, fill, in_middle
 
 Writer: TypeAlias = Callable[[Sweep, str], Iterator[str]]  # of some steps, with an indentation
@@ -46,7 +46,7 @@ def write_sweep(sweep: Sweep, indent: str) -> Iterator[str]:
     if sweep.unroll:
         yield f"{indent}#pragma unroll {sweep.unroll}"
     start, stop = sweep.body.scope.ends(loop.range)
-    yield indent + loop_text(sweep.index, start, stop, backward=loop.backward)
+    yield indent + open_loop(start, stop, sweep.index, backward=loop.backward)
     yield from within(body_at(sweep), sweep.body.depth, f"{indent}  ")
     yield f"{indent}}}"
 
