@@ -113,11 +113,17 @@ def instructions(node: Nest | Column) -> Iterator[Instruction]:
                 yield act
 
 
-def accesses(node: Node | Kernel, kind: type[Load] | type[Store]) -> Iterator[Load | Store]:
-    """Yield the loads or the stores below a node."""
+def bodies(node: Node | Kernel) -> Iterator[tuple[int, list[Instruction]]]:
+    """Yield the group and the rows of each nest and column below a node."""
     for each in walk(node):
         if isinstance(each, Nest | Column):
-            yield from (row for row in instructions(each) if isinstance(row, kind))
+            yield each.group, list(instructions(each))
+
+
+def accesses(node: Node | Kernel, kind: type[Load] | type[Store]) -> Iterator[Load | Store]:
+    """Yield the loads or the stores below a node."""
+    for _, rows in bodies(node):
+        yield from (row for row in rows if isinstance(row, kind))
 
 
 def touches(node: Node | Kernel) -> Counter[str]:

@@ -34,7 +34,7 @@ def rare_kernels(loops: SdfgLoops, rules: SdfgRules, vendor: Vendor) -> RareVers
     ints = (*loops.integers, *clamping.integers)
     flag = f"  if (ints[{clamping.flag}])"
     if rules.style.checked:
-        return RareVersion(ints, (f"{flag} return {beyond(loops.lists)};",))
+        return RareVersion(ints, (f"{flag} return {beyond(loops.kernel)};",))
     options = WriterOptions(0, vector_math=False, own_math=rules.style.own_math)
     names = Names(flat(spread(plain(loops.kernel), rules.schedule)), ints, options)
     names.clamped = clamping.ends
