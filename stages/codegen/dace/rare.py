@@ -15,11 +15,11 @@ from ...ir.loops.nest import Nest
 from ...ir.loops.plain import plain
 from ...ir.loops.traverse import with_nests
 from ...ir.strides import Stride
-from ..cpu.text.kernel import CLAMPED, ENDS, WITHIN, clamped_version
+from ..cpu.text.kernel import CLAMPED, ENDS, clamped_version
 from ..rows.checks import beyond
 from ..rows.dialect import cpp
 from ..rows.options import Steps, WriterOptions
-from ..rows.scope import Scope, places_of
+from ..rows.scope import WITHIN, Scope, places_of
 from .loops import SdfgLoops
 from .tasklet import Style
 
@@ -45,7 +45,7 @@ def rare_version(loops: SdfgLoops, style: Style) -> RareVersion:
     ints = (*loops.integers, *clamping.integers)
     flag = f"  if (ints[{clamping.flag}]) return "
     if style.checked:
-        return RareVersion(ints, (f"{flag}{beyond(loops.lists)};",))
+        return RareVersion(ints, (f"{flag}{beyond(loops.kernel)};",))
     options = WriterOptions(0, vector_math=False, own_math=style.own_math)
     kernel = with_nests(plain(loops.kernel), _on_one_thread)
     scope = Scope(kernel, places_of(loops.integers), options, cpp(options))
