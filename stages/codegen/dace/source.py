@@ -15,7 +15,8 @@ from ...ir.loops.flat import flat
 from ...ir.loops.lift import lift
 from ...ir.strides import Stride
 from ..arena import plan_slots
-from ..cpu.text.strips import SIMD, stream_function
+from ..cpu.text.streams import stream_function
+from ..cpu.text.strips import SIMD
 from ..integers import integers
 from ..interface import step_numbers, step_place
 from ..pass_list import PLAN_ONLY, PassName, without

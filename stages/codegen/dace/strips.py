@@ -18,7 +18,8 @@ from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Bound
 from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nests import Loop, Nest, Row
-from ..cpu.text.strips import LINE, SIMD, lanes_of
+from ..cpu.text.streams import LINE
+from ..cpu.text.strips import SIMD, lanes_of
 from ..rows.body import BodyText
 from ..rows.names import Names as CppNames
 from ..rows.names import WriterOptions, stored_type

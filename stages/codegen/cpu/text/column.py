@@ -13,7 +13,7 @@ from ...rows.body import NAMELESS, Body, line, operand
 from ...rows.checks import tests_of
 from ...rows.expressions import TYPES
 from ...rows.scope import Scope
-from .threads import END, extents, flat_loops, guard, opened
+from .threads import END, extents, flat_loops, guard, loop_over, opened
 
 
 def write_column(scope: Scope, column: Column) -> Iterator[str]:
@@ -31,7 +31,8 @@ def write_column(scope: Scope, column: Column) -> Iterator[str]:
         yield from (f"    {each}" for each in flat_loops(scope, column.loops))
     else:
         for level, loop in enumerate(column.loops):
-            yield f"    {_loop(scope, Sweep(loop.range, (), loop.backward), f'i{level}')}"
+            head = loop_over(f"i{level}", scope.ends(loop.range), loop.step, backward=loop.backward)
+            yield f"    {head}"
     tests = tests_of(scope, column.group, rows)
     yield from tests.begin("      ")
     for number, dtype in enumerate(column.registers):
@@ -45,11 +46,11 @@ def _acts(body: Body, acts: Sequence[Act], numbers: Iterator[int]) -> Iterator[s
     """Write acts; `numbers` are those of rows, in the order of the text."""
     for act in acts:
         match act:
-            case Sweep(range=range_):
+            case Sweep(range=range_, acts=inner_acts, backward=backward):
                 index = f"i{len(body.positions)}"
                 inner = attrs.evolve(body, positions={**body.positions, range_.dim: index})
-                yield _loop(body.scope, act, index)
-                yield from _inside(inner, act.acts, numbers)
+                yield loop_over(index, body.scope.ends(range_), backward=backward)
+                yield from _inside(inner, inner_acts, numbers)
             case If(row=row, then=then, otherwise=otherwise):
                 yield f"if ({operand(body, row)}) {{"
                 yield from _inside(body, then, numbers, "} else {" if otherwise else "}")
@@ -70,10 +71,3 @@ def _inside(
 ) -> Iterator[str]:
     yield from (f"  {each}" for each in _acts(body, acts, numbers))
     yield closing
-
-
-def _loop(scope: Scope, sweep: Sweep, index: str) -> str:
-    start, stop = scope.ends(sweep.range)
-    if sweep.backward:
-        return f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
-    return f"for (s64 {index} = {start}; {index} < {stop}; ++{index}) {{"

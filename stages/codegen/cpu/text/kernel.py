@@ -23,7 +23,8 @@ from ...rows.uses import Uses
 from ...soft_reads import Clamping
 from ..passes.plain import plain
 from .nodes import Writing, write_steps
-from .strips import MASKED, stream_function
+from .streams import stream_function
+from .strips import MASKED
 from .threads import CALLEE, FAR, MACHINE, MARCH, SHARING, TURNS
 from .tiles import EVEN
 from .units import CLAMPED_SHARE, Caller, Known, known, write_units

@@ -17,6 +17,7 @@ from ...rows.scope import Scope
 from .column import write_column
 from .nest import write_nest
 from .portions import write_portions
+from .threads import loop_over
 from .tiles import write_tiles
 from .units import Line, Part, part_of
 
@@ -126,10 +127,7 @@ def _portions(scope: Scope, portions: Portions, choice: Choice, writing: Writing
 def _loop(scope: Scope, loop: Loop, writing: Writing) -> Iterator[Line]:
     """Write a loop around nodes, which run for one index after the other."""
     index = f"o{len(scope.around)}"
-    start, stop = scope.ends(loop.range)
-    head = f"for (s64 {index} = {start}; {index} < {stop}; ++{index}) {{"
-    if loop.backward:
-        head = f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
+    head = loop_over(index, scope.ends(loop.range), backward=loop.backward)
     yield f"  {writing.when}{head}  // planes"
     inner = attrs.evolve(scope, around={**scope.around, loop.range.dim: index})
     yield from write_node(inner, loop.body, attrs.evolve(writing, when=""))

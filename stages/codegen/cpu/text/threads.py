@@ -7,7 +7,7 @@ begin at multiples of the vector size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ....ir.bounds import Range, Ranges
@@ -58,6 +58,20 @@ static inline s64 rows_of_tile(s64 count, s64 most, s64 parts) {{
   return (part + tiles - 1) / tiles;
 }}"""
 END: Final = "});"
+
+
+def indented(lines: Iterable[str], indent: str = "  ") -> Iterator[str]:
+    """Indent lines, but those of the preprocessor."""
+    return (each if each.startswith("#") else indent + each for each in lines)
+
+
+def loop_over(index: str, ends: tuple[str, str], step: int = 1, *, backward: bool = False) -> str:
+    """Open a loop over the indices of a range."""
+    start, stop = ends
+    if backward:
+        return f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
+    ahead = f"{index} += {step}" if step > 1 else f"++{index}"
+    return f"for (s64 {index} = {start}; {index} < {stop}; {ahead}) {{"
 
 
 def opened(scope: Scope, box: Ranges, count: str, most: int | str = 1 << 16) -> str:
