@@ -126,6 +126,8 @@ def _tools(scope: Scope, callers: Sequence[Caller]) -> Iterator[str]:
     asked = set(scope.uses.names)
     if {"share", "far"} & asked:
         asked.add("measured")
+    if "rows_of_tile" in asked:
+        asked.add("even")
     yield ENDS
     yield from (text for name, text in TOOLS.items() if name in asked)
     if "stream" in asked:
