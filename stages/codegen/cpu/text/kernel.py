@@ -21,7 +21,8 @@ from ...rows.uses import Uses
 from ...soft_reads import Clamping
 from ..passes.plain import plain
 from .nodes import Writing, write_steps
-from .strips import MASKED, stream_function
+from .streams import stream_function
+from .strips import MASKED
 from .threads import CALLEE, FAR, MACHINE, MARCH, SHARING, TURNS
 from .tiles import EVEN
 from .units import CLAMPED_SHARE, Caller, Known, known, write_units
@@ -117,6 +118,8 @@ def _tools(scope: Scope, callers: Sequence[Caller]) -> Iterator[str]:
     asked = set(scope.uses.names)
     if {"share", "far"} & asked:
         asked.add("measured")
+    if "rows_of_tile" in asked:
+        asked.add("even")
     yield ENDS
     yield from (text for name, text in TOOLS.items() if name in asked)
     if "stream" in asked:

@@ -7,7 +7,7 @@ begin at multiples of the vector size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ....ir.bounds import Range, Ranges
@@ -58,6 +58,11 @@ static inline s64 rows_of_tile(s64 count, s64 most, s64 parts) {{
   return (part + tiles - 1) / tiles;
 }}"""
 END: Final = "});"
+
+
+def indented(lines: Iterable[str], indent: str = "  ") -> Iterator[str]:
+    """Indent lines, but those of the preprocessor."""
+    return (each if each.startswith("#") else indent + each for each in lines)
 
 
 def opened(scope: Scope, box: Ranges, count: str, most: int | str = 1 << 16) -> str:
