@@ -16,9 +16,10 @@ from ...ir.loops.nest import Nest
 from ...ir.loops.plain import plain
 from ...ir.loops.traverse import with_nests
 from ...ir.strides import Stride
-from ..cpu.text.kernel import CLAMPED, ENDS, WITHIN, clamped_version
+from ..cpu.text.kernel import CLAMPED, ENDS, clamped_version
 from ..rows.checks import beyond
 from ..rows.names import Names, Steps, WriterOptions
+from ..rows.scope import WITHIN
 from .loops import SdfgLoops
 from .tasklet import Style
 

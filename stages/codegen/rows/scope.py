@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import attrs
 
@@ -16,6 +17,11 @@ from .dialect import Dialect
 from .expressions import TYPES
 from .options import WriterOptions
 from .uses import Uses
+
+WITHIN: Final = """\
+__attribute__((always_inline)) static inline s64 within(s64 i, s64 first, s64 stop) {
+  return i < first ? first : i < stop ? i : stop - 1;
+}"""
 
 
 @attrs.frozen
