@@ -1,4 +1,4 @@
-"""Displacements between bounds that are far apart: a stretch of one value is one element."""
+"""Displacements and gathers between bounds that are far apart list only what they read."""
 
 import tracemalloc
 
@@ -55,20 +55,26 @@ def peak(run, *args, **given):
         tracemalloc.stop()
 
 
+FAR_REGIONS = [
+    (by_one_step, [3.0, 4.0, 2.0, 2.0]),
+    (by_one_step_in_a_region, [3.0, 4.0, 2.0, 2.0]),
+]
+
+
 @pytest.mark.parametrize(
-    ("operator", "meant"),
+    ("operator", "meant", "backend"),
     [
-        (by_one_step, [3.0, 4.0, 2.0, 2.0]),
-        (by_one_step_in_a_region, [3.0, 4.0, 2.0, 2.0]),
-        (by_many_steps, [0.0, 4.0, 2.0, 1.0]),
+        *((*each, backend) for each in FAR_REGIONS for backend in (None, ff.reference)),
+        (by_many_steps, [0.0, 4.0, 2.0, 1.0], None),
     ],
 )
-def test_a_displacement_lists_no_stretch_of_one_value(operator, meant):
+def test_a_displacement_lists_no_stretch_of_one_value(operator, meant, backend):
     a = ff.as_field({K: (FAR, FAR + 8)}, np.arange(8.0))
     by = ff.as_field({K: (FAR, FAR + 4)}, np.array([0, 3, 3, -FAR], np.int32))
     out = ff.zeros({K: (FAR, FAR + 4)})
 
-    held = peak(operator, a, by, np.int32(3), out=out, offset_provider={})
+    run = operator.with_backend(backend)
+    held = peak(run, a, by, np.int32(3), out=out, offset_provider={})
 
     assert out.asnumpy().tolist() == meant
     assert held < ROOM
