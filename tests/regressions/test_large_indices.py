@@ -40,6 +40,21 @@ def test_the_largest_and_smallest_indices_are_computed(start):
     assert np.array_equal(meant["out"], 4.0 * np.arange(1.0, 63.0))
 
 
+@pytest.mark.parametrize("start", [-LIMIT, LIMIT - 64])
+def test_a_call_at_the_largest_and_smallest_indices_is_split(start):
+    fields = {
+        "a": ff.as_field({I: (start, start + 64)}, np.arange(64.0) ** 2),
+        "out": ff.zeros({I: (start + 1, start + 63)}),
+    }
+
+    halo = {"a": {I: (start + 1, start + 63)}}
+    halves = differ.with_backend(ff.reference).split(halo=halo, offset_provider={}, **fields)
+    for half in (halves.inner, halves.outer):
+        half(**fields, offset_provider={})
+
+    assert np.array_equal(fields["out"].asnumpy(), 4.0 * np.arange(1.0, 63.0))
+
+
 @pytest.mark.parametrize("start", [-(2**63), -LIMIT - 1, LIMIT - 63, 2**63 - 64, 2**70])
 @pytest.mark.parametrize(
     "make",
