@@ -20,7 +20,7 @@ SIZES: Final = {
 }  # fmt: skip
 STARTS: Final = (0, 0, -2, 5)
 # The ends of what regions compare, an int32, and of what fields may have, without shifts and sums.
-FAR: Final = tuple(sign * (2**bits - 128) for bits in (31, 62) for sign in (1, -1))
+FAR: Final = tuple(sign * (2**bits - 128) for bits in (31, 38) for sign in (1, -1))
 
 
 def program(d: Draw, features: frozenset[str]) -> Case:
