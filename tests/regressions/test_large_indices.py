@@ -40,6 +40,26 @@ def test_the_largest_and_smallest_indices_are_computed(start):
     assert np.array_equal(meant["out"], 4.0 * np.arange(1.0, 63.0))
 
 
+@ff.program(backend=None)
+def differ_last(a: Line, out: Line):
+    difference(a, out=out, domain={I: (4, 9223372036854775807)})
+
+
+@ff.program(backend=None)
+def differ_first(a: Line, out: Line):
+    difference(a, out=out, domain={I: (-9223372036854775808, 4)})
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("backend", [None, ff.reference, ff.cpu, ff.gpu_host])
+@pytest.mark.parametrize("program", [differ_last, differ_first])
+def test_domains_to_the_ends_of_64_bits_are_too_large(program, backend):
+    a, out = ff.zeros({I: 16}), ff.zeros({I: (3, 13)})
+
+    with pytest.raises(DomainError, match="'out' is too small: along 'I' the program writes"):
+        program.with_backend(backend)(a, out)
+
+
 @pytest.mark.parametrize("start", [-LIMIT, LIMIT - 64])
 def test_a_call_at_the_largest_and_smallest_indices_is_split(start):
     fields = {
