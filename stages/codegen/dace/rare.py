@@ -45,7 +45,7 @@ def rare_version(loops: SdfgLoops, style: Style) -> RareVersion:
     ints = (*loops.integers, *clamping.integers)
     flag = f"  if (ints[{clamping.flag}]) return "
     if style.checked:
-        return RareVersion(ints, (f"{flag}{beyond(loops.lists)};",))
+        return RareVersion(ints, (f"{flag}{beyond(loops.kernel)};",))
     options = WriterOptions(0, vector_math=False, own_math=style.own_math)
     kernel = with_nests(plain(loops.kernel), _on_one_thread)
     scope = Scope(kernel, places_of(loops.integers), options, cpp(options))

@@ -37,7 +37,7 @@ def rare_kernels(loops: SdfgLoops, rules: SdfgRules, vendor: Vendor) -> RareVers
     ints = (*loops.integers, *clamping.integers)
     flag = f"  if (ints[{clamping.flag}])"
     if rules.style.checked:
-        return RareVersion(ints, (f"{flag} return {beyond(loops.lists)};",))
+        return RareVersion(ints, (f"{flag} return {beyond(loops.kernel)};",))
     options = WriterOptions(0, vector_math=False, own_math=rules.style.own_math)
     tree = spread(plain(loops.kernel), rules.schedule)
     dialect = dialect_of(options)
