@@ -18,6 +18,7 @@ from ..kernels import threads_of
 from ..passes.unrolling import unrolled
 from .body import arrays, at, thread_body, within
 from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat
+from .lines import indented
 from .sweep import write_sweep
 from .wide import aligned, packed, packs_of, starts_of, together
 from .windows import sweep_of
@@ -60,8 +61,8 @@ def _column(scope: Scope, nest: Nest) -> Iterator[str]:
     for level in range(depth - 1):
         yield _opened(scope, nest, level)
         yield from at(sweep.body, level + 1, "  " * (level + 3))
-    yield from ("  " * depth + line for line in (*pointers(sweep.body), *states(sweep.body)))
-    yield from write_sweep(sweep, "  " * depth)
+    lines = (*pointers(sweep.body), *states(sweep.body), *write_sweep(sweep))
+    yield from indented(lines, "  " * depth)
     yield from ["  " + "}" * (depth - 1)] if depth > 1 else []
 
 
