@@ -14,6 +14,7 @@ from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Store
 from ....ir.loops.traverse import bodies
 from ....ir.strides import Stride
+from ....vendors.dialect import BLOCK
 from ....vendors.vendor import Vendor
 from ...rows.checks import NOTE, tested_stores
 from ...rows.checks import functions as test_functions
@@ -77,7 +78,7 @@ def write_gpu(
     functions = [text for _, text in sorted(scope.uses.functions.items())]
     tests = [on_device(line) for line in test_functions(scope) if line != NOTE]
     tests += [on_device(WITHIN)] if len(versions) > 1 else []
-    source = "\n".join([vendor.dialect("".join(texts)), *tests, *functions, "", *texts, ""])
+    source = "\n".join([vendor.dialect(scope.uses.names), *tests, *functions, "", *texts, ""])
     return source, tuple(found)
 
 
@@ -90,7 +91,7 @@ def write_version(
         own = attrs.evolve(scope.apart(), around=indices)
         kind, bounds, said, lines = _written(own, part)
         name = f"{letter}{kind}{part.nests[0]}"
-        scope.uses.functions.update(own.uses.functions)
+        scope.uses.add(own.uses)
         arguments = own.uses.arguments + tuple(("index", place) for place in range(len(indices)))
         if any((group, name) in scope.tests for group, name in _stores(part)):
             arguments += (("status", 0),)
@@ -106,6 +107,8 @@ def write_version(
 def _written(scope: Scope, part: Part) -> tuple[str, str, str, list[str]]:
     """Return the letter of a part, its threads and blocks, what it does, and its lines."""
     node, first = part.node, part.nests[0]
+    if isinstance(node, Columns | Patches):
+        scope.ask(BLOCK)
     match node:
         case Patches():
             said = f"a patch of nests {', '.join(map(str, part.nests))}"

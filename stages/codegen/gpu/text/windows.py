@@ -12,6 +12,7 @@ import attrs
 
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Load, Nest, Row, Store
+from ....vendors.dialect import ONCE
 from ...rows.addresses import Access, Address, Element, InRow
 from ...rows.body import NAMELESS, Body, element, index, line, name, operand
 from ...rows.scope import Scope, stored_type
@@ -119,6 +120,7 @@ def sweep_of(
         if isinstance(row, Store) and row.buffer in once:
             type_ = stored_type(scope.by_name[row.buffer])
             place, value = element(body, row, body.addresses[number]), operand(body, row.value)
+            scope.ask(ONCE)
             stores[number] = f"ff::store_once(&{place}, {type_}({value}));"
     body = attrs.evolve(body, instead={**body.instead, **stores})
     sweep = Sweep(nest, body, usual_conditions(nest), rooms, once, ahead, unroll)
@@ -201,7 +203,10 @@ def fill(sweep: Sweep, window: Window, first: str, slot: int, count: int) -> Ite
     """Load `count` elements of a row from `first` on, each if a step of the sweep loads it."""
     value = window.element
     if window.is_row:
-        value = "ff::load_once(from)" if window.buffer in sweep.once else "*from"
+        value = "*from"
+        if window.buffer in sweep.once:
+            sweep.body.scope.ask(ONCE)
+            value = "ff::load_once(from)"
 
     def move(test: str) -> str:
         loaded = f"{test} ? {value} : {window.type_}(0)" if test else value
