@@ -18,7 +18,7 @@ from ..kernels import threads_of
 from ..passes.unrolling import unrolled
 from .body import arrays, at, thread_body, within
 from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat
-from .lines import indented
+from .lines import braced, indented
 from .sweep import write_sweep
 from .wide import aligned, packed, packs_of, starts_of, together
 from .windows import sweep_of
@@ -55,36 +55,37 @@ def _acts(scope: Scope, column: Column) -> Iterator[str]:
 
 def _column(scope: Scope, nest: Nest) -> Iterator[str]:
     """Write the loops of a thread that has a column."""
-    sweep, depth = sweep_of(scope, nest, {}), len(nest.loops)
-    yield from at(sweep.body, 0, "    ")
-    yield from flat_places(scope, nest, "i") if is_flat(nest) else ()
-    for level in range(depth - 1):
-        yield _opened(scope, nest, level)
-        yield from at(sweep.body, level + 1, "  " * (level + 3))
+    sweep, inner = sweep_of(scope, nest, {}), len(nest.loops) - 1
+    yield from _outer(scope, nest, sweep.body, inner)
     lines = (*pointers(sweep.body), *states(sweep.body), *write_sweep(sweep))
-    yield from indented(lines, "  " * depth)
-    yield from ["  " + "}" * (depth - 1)] if depth > 1 else []
+    yield from indented(lines, "  " * (inner + 1))
+    yield from ["  " + "}" * inner] if inner else []
 
 
 def _points(scope: Scope, nest: Nest) -> Iterator[str]:
     """Write the loops of a thread that has one point along each of its loops."""
     body, depth = thread_body(scope, nest), len(nest.loops)
+    indent, index = "  " * depth, f"i{depth - 1}"
+    yield from _outer(scope, nest, body, max(0, depth - 1))
+    if not depth:
+        return
+    yield from (*indented(pointers(body), indent), _opened(scope, nest, depth - 1))
+    if len(nest.parts) <= 1:
+        yield from at(body, depth, f"{indent}    ")
+    for part, range_ in enumerate(nest.parts if len(nest.parts) > 1 else ()):
+        start, stop = scope.ends(range_)
+        head = f"if ({index} >= {start} && {index} < {stop})"
+        rows = at(body, depth, "  ", part)
+        yield from indented(braced(head, rows), f"{indent}  ")
+    yield "  " + "}" * depth
+
+
+def _outer(scope: Scope, nest: Nest, body: Body, depth: int) -> Iterator[str]:
+    """Open so many loops of a thread, with the rows around and inside each of them."""
     yield from at(body, 0, "    ")
     yield from flat_places(scope, nest, "i") if is_flat(nest) else ()
     for level in range(depth):
-        indent = "  " * (level + 1)
-        is_inner = level == depth - 1
-        yield from (indent + line for line in pointers(body)) if is_inner else ()
-        yield _opened(scope, nest, level)
-        if not is_inner or len(nest.parts) <= 1:
-            yield from at(body, level + 1, f"{indent}    ")
-            continue
-        for part, range_ in enumerate(nest.parts):
-            start, stop = scope.ends(range_)
-            yield f"{indent}  if (i{level} >= {start} && i{level} < {stop}) {{"
-            yield from at(body, level + 1, f"{indent}      ", part)
-            yield f"{indent}  }}"
-    yield from ["  " + "}" * depth] if depth else []
+        yield from (_opened(scope, nest, level), *at(body, level + 1, "  " * (level + 3)))
 
 
 def _several(scope: Scope, nest: Nest) -> Iterator[str]:
