@@ -80,28 +80,34 @@ def threads_of(column: Column) -> Nest:
 
 
 def _chosen(choice: Choice, first: int) -> Iterator[Part]:
+    """Yield the parts of a choice: between those that both sides contain, what each has alone."""
     otherwise = parts(without_group(choice), first)
-    stop, both, own = _stop(otherwise, first), set[int](), list[Part]()
+    number = stop = _stop(otherwise, first)
+    common, gaps = [-1], list[list[Part]]([[]])  # places in `otherwise`; what only `then` has
     for part in parts(choice.then, stop):
-        alike = (n for n, other in enumerate(otherwise) if n not in both and _is_same(part, other))
-        place = next(alike, None)
-        if place is None:
-            own.append(attrs.evolve(part, factors=(choice.when, *part.factors)))
-        else:
-            both.add(place)
-    for part in own:
-        if not isinstance(part.node, Nest | Column):
-            yield attrs.evolve(part, nests=_members(part, otherwise))
-    for place, part in enumerate(otherwise):
-        without = () if place in both else (subtract(ALWAYS, choice.when),)
-        yield attrs.evolve(part, factors=(*without, *part.factors))
-    for part in own:
-        if isinstance(part.node, Nest | Column):
-            yield attrs.evolve(part, instead=True)
+        later = range(common[-1] + 1, len(otherwise))
+        place = next((n for n in later if _is_same(part, otherwise[n])), None)
+        if place is not None:
+            common.append(place)
+            gaps.append([])
+            continue
+        is_nest = isinstance(part.node, Nest | Column)
+        nests = (number,) if is_nest else _members(part, otherwise)
+        factors = (choice.when, *part.factors)
+        gaps[-1].append(attrs.evolve(part, nests=nests, factors=factors, instead=is_nest))
+        number += is_nest
+    without = subtract(ALWAYS, choice.when)
+    for before, place, own in zip(common, [*common[1:], len(otherwise)], gaps, strict=True):
+        yield from (part for part in own if not part.instead)
+        for part in otherwise[before + 1 : place]:
+            yield attrs.evolve(part, factors=(without, *part.factors))
+        yield from (part for part in own if part.instead)
+        yield from otherwise[place : place + 1]
 
 
 def _is_same(part: Part, other: Part) -> bool:
-    return (part.node, part.factors) == (other.node, other.factors)
+    ours, theirs = ([loop for _, loop in each.around] for each in (part, other))
+    return (part.node, part.factors, ours) == (other.node, other.factors, theirs)
 
 
 def _members(part: Part, otherwise: Sequence[Part]) -> tuple[int, ...]:

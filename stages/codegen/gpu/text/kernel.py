@@ -93,8 +93,9 @@ def write_version(
         name = f"{letter}{kind}{part.nests[0]}"
         scope.uses.add(own.uses)
         arguments = own.uses.arguments + tuple(("index", place) for place in range(len(indices)))
-        if any((group, name) in scope.tests for group, name in _stores(part)):
-            arguments += (("status", 0),)
+        rows = ((group, row) for group, rows in bodies(part.node) for row in rows)
+        stored = {(group, row.buffer) for group, row in rows if isinstance(row, Store)}
+        arguments += (("status", 0),) if stored & scope.tests.keys() else ()
         takes = [_parameter(scope, argument) for argument in arguments]
         types = tuple(type_ for type_, _ in takes)
         head = ", ".join(map(" ".join, takes))
@@ -125,12 +126,6 @@ def _written(scope: Scope, part: Part) -> tuple[str, str, str, list[str]]:
 
 def _bounds(threads: int, blocks: int) -> str:
     return f"{threads}, {blocks}" if blocks > 1 else str(threads)
-
-
-def _stores(part: Part) -> Iterator[tuple[int, str]]:
-    """Yield group and buffer of each store."""
-    for group, rows in bodies(part.node):
-        yield from ((group, row.buffer) for row in rows if isinstance(row, Store))
 
 
 def _parameter(scope: Scope, argument: Argument) -> tuple[str, str]:
