@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import attrs
 
-from ..ir import flat_kernel
 from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
 from ..ir.loops.buffers import Buffer
 from ..ir.loops.cpu import Portions, Tiles
 from ..ir.loops.kernel import Kernel, Node
-from ..ir.loops.nest import Load, Store
-from ..ir.loops.traverse import nests_of, nodes_of, rewrite
-from ..ir.nests import AnyNest
+from ..ir.loops.traverse import arrays_of, nests_of, nodes_of, rewrite
 from .schedule.costs import ITEMSIZES
 from .schedule.rules import Rules
 
-Life: TypeAlias = tuple[int, int]  # from the first nest to the last
+Life: TypeAlias = tuple[int, int]  # from the first node to the last
 ALIGNMENT = 64
 
 
@@ -43,15 +40,6 @@ def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
         return attrs.evolve(node, slot=places[node]) if isinstance(node, Portions) else node
 
     return attrs.evolve(rewrite(kernel, with_place), buffers=buffers, slots=sizes)
-
-
-def plan_slots(lists: flat_kernel.Kernel) -> flat_kernel.Kernel:
-    """Return lists without tiles whose arrays have slots; the workspace is the sum of the slots."""
-    buffers, sizes = placed(lists.buffers, lives_of(lists.nests))
-    workspace: Bound = Const(0)
-    for size in sizes:
-        workspace = add(workspace, size)
-    return attrs.evolve(lists, buffers=buffers, slots=sizes, workspace=workspace)
 
 
 def placed(
@@ -122,14 +110,12 @@ class _Slot:
         return Apply("mul", (Const(ALIGNMENT), blocks))
 
 
-def lives_of(nests: Sequence[AnyNest]) -> dict[str, Life]:
-    """Return for each buffer the first and the last nest that touch it."""
+def lives_of(nodes: Iterable[Node]) -> dict[str, Life]:
+    """Return for each buffer the first and the last node that touch it."""
     lives: dict[str, Life] = {}
-    for index, nest in enumerate(nests):
-        for access in nest.body:
-            if isinstance(access, Load | Store):
-                first, _ = lives.get(access.buffer, (index, index))
-                lives[access.buffer] = (first, index)
+    for index, node in enumerate(nodes):
+        for name in arrays_of(node):
+            lives[name] = (lives.get(name, (index, index))[0], index)
     return lives
 
 

@@ -89,8 +89,7 @@ class Codegen(Stage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
-        from ...ir.loops.flat import flat
-        from ...ir.loops_text import show
+        from ...ir.loops.text import show
         from ..integers import integers
         from ..interface import describe, step_numbers, step_place
         from ..passes import make_loops
@@ -114,7 +113,7 @@ class Codegen(Stage):
             "generated": Generated(
                 language="c++",
                 source=source,
-                loops=show(flat(tree)),
+                loops=show(tree),
                 flags=(*FLAGS, *reordering, *self.target.flags, *libraries),
             ),
             "interface": describe(

@@ -94,7 +94,7 @@ class CodegenGpu(Stage):
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the kernels, and what a call computes and launches."""
         from ...ir.loops.flat import flat
-        from ...ir.loops_text import show
+        from ...ir.loops.text import show
         from ..integers import integers
         from ..interface import describe, step_numbers
         from ..passes import make_loops
@@ -123,7 +123,7 @@ class CodegenGpu(Stage):
         generated = Generated(
             language=self.vendor.language,
             source=source,
-            loops=show(kernel),
+            loops=show(tree),
             flags=self._flags(),
         )
         interface = with_launches(interface, orders, self.vendor.platform)

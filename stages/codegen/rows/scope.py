@@ -82,7 +82,7 @@ class Scope:
     def buffer(self, name: str) -> str:
         """Return the name of a buffer: a pointer to its index 0."""
         found = self.buffers[name]
-        is_given = self.by_name[name].memory in ("field", "table")
+        is_given = self.bounds is None and self.by_name[name].memory in ("field", "table")
         return self.uses.ask(found, ("pointer", int(found[1:])) if is_given else None)
 
     def slot(self, place: int) -> str:

@@ -62,10 +62,10 @@ def named_ahead(later: Body, nest: Nest, *, of_list: bool) -> Iterator[str]:
         around = _element_of_list if of_list else _iteration
         yield f"const bool asks = {_leaves_core(later.scope, nest)};"
         yield around(later.scope, nest)
-        yield from (*(line(later, row) for row in _indices(later)), *pointers(later))
+        yield from (*(line(later, row) for row in indices(later)), *pointers(later))
 
 
-def _indices(later: Body) -> list[Row]:
+def indices(later: Body) -> list[Row]:
     """Return the rows around the innermost loop that compute the places of prefetched rows."""
     found: set[Row] = set()
     loads = (later.rows[number] for number in later.addresses)

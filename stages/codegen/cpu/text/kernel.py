@@ -21,7 +21,7 @@ from ...rows.options import Steps, WriterOptions
 from ...rows.scope import WITHIN, Scope, places_of
 from ...rows.uses import Uses
 from ...soft_reads import Clamping
-from ..passes.plain import plain
+from ..passes.plain_loops import plain_loops
 from .nodes import Writing, write_steps
 from .streams import stream_function
 from .strips import MASKED
@@ -93,7 +93,7 @@ def clamped_version(names: Scope | Names, clamping: Clamping, steps: Steps | Non
             Uses(functions=names.functions),
         )  # fmt: skip
     scope = Scope(
-        plain(names.kernel), places_of((*names.places, *clamping.integers)), names.options,
+        plain_loops(names.kernel), places_of((*names.places, *clamping.integers)), names.options,
         names.dialect, Uses(functions=names.uses.functions), clamping.ends,
     )  # fmt: skip
     nests = tuple(write_steps(scope, scope.kernel, Writing(steps, "clamped_")))
