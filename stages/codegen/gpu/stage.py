@@ -104,10 +104,11 @@ class CodegenGpu(Stage):
         from .text.kernel import write_gpu
 
         tree, groups = make_loops(lowered, variant, self.rules(), self.passes)
-        kernel, ints = flat(tree), integers(tree)
+        ints = integers(tree)
         clamping = clamping_of(lowered.program, groups, ints)
-        source, kernels = write_gpu(kernel, ints, self._writer_options(), self.vendor, clamping)
-        orders = orders_of(tree, kernel.nests, kernels, step_numbers(groups))
+        kernel = flat(tree)
+        source, kernels = write_gpu(tree, ints, self._writer_options(), self.vendor, clamping)
+        orders = orders_of(tree, kernels, step_numbers(groups))
         interface = describe(
             lowered.program,
             tree,

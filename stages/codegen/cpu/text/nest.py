@@ -8,6 +8,7 @@ from typing import TypeAlias
 from ....ir.bounds import Range
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Nest
+from ...rows.acts import loop_over
 from ...rows.body import Body, body_of, pointers, states, written
 from ...rows.checks import tests_of
 from ...rows.scope import Scope
@@ -20,7 +21,6 @@ from .threads import (
     flat_loops,
     guard,
     indented,
-    loop_over,
     marching_loop,
     opened,
 )  # fmt: skip

@@ -12,12 +12,12 @@ from ....ir.loops.cpu import Portions, Tiles
 from ....ir.loops.kernel import Choice, Kernel, Loop, Node, Seq
 from ....ir.loops.nest import Nest
 from ....ir.loops.traverse import arrays_of, walk
+from ...rows.acts import loop_over
 from ...rows.options import Steps
 from ...rows.scope import Scope
 from .column import write_column
 from .nest import write_nest
 from .portions import write_portions
-from .threads import loop_over
 from .tiles import write_tiles
 from .units import Line, part_of
 

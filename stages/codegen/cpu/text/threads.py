@@ -65,15 +65,6 @@ def indented(lines: Iterable[str], indent: str = "  ") -> Iterator[str]:
     return (each if each.startswith("#") else indent + each for each in lines)
 
 
-def loop_over(index: str, ends: tuple[str, str], step: int = 1, *, backward: bool = False) -> str:
-    """Open a loop over the indices of a range."""
-    start, stop = ends
-    if backward:
-        return f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
-    ahead = f"{index} += {step}" if step > 1 else f"++{index}"
-    return f"for (s64 {index} = {start}; {index} < {stop}; {ahead}) {{"
-
-
 def opened(scope: Scope, box: Ranges, count: str, most: int | str = 1 << 16) -> str:
     """Return the line that begins the function for loops over a box; `END` closes it."""
     body = "[=](s64 begin, s64 end, s64 place) __attribute__((always_inline)) {"
