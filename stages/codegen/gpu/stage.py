@@ -15,8 +15,9 @@ from ...gpu_target import GPU_TARGET, GpuTarget
 from ...numerics import EXACTNESS, FUNCTIONS
 from ...option_kinds import BLOCK, FLAG, MOST_THREADS, VALUE_NAMES, option, optional, whole
 from ...vendors.vendor import Vendor
-from ..pass_list import GPU_PASSES, LOOP_PASSES, PassName
+from ..pass_list import LOOP_PASSES, PassName
 from ..patch_sizes import PATCHES, POINTS
+from .pass_list import GPU_PASSES, gpu_passes
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..rows.names import WriterOptions
@@ -93,7 +94,6 @@ class CodegenGpu(Stage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the kernels, and what a call computes and launches."""
-        from ...ir.loops.flat import flat
         from ...ir.loops.text import show
         from ..integers import integers
         from ..interface import describe, step_numbers
@@ -103,10 +103,9 @@ class CodegenGpu(Stage):
         from .launches import orders_of, with_launches
         from .text.kernel import write_gpu
 
-        tree, groups = make_loops(lowered, variant, self.rules(), self.passes)
+        tree, groups = make_loops(lowered, variant, self.rules(), gpu_passes(self.passes))
         ints = integers(tree)
         clamping = clamping_of(lowered.program, groups, ints)
-        kernel = flat(tree)
         source, kernels = write_gpu(tree, ints, self._writer_options(), self.vendor, clamping)
         orders = orders_of(tree, kernels, step_numbers(groups))
         interface = describe(
@@ -116,7 +115,7 @@ class CodegenGpu(Stage):
             "gpu-host" if self.host else "gpu",
             self._device(),
             () if variant.domain else variant.alike,
-            statuses(kernel, clamping) if self.checked else (),
+            statuses(tree, clamping) if self.checked else (),
             tuple(bound for order in orders for bound in order.bounds),
             clamping,
             in_steps=True,
@@ -129,14 +128,14 @@ class CodegenGpu(Stage):
         )
         interface = with_launches(interface, orders, self.vendor.platform)
         if self.checked:
-            interface = attrs.evolve(interface, codes=codes(kernel))
+            interface = attrs.evolve(interface, codes=codes(tree))
         return {"generated": generated, "interface": interface}
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
         """Return the text of the loops after each pass."""
         from ..passes import listings
 
-        return listings(lowered, variant, self.rules(), self.passes)
+        return listings(lowered, variant, self.rules(), gpu_passes(self.passes))
 
     @property
     def vendor(self) -> Vendor:

@@ -97,6 +97,9 @@ class _Checks:
                 self._check_group(node)
                 group, own = node, set(node.arrays)
                 return self._through(node, filled - own, group) - own
+            case Loop() if isinstance(group, GROUPS):  # each turn has new arrays of the group
+                own = set(group.arrays) & {row.buffer for row in accesses(node, Store)}
+                return filled | self._through(node, filled - own, group)
             case Member() | Each() if not isinstance(group, HOMES[type(node)]):
                 raise ValueError(f"{self._name(node)} stands in no group of its kind.")
         before = self.around
