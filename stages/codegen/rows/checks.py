@@ -53,12 +53,13 @@ def functions(scope: Scope) -> Iterator[str]:
     for dtype in sorted(dtypes):
         bits, exponent, lowest, _ = _BITS[dtype]
         real = TYPES[dtype][0]
-        yield f"""\
-static inline {bits} exponent_{real}({real} a) {{
-  {bits} b;
-  __builtin_memcpy(&b, &a, sizeof b);
-  return (b & {exponent}) + {lowest};
-}}"""
+        yield from (
+            f"static inline {bits} exponent_{real}({real} a) {{",
+            f"  {bits} b;",
+            "  __builtin_memcpy(&b, &a, sizeof b);",
+            f"  return (b & {exponent}) + {lowest};",
+            "}",
+        )
     if scope.tests:
         yield NOTE
 
