@@ -55,10 +55,9 @@ def write_nest(scope: Scope, nest: Nest, in_tile: Ends | None = None) -> Iterato
     yield "  " + inner + ("}" + END if flat else "") + "}" * (bool(box) + 1)
 
 
-def at(body: Body, level: int, part: int = 0, deeper: int = 0) -> Iterator[str]:
+def at(body: Body, level: int, part: int = 0) -> Iterator[str]:
     """Write the rows inside `level` loops with their indentation."""
-    indent = "  " * (level + 2 + deeper)
-    return (indent + line for line in written(body, level, part))
+    return indented(written(body, level, part), "  " * (level + 2))
 
 
 def _around(scope: Scope, nest: Nest, body: Body) -> Iterator[str]:
@@ -74,13 +73,11 @@ def _shared_loops(scope: Scope, nest: Nest, body: Body, flat: int) -> Iterator[s
     """Open the function that runs a part of the outer loops."""
     loops = nest.loops[:flat]
     counts, count = extents(scope, loops)
-    yield from (f"  {line}" for line in counts)
-    yield opened(scope, nest.box, count)
+    yield from (*indented(counts), opened(scope, nest.box, count))
     lines = flat_loops(scope, loops)
     if march := marks_of(nest).march:
         lines = marching_loop(scope, loops, march, nest.loops[-1].range)
-    for line in lines:
-        yield f"    {line}"
+    yield from indented(lines, "    ")
     for level in range(flat):
         yield from at(body, level + 1)
 
@@ -115,9 +112,8 @@ def innermost(
         elif is_shared and loop.kind != "sequential":
             yield from _in_blocks(scope, nest, body, ends(range_), part)
         else:
-            yield f"{indent}{_loop(nest, level, ends(range_))}"
-            yield from at(body, level + 1, part)
-            yield f"{indent}}}"
+            head = indent + _loop(nest, level, ends(range_))
+            yield from (head, *at(body, level + 1, part), f"{indent}}}")
     yield from tests.end(indent)
 
 
@@ -127,16 +123,17 @@ def _in_blocks(
     """Write a single loop, of which threads take blocks of points."""
     start, stop = ends
     tests = tests_of(scope, nest.group, nest.body)
-    yield opened(scope, nest.box, f"({stop} - {start} + {BLOCK - 1}) / {BLOCK}")
-    yield from tests.begin("    ")
-    if nest.loops[0].kind == "vector":
-        yield SIMD + tests.clause
     block = f"{start} + begin * {BLOCK}", f"earlier({stop}, {start} + end * {BLOCK})"
-    yield f"    {_loop(nest, 0, block)}"
-    yield from at(body, 1, part)
-    yield "    }"
-    yield from tests.end("    ")
-    yield f"  {END}"
+    yield from (
+        opened(scope, nest.box, f"({stop} - {start} + {BLOCK - 1}) / {BLOCK}"),
+        *tests.begin("    "),
+        *([SIMD + tests.clause] if nest.loops[0].kind == "vector" else ()),
+        f"    {_loop(nest, 0, block)}",
+        *at(body, 1, part),
+        "    }",
+        *tests.end("    "),
+        f"  {END}",
+    )
 
 
 def _loop(nest: Nest, level: int, ends: tuple[str, str]) -> str:
