@@ -9,6 +9,7 @@ from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Ranges, difference
 from ...ir.loops.cpu import Member
 from ...ir.loops.nest import Load, Nest, Store
+from ...ir.loops.traverse import arrays_of
 
 Turn: TypeAlias = tuple[Member, ...]  # nests that run one after the other, or tile by tile
 
@@ -23,7 +24,7 @@ def fields_to_stage(nest: Nest, later: Sequence[Nest], boxes: Sequence[Ranges]) 
     def reads_own(nest: Nest, load: Load) -> bool:
         return is_own(nest, [range_.dim for range_ in boxes[nest.group]], load)
 
-    written = {row.buffer for row in nest.body if isinstance(row, Store)}
+    written = arrays_of(nest, Store)
     written = {name for name in written if not name.startswith("@")}  # arrays are written once
     elsewhere = (load.buffer for load in loads(nest) if not reads_own(nest, load))
     risky = {name for name in elsewhere if name in written}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import attrs
 
 from ..bounds import Apply, Bound, Const, DomainSymbol, PatchBound, ScalarSymbol, TableBound
 from .column import Column, If, Sweep, While
-from .kernel import Choice, Kernel, Node, steps_of
+from .kernel import Choice, Kernel, Node, in_order, steps_of
 from .nest import Instruction, Load, Nest, Store
 
 T = TypeVar("T", bound=Node | Kernel)
@@ -92,6 +92,19 @@ def runs_of(node: Node, alike: Callable[[Node, Node], bool]) -> Iterator[tuple[N
             first = stop
 
 
+def with_runs(
+    kernel: Kernel,
+    alike: Callable[[Node, Node], bool],
+    change: Callable[[tuple[Node, ...]], Iterable[Node]],
+) -> Kernel:
+    """Return a kernel with each longest run of steps that are like their first changed."""
+    steps = []
+    for step in kernel.steps:
+        nodes = (node for run in runs_of(step.body, alike) for node in change(run))
+        steps.append(attrs.evolve(step, body=in_order(*nodes)))
+    return attrs.evolve(kernel, steps=tuple(steps))
+
+
 def nests_of(node: Node | Kernel) -> tuple[Nest, ...]:
     """Return the nests below a node, each once, in the order of `walk`."""
     return tuple(dict.fromkeys(nodes_of(node, Nest)))
@@ -131,9 +144,9 @@ def touches(node: Node | Kernel) -> Counter[str]:
     return Counter(row.buffer for kind in (Load, Store) for row in accesses(node, kind))
 
 
-def arrays_of(node: Node | Kernel) -> set[str]:
-    """Return the names of the buffers that are loaded or stored below a node."""
-    return set(touches(node))
+def arrays_of(node: Node | Kernel, *kinds: type[Load] | type[Store]) -> set[str]:
+    """Return the names of the buffers that are accessed below a node, or only loaded or stored."""
+    return {row.buffer for kind in kinds or (Load, Store) for row in accesses(node, kind)}
 
 
 def values_of(value: object, *kinds: type[Any]) -> Iterator[Any]:

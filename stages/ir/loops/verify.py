@@ -11,7 +11,7 @@ from .cpu import CpuMarks, Member, Portions, Tiles
 from .gpu import Columns, GpuMarks, Patches
 from .kernel import Choice, Kernel, Loop, Node, steps_of
 from .nest import Each, Nest, Store
-from .traverse import accesses, children, nests_of, touches, walk
+from .traverse import arrays_of, children, nests_of, touches, walk
 from .verify_rows import row_problems
 
 GROUPS: Final = (Tiles, Portions, Columns, Patches)
@@ -98,7 +98,7 @@ class _Checks:
                 group, own = node, set(node.arrays)
                 return self._through(node, filled - own, group) - own
             case Loop() if isinstance(group, GROUPS):  # each turn has new arrays of the group
-                own = set(group.arrays) & {row.buffer for row in accesses(node, Store)}
+                own = set(group.arrays) & arrays_of(node, Store)
                 return filled | self._through(node, filled - own, group)
             case Member() | Each() if not isinstance(group, HOMES[type(node)]):
                 raise ValueError(f"{self._name(node)} stands in no group of its kind.")
@@ -115,7 +115,7 @@ class _Checks:
         return filled
 
     def _stored(self, node: Node, memory: str) -> set[str]:
-        names = {row.buffer for row in accesses(node, Store)}
+        names = arrays_of(node, Store)
         return {name for name in names if self.buffers[name].memory == memory}
 
     def _check_group(self, group: Node) -> None:
