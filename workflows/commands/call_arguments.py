@@ -33,6 +33,7 @@ def read_arguments(words: str, entry: EntryPoint, program: str) -> dict[str, Any
 
     """
     if "=" in words:
+        _refuse_tables(entry)
         return _random_arguments(dict(_WORD.findall(words)), entry)
     where = f"{program.rpartition(':')[0]}{words}" if words.startswith(":") else words
     try:
@@ -42,6 +43,16 @@ def read_arguments(words: str, entry: EntryPoint, program: str) -> dict[str, Any
     if not isinstance(made, Mapping):
         raise click.BadParameter(f"'{where}' returned a '{type(made).__name__}', not a dictionary.")
     return dict(made)
+
+
+def _refuse_tables(entry: EntryPoint) -> None:
+    names = [name for name, is_needed in entry._variants.shape.summary.tables if is_needed]
+    if names:
+        raise click.UsageError(
+            f"'{entry.__name__}' reads the neighbour tables {', '.join(map(repr, names))}, which "
+            "sizes do not give: name a function that returns the arguments, and the tables as "
+            "'offset_provider'."
+        )
 
 
 def _random_arguments(given: Mapping[str, str], entry: EntryPoint) -> dict[str, Any]:
