@@ -10,7 +10,6 @@ import pytest
 import fieldforge as ff
 from fieldforge.common import _field
 from fieldforge.errors import ArgumentError, DomainError, ReadOnlyError
-from fieldforge.runtime.calls.boundaries import _fill_on_device, _read
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 IW = ff.flip_staggered(I)
@@ -121,19 +120,6 @@ def test_zeros_have_signs_and_nan_is_copied():
     ff.fill_halo(field, {I: (0, 2)}, {I: ("odd", -0.0)})
     np.testing.assert_array_equal(field.asnumpy(), [np.nan, 0.0, 0.0, np.nan, 0.0])
     assert np.signbit(field.asnumpy()[[1, 4]]).all()
-
-
-@pytest.mark.parametrize("boundaries", [{I: "periodic"}, {I: ("odd", 4.0), J: "even"}, {IW: "odd"}])
-def test_arrays_of_devices_get_the_same(boundaries):
-    domain = {I: (0, 6), J: (-1, 7), IW: (0, 7)}
-    values = np.random.default_rng(2).random((6, 8, 7))
-    interior = {I: (2, 4), J: (1, 6), IW: (2, 5)}
-    one, other = ff.as_field(domain, values), ff.as_field(domain, values)
-
-    ff.fill_halo(one, interior, boundaries)
-    _fill_on_device(other, ff.domain(interior), *_read(boundaries))
-
-    np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
 
 
 def test_recorded_steps_fill_halos_natively():
