@@ -20,7 +20,7 @@ from ..language.domain import Domain, DomainLike
 from ..language.domain import domain as make_domain
 from ..process.errors import ArgumentError
 from .device_halo import fill_on_device
-from .halo_transfers import NUMBER, Name, Sides, check_sides, transfers_of
+from .halo_transfers import NUMBER, Name, Sides, check_sides, refused_boundaries, transfers_of
 from .plan import Access, Argument, Box, Code, Plan, Word
 from .refusals import reject
 
@@ -87,6 +87,8 @@ def _key(interior: Any) -> DomainLike:
 
 def _read(boundaries: Mapping[Dimension, Boundary]) -> tuple[Sides, list[Any]]:
     """Return what is done on the sides of each dimension, and the numbers in order."""
+    if type(boundaries) is not dict and not isinstance(boundaries, Mapping):
+        raise refused_boundaries(boundaries)
     sides, numbers = [], []
     for dim, boundary in boundaries.items():
         names: list[Name] = []

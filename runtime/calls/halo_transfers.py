@@ -49,9 +49,19 @@ class Transfer(NamedTuple):
         return {self.source + i * self.source_step for i in copied}
 
 
+def refused_boundaries(given: Any) -> ArgumentError:
+    """Return the error for boundaries that are not given by dimension."""
+    return ArgumentError(
+        f"Expected the boundaries by dimension, got {given!r}.",
+        hints=('Write a dictionary, as in \'{I: "periodic", J: (0.0, "even")}\'.',),
+    )
+
+
 def check_sides(sides: Sides) -> None:
     """Refuse what is no boundary, and 'periodic' on one side only."""
-    for _, pair in sides:
+    for dim, pair in sides:
+        if not isinstance(dim, Dimension):
+            raise refused_boundaries(dict(sides))
         if pair in _PAIRS:
             continue
         given = [side.__name__ if isinstance(side, type) else str(side) for side in pair]

@@ -147,6 +147,18 @@ def test_memory_that_cannot_be_written_is_refused():
         ff.fill_halo(_field(values, domain={I: (-1, 4)}), {I: (0, 3)}, {I: "even"})
 
 
+@pytest.mark.parametrize("boundaries", ["periodic", {"I": "periodic"}, [I]])
+def test_boundaries_that_are_not_by_dimension_are_refused(boundaries):
+    with pytest.raises(ArgumentError, match="Expected the boundaries by dimension") as caught:
+        ff.fill_halo(ff.zeros({I: (-1, 4)}), {I: (0, 3)}, boundaries)
+    assert "{I: " in caught.value.hints[0]
+
+
+def test_an_interior_that_is_no_range_is_shown_once_in_quotes():
+    with pytest.raises(DomainError, match=r"or a length, got 'periodic'\."):
+        ff.fill_halo(ff.zeros({I: (-1, 4)}), {I: "periodic"}, {I: "even"})
+
+
 def test_objects_and_numbers_without_a_sign_are_refused():
     with pytest.raises(ArgumentError, match="Expected a field, got an object of type 'ndarray'"):
         ff.fill_halo(np.zeros(3), {I: (0, 3)}, {I: "even"})
