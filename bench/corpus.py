@@ -24,7 +24,7 @@ from fieldforge.runtime.language.types import FieldType, leaves
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.base import Stage
 from fieldforge.stages.bind.stage import Bind
-from fieldforge.stages.codegen.cpp.stage import Codegen
+from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu

@@ -32,7 +32,7 @@ RUN = """
 import hashlib, json, resource, sys, time
 import numpy as np
 import fieldforge as ff
-from fieldforge.stages.codegen.cpp import units
+from fieldforge.stages.codegen.cpu.text import units
 sys.path.insert(0, sys.argv[1])
 if sys.argv[2] == "whole":
     units.CUT_FROM = 1 << 60

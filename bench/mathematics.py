@@ -20,9 +20,9 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
-from fieldforge.stages.codegen.cpp import mathematics
-from fieldforge.stages.codegen.cpp.operations import DECLARATION, LIBRARY, TYPES, VECTORISED
-from fieldforge.stages.codegen.cpp.stage import FLAGS, VECTOR_MATH
+from fieldforge.stages.codegen.cpu.stage import FLAGS, VECTOR_MATH
+from fieldforge.stages.codegen.rows import mathematics
+from fieldforge.stages.codegen.rows.operations import DECLARATION, LIBRARY, TYPES, VECTORISED
 from fieldforge.stages.target import Target
 
 KERNEL: Final = Path(__file__).parent / "kernels" / "mathematics.cpp"

@@ -21,7 +21,7 @@ FOREIGN = (
     "rich", "structlog", "subprocess", "sympy", "tempfile",
 )  # fmt: skip
 WORKERS = (
-    "stages.bind.plans", "stages.codegen.cpp.kernel", "stages.codegen.schedule.schedule",
+    "stages.bind.plans", "stages.codegen.cpu.text.kernel", "stages.codegen.schedule.schedule",
     "stages.compile.command", "stages.interpret.evaluation", "stages.interpret.stage",
     "stages.ir.dataflow", "stages.ir.dataflow_reader", "stages.ir.flat_kernel",
     "stages.ir.nest_groups", "stages.ir.nests", "stages.ir.syntax", "stages.lower.build",

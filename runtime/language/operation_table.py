@@ -1,7 +1,7 @@
 """The one table of the operations of the language: a frozen row for each.
 
 To add an operation, add its row here and its spelling in each writer below `stages/codegen`
-(`cpp/spellings.py`). Embedded execution, parsing, typing, folding, cost rules, the interpreter
+(`rows/spellings.py`). Embedded execution, parsing, typing, folding, cost rules, the interpreter
 and the tests derive the rest.
 """
 

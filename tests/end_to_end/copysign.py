@@ -16,7 +16,7 @@ from types import ModuleType
 import numpy as np
 
 ROW = "fieldforge.runtime.language.operation_table"
-SPELLING = "fieldforge.stages.codegen.cpp.spellings"
+SPELLING = "fieldforge.stages.codegen.rows.spellings"
 
 
 def add_row(table: ModuleType) -> None:

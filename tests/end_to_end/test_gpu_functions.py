@@ -15,7 +15,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.runtime import gpu
 from fieldforge.runtime.language.operation_table import TABLE
-from fieldforge.stages.codegen.cpp.mathematics import is_written
+from fieldforge.stages.codegen.rows.mathematics import is_written
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ..optimised import not_optimised

@@ -21,7 +21,7 @@ from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated, Lowered, Variant
 from fieldforge.stages.bind.stage import Bind
-from fieldforge.stages.codegen.cpp.stage import FLAGS, Codegen
+from fieldforge.stages.codegen.cpu.stage import FLAGS, Codegen
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.codegen.dace.source import THREADS, WRAPPED
 from fieldforge.stages.codegen.dace.stage import CodegenDace

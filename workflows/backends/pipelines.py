@@ -11,7 +11,7 @@ from ...runtime.process.errors import CompilerNotFoundError
 from ...runtime.process.settings import current
 from ...stages.base import Stage
 from ...stages.bind.stage import Bind
-from ...stages.codegen.cpp.stage import Codegen
+from ...stages.codegen.cpu.stage import Codegen
 from ...stages.compile.stage import Compile
 from ...stages.decorate.stage import Load
 from ...stages.lower.stage import Lower

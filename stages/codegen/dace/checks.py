@@ -10,7 +10,7 @@ from typing import Final
 
 from ...ir.flat_kernel import Kernel
 from ...ir.nests import Constant
-from ..cpp.checks import is_nothing
+from ..rows.checks import is_nothing
 from .names import type_name
 
 _BITS: Final = {"float32": ("u32", "0x7f800000u"), "float64": ("u64", "0x7ff0000000000000u")}

@@ -8,11 +8,11 @@ from ...ir.bounds import Bound, Range
 from ...ir.flat_kernel import Kernel
 from ...ir.loops.lift import lift
 from ...ir.strides import Stride
-from ..cpp.memory import pointers, scalars
-from ..cpp.names import Names as CppNames
-from ..cpp.names import WriterOptions
 from ..entry_point import UNUSED, entry_head
 from ..integers import integers
+from ..rows.memory import pointers, scalars
+from ..rows.names import Names as CppNames
+from ..rows.names import WriterOptions
 from .names import SDFG_NAME, ArrayStride, GuardedStop, Meaning, Names, OnlyStatement, TileCount
 from .tasklet import STATUS
 

@@ -13,8 +13,8 @@ from ...ir.bounds import Bound, DomainSymbol, Range, ScalarSymbol
 from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nests import Argument, Loop
 from ...ir.strides import Stride
-from ..cpp.operations import TYPES
 from ..integers import buffers_of, split
+from ..rows.operations import TYPES
 
 SDFG_NAME: Final = "kernel"  # never the user's: C++ names functions after it
 

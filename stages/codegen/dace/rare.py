@@ -13,10 +13,10 @@ import attrs
 from ...ir.bounds import maximum
 from ...ir.flat_kernel import Kernel
 from ...ir.loops.lift import lift
-from ..cpp.checks import beyond
-from ..cpp.kernel import CLAMPED, ENDS, WITHIN, clamped_version
-from ..cpp.names import Names, Steps, WriterOptions
+from ..cpu.text.kernel import CLAMPED, ENDS, WITHIN, clamped_version
 from ..integers import integers
+from ..rows.checks import beyond
+from ..rows.names import Names, Steps, WriterOptions
 from ..soft_reads import Clamping
 from .tasklet import Style
 

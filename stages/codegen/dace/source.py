@@ -14,15 +14,15 @@ from ...ir.flat_kernel import Kernel
 from ...ir.loops.flat import flat
 from ...ir.loops.lift import lift
 from ...ir.strides import Stride
-from ..cpp.checks import tested_stores
-from ..cpp.names import WriterOptions
-from ..cpp.operations import TYPES
-from ..cpp.strips import SIMD, stream_function
+from ..arena import plan_slots
+from ..cpu.text.strips import SIMD, stream_function
 from ..integers import integers
 from ..interface import step_numbers, step_place
-from ..loop_passes.arena import plan_slots
 from ..pass_list import PLAN_ONLY, PassName, without
 from ..passes import make_loops
+from ..rows.checks import tested_stores
+from ..rows.names import WriterOptions
+from ..rows.operations import TYPES
 from ..schedule.drafts import Group
 from ..schedule.rules import Rules
 from ..soft_reads import Clamping, clamping_of

@@ -13,14 +13,14 @@ from ...base import VALUES, Artifact
 from ...numerics import EXACTNESS, FUNCTIONS
 from ...option_kinds import BYTES, FLAG, SECONDS, TEXTS, VALUE_NAMES, option, whole
 from ...target import CPU_TARGET, CpuTarget
-from ..cpp.stage import FAST, FLAGS, VECTOR_MATH
+from ..cpu.stage import FAST, FLAGS, VECTOR_MATH
 from ..pass_list import PassName, without
 from .pass_list import DACE_PASSES, FUSION, FUSIONS, SDFG_PASSES, SdfgPass
 from .sdfg_stage import SdfgStage
 from .settings import dace_version
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ..cpp.names import WriterOptions
+    from ..rows.names import WriterOptions
     from .source import Plan
 
 BACKEND = "dace_cpu"
@@ -93,9 +93,9 @@ class CodegenDace(SdfgStage):
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and the interface."""
         from ...ir.loops.lift import lift
-        from ..cpp.checks import statuses
-        from ..cpp.operations import DECLARATION
         from ..interface import describe
+        from ..rows.checks import statuses
+        from ..rows.operations import DECLARATION
         from .source import ALONE, THREADS, WRAPPED, sdfg_source
 
         kernel, groups, plan = self._planned(lowered, variant)
@@ -165,7 +165,7 @@ class CodegenDace(SdfgStage):
         return without(passes, *(name for name, is_out in left_out.items() if is_out))
 
     def _strips(self) -> WriterOptions:
-        from ..cpp.names import WriterOptions
+        from ..rows.names import WriterOptions
 
         streamed = self.stream_from or 1 << 62
         return WriterOptions(0, streamed, vector_bytes=self.target.vector_bytes)

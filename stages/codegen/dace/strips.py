@@ -1,6 +1,6 @@
 """Walk the vector loops of DaCe's text strip by strip, as the backend `cpu` does.
 
-An SDFG says which points a map has, not how a processor walks them. `cpp/strips.py` gives the
+An SDFG says which points a map has, not how a processor walks them. `cpu/text/strips.py` gives the
 reasons for strips of constant size, for rows that are prefetched and for stores past the caches.
 Comments in the tasklets of vector loops say which nest they come from; a name that is not in scope
 after DaCe's passes leaves a prefetch or a store as it was.
@@ -18,10 +18,10 @@ from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Bound
 from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nests import Loop, Nest, Row
-from ..cpp.body import BodyText
-from ..cpp.names import Names as CppNames
-from ..cpp.names import WriterOptions, stored_type
-from ..cpp.strips import LINE, SIMD, lanes_of
+from ..cpu.text.strips import LINE, SIMD, lanes_of
+from ..rows.body import BodyText
+from ..rows.names import Names as CppNames
+from ..rows.names import WriterOptions, stored_type
 from ..schedule.costs import ITEMSIZES
 from .arrangement import needs_guard
 from .names import GuardedStop, Names

@@ -22,11 +22,11 @@ from ...ir.nests import (
     State,
     Store,
 )
-from ..cpp.checks import is_nothing
-from ..cpp.expressions import literal
-from ..cpp.operations import express, vectorised, written_out
-from ..gpu.spellings import express as express_on_device
-from ..gpu.spellings import on_device
+from ..gpu.text.spellings import express as express_on_device
+from ..gpu.text.spellings import on_device
+from ..rows.checks import is_nothing
+from ..rows.expressions import literal
+from ..rows.operations import express, vectorised, written_out
 from .names import THREAD, Names, type_name
 
 if TYPE_CHECKING:

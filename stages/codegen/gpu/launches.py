@@ -16,8 +16,8 @@ from ...ir.loops.traverse import children, nests_of, rewrite
 from ...ir.nests import ALWAYS, NOTHING
 from ...ir.nests import Nest as FlatNest
 from ...ir.strides import Stride
-from .grid import blocks_of, columns_in_a_row, single
-from .kernel import Written
+from .text.grid import blocks_of, columns_in_a_row, single
+from .text.kernel import Written
 
 # Vendors allow so many blocks along y and z.
 MOST_BLOCKS = 65535

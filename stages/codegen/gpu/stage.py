@@ -19,7 +19,7 @@ from ..pass_list import GPU_PASSES, LOOP_PASSES, PassName
 from ..patch_sizes import PATCHES, POINTS
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ..cpp.names import WriterOptions
+    from ..rows.names import WriterOptions
     from ..schedule.rules import Rules
 
 
@@ -95,13 +95,13 @@ class CodegenGpu(Stage):
         """Return the kernels, and what a call computes and launches."""
         from ...ir.loops.flat import flat
         from ...ir.loops_text import show
-        from ..cpp.checks import codes, statuses
         from ..integers import integers
         from ..interface import describe, step_numbers
         from ..passes import make_loops
+        from ..rows.checks import codes, statuses
         from ..soft_reads import clamping_of
-        from .kernel import write_gpu
         from .launches import orders_of, with_launches
+        from .text.kernel import write_gpu
 
         tree, groups = make_loops(lowered, variant, self.rules(), self.passes)
         kernel, ints = flat(tree), integers(tree)
@@ -177,7 +177,7 @@ class CodegenGpu(Stage):
         return (*archs, *self.vendor.flags)
 
     def _writer_options(self) -> WriterOptions:
-        from ..cpp.names import WriterOptions
+        from ..rows.names import WriterOptions
 
         own_math = self.mathematics == "own" and self.numerics == "contract"
         return WriterOptions(parallel_from=0, own_math=own_math, checked=self.checked)

@@ -15,7 +15,7 @@ from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.bind.plans import plan_of
-from fieldforge.stages.codegen.cpp.stage import Codegen
+from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir import dataflow
 from fieldforge.stages.ir.bounds import DomainSymbol, Range, Ranges

@@ -7,9 +7,8 @@ import pytest
 
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.artifacts import Variant
-from fieldforge.stages.codegen import passes
-from fieldforge.stages.codegen.cpp.stage import Codegen
-from fieldforge.stages.codegen.loop_passes import arena
+from fieldforge.stages.codegen import arena, passes
+from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.codegen.pass_list import CPU_PASSES, PLAN_ONLY, edited
 from fieldforge.stages.codegen.passes import BY_NAME, make_loops
 from fieldforge.stages.codegen.schedule.rules import Rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fieldforge.runtime.language.operations import BY_NAME
-from fieldforge.stages.codegen.cpp.spellings import SPELLINGS
+from fieldforge.stages.codegen.rows.spellings import SPELLINGS
 from fieldforge.stages.codegen.spellings import SpellingError, complete
 
 

@@ -9,7 +9,7 @@ from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.bind.stage import Bind
-from fieldforge.stages.codegen.cpp.stage import Codegen
+from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.decorate.stage import Load
 from fieldforge.stages.ir import dataflow

@@ -16,16 +16,16 @@ from ....ir.flat_kernel import Kernel
 from ....ir.loops.lift import lift
 from ....ir.nests import Nest
 from ....vendors.vendor import Vendor
-from ...cpp.checks import beyond
-from ...cpp.kernel import WITHIN
-from ...cpp.memory import pointers, scalars
-from ...cpp.names import Names, WriterOptions
-from ...gpu.grid import axes_of
-from ...gpu.kernel import Written, write_version
+from ...cpu.text.kernel import WITHIN
 from ...gpu.launches import MOST_BLOCKS
-from ...gpu.spellings import on_device
+from ...gpu.passes.spreading import spread_lists
+from ...gpu.text.grid import axes_of
+from ...gpu.text.kernel import Written, write_version
+from ...gpu.text.spellings import on_device
 from ...integers import integers
-from ...loop_passes.spreading import spread_lists
+from ...rows.checks import beyond
+from ...rows.memory import pointers, scalars
+from ...rows.names import Names, WriterOptions
 from .opening import launched
 
 if TYPE_CHECKING:

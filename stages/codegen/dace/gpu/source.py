@@ -11,8 +11,8 @@ import attrs
 from ....ir.flat_kernel import Kernel
 from ....ir.nests import Constant
 from ....vendors.vendor import Vendor
-from ...cpp.checks import is_nothing, tested_stores
-from ...gpu.spellings import on_device
+from ...gpu.text.spellings import on_device
+from ...rows.checks import is_nothing, tested_stores
 from ..arrangement import as_steps
 from ..checks import finite_functions, status_of
 from ..entry import Entry

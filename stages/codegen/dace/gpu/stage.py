@@ -102,8 +102,8 @@ class CodegenDaceGpu(SdfgStage):
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and the interface."""
         from ....ir.loops.lift import lift
-        from ...cpp.checks import codes, statuses
         from ...interface import describe
+        from ...rows.checks import codes, statuses
         from .source import gpu_source
 
         kernel, groups, plan = self._planned(lowered, variant)

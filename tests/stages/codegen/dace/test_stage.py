@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from fieldforge.stages.artifacts import Generated, Interface, Variant
-from fieldforge.stages.codegen.cpp.stage import Codegen
+from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.codegen.dace import settings as sdfg_settings
 from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
 from fieldforge.stages.codegen.dace.stage import CodegenDace
@@ -24,7 +24,7 @@ from fieldforge.stages.lower.graph import Graph
 from .. import programs
 
 # What is true of the compiled code of the CPU backend is true of this one's.
-from ..cpp.test_kernel import (  # noqa: F401
+from ..cpu.text.test_kernel import (  # noqa: F401
     test_a_field_is_updated_in_place_in_two_parts,
     test_a_later_statement_sees_what_an_earlier_one_wrote,
     test_a_shifted_update_in_place_reads_everything_first,
@@ -34,8 +34,8 @@ from ..cpp.test_kernel import (  # noqa: F401
     test_two_fields_are_swapped_by_one_statement,
     test_values_over_fewer_dimensions_scalars_and_bools_meet,
 )
-from ..cpp.test_operations import test_every_operation_has_the_values_of_the_language  # noqa: F401
 from ..programs import REAL, TARGET, I, J, K, Runner, all_unit, laplacians, make_program, whole
+from ..rows.test_operations import test_every_operation_has_the_values_of_the_language  # noqa: F401
 
 pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 

@@ -11,7 +11,7 @@ import numpy as np
 from fieldforge.examples.icosahedral import icosahedral
 from fieldforge.examples.precision import in_precision
 from fieldforge.stages.artifacts import Lowered, Variant
-from fieldforge.stages.codegen.cpp.stage import Codegen
+from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.gpu_target import GpuTarget

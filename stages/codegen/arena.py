@@ -1,0 +1,150 @@
+"""Plan the arena: arrays whose lives do not overlap share a slot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import attrs
+
+from ..ir import flat_kernel
+from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
+from ..ir.loops.buffers import Buffer
+from ..ir.loops.cpu import Portions, Tiles
+from ..ir.loops.kernel import Kernel, Node
+from ..ir.loops.nest import Load, Store
+from ..ir.loops.traverse import nests_of, nodes_of, rewrite
+from ..ir.nests import AnyNest
+from .schedule.costs import ITEMSIZES
+from .schedule.rules import Rules
+
+Life: TypeAlias = tuple[int, int]  # from the first nest to the last
+ALIGNMENT = 64
+
+
+def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
+    """Give every array of the kernel a slot, and each thread the rows of its portions.
+
+    Each thread has its own copy of the slots of tile arrays.
+    """
+    tiles = list(nodes_of(kernel, Tiles))
+    nests = nests_of(kernel)
+    lives = lives_of(nests)
+    for each in tiles:
+        if each.rolled is not None:  # the first still writes rows when the last reads
+            ends = [nests.index(each.members[at].nest) for at in (0, -1)]
+            lives |= dict.fromkeys(each.arrays, (ends[0], ends[1]))
+    threads = max((each.threads for each in tiles), default=1)
+    buffers, sizes = placed(kernel.buffers, lives, threads)
+    places = {each: len(sizes) + n for n, each in enumerate(nodes_of(kernel, Portions))}
+    sizes += tuple(multiply(each.room, multiply(each.fits, each.threads)) for each in places)
+
+    def with_place(node: Node) -> Node:
+        return attrs.evolve(node, slot=places[node]) if isinstance(node, Portions) else node
+
+    return attrs.evolve(rewrite(kernel, with_place), buffers=buffers, slots=sizes)
+
+
+def plan_slots(lists: flat_kernel.Kernel) -> flat_kernel.Kernel:
+    """Return lists without tiles whose arrays have slots; the workspace is the sum of the slots."""
+    buffers, sizes = placed(lists.buffers, lives_of(lists.nests))
+    workspace: Bound = Const(0)
+    for size in sizes:
+        workspace = add(workspace, size)
+    return attrs.evolve(lists, buffers=buffers, slots=sizes, workspace=workspace)
+
+
+def placed(
+    buffers: Sequence[Buffer], lives: Mapping[str, Life], threads: int = 1
+) -> tuple[tuple[Buffer, ...], tuple[Bound, ...]]:
+    """Return buffers whose arrays have slots, and the bytes of the slots.
+
+    The slots of tile arrays come last, and those of one thread lie together: hardware prefetch
+    beyond the end of a row then fetches no line that another thread writes.
+    """
+    slots: list[_Slot] = []
+    found = [
+        attrs.evolve(each, slot=_find_slot(slots, each, *lives[each.name]))
+        if each.memory in ("arena", "tile")
+        else each
+        for each in buffers
+    ]
+    order = sorted(range(len(slots)), key=lambda place: slots[place].of_tiles)
+    made = tuple(
+        attrs.evolve(each, slot=order.index(each.slot)) if each.slot >= 0 else each
+        for each in found
+    )
+    copies = {True: threads, False: 1}
+    return made, tuple(multiply(slots[at].size, copies[slots[at].of_tiles]) for at in order)
+
+
+def extent(range_: Range) -> Bound:
+    """Return the number of indices of a range; it may be negative for an empty range."""
+    return add(range_.stop, negative(range_.start))
+
+
+def negative(bound: Bound) -> Bound:
+    """Return the bound with the other sign, a sum term by term."""
+    if isinstance(bound, Const):
+        return Const(-bound.value)
+    if isinstance(bound, Apply) and bound.op == "add":
+        result: Bound = Const(0)
+        for term in bound.args:
+            result = add(result, negative(term))
+        return result
+    if isinstance(bound, Apply) and bound.op == "mul" and bound.args[0] == Const(-1):
+        return bound.args[1]
+    return Apply("mul", (Const(-1), bound))
+
+
+@attrs.define
+class _Slot:
+    itemsize: int
+    extents: list[Bound]
+    free_from: int
+    of_tiles: bool
+
+    @property
+    def size(self) -> Bound:
+        """The bytes of the slot, rounded up to the alignment."""
+        known = self.itemsize
+        factors: list[Bound] = []
+        for count in self.extents:
+            clamped = maximum(Const(0), count)
+            if isinstance(clamped, Const):
+                known *= clamped.value
+            else:
+                factors.append(clamped)
+        if not factors:
+            return Const(-(-known // ALIGNMENT) * ALIGNMENT)
+        total = add(Apply("mul", (Const(known), *factors)), ALIGNMENT - 1)
+        blocks = Apply("floordiv", (total, Const(ALIGNMENT)))
+        return Apply("mul", (Const(ALIGNMENT), blocks))
+
+
+def lives_of(nests: Sequence[AnyNest]) -> dict[str, Life]:
+    """Return for each buffer the first and the last nest that touch it."""
+    lives: dict[str, Life] = {}
+    for index, nest in enumerate(nests):
+        for access in nest.body:
+            if isinstance(access, Load | Store):
+                first, _ = lives.get(access.buffer, (index, index))
+                lives[access.buffer] = (first, index)
+    return lives
+
+
+def _find_slot(slots: list[_Slot], buffer: Buffer, first: int, last: int) -> int:
+    """Return a free slot whose extents differ from those of the array by known numbers only."""
+    itemsize = ITEMSIZES[buffer.dtype]
+    extents = [extent(range_) for range_ in buffer.box]
+    for place, slot in enumerate(slots):
+        fits = slot.itemsize == itemsize and len(slot.extents) == len(extents)
+        fits = fits and slot.of_tiles == (buffer.memory == "tile")
+        if fits and slot.free_from <= first:
+            pairs = list(zip(slot.extents, extents, strict=True))
+            if all(difference(old, new) is not None for old, new in pairs):
+                slot.extents = [maximum(old, new) for old, new in pairs]
+                slot.free_from = last + 1
+                return place
+    slots.append(_Slot(itemsize, extents, last + 1, buffer.memory == "tile"))
+    return len(slots) - 1

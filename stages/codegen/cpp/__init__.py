@@ -1,1 +1,0 @@
-"""Write scheduled loops as C++ for a CPU."""

@@ -1,0 +1,1 @@
+"""Loops for a CPU: its passes and its C++."""

@@ -1,0 +1,283 @@
+"""Run consecutive loop nests tile by tile, so that the arrays between them stay in cache.
+
+A run of nests is cut along dimensions that threads share in all of them. Where a nest reads an
+array at neighbouring points, tiles overlap: the earlier nest computes the points in its margin
+again in each tile, and the nests take turns row by row. An array that only one run touches becomes
+as large as a tile, with a copy for each thread. Vertical sweeps whose columns lie side by side are
+also cut along the rows of columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import attrs
+
+from .....runtime.language.dimension import Dimension, DimensionKind
+from ....ir.bounds import Const, Range, difference, greatest, least
+from ....ir.loops.buffers import Buffer
+from ....ir.loops.cpu import Cut, Member, Tiles
+from ....ir.loops.kernel import Kernel, Node, Seq, in_order
+from ....ir.loops.nest import Load, Nest, Store
+from ....ir.loops.traverse import accesses, rewrite, touches
+from ...schedule.costs import ITEMSIZES
+from ...schedule.rules import Rules
+from .rings import in_ring, is_ring
+
+Margin: TypeAlias = tuple[int, int]  # points before and beyond a tile
+
+# Extents that the cost model assumes for dimensions that are known at the call only.
+USUAL: Final = {DimensionKind.HORIZONTAL: 256, DimensionKind.VERTICAL: 100, DimensionKind.LOCAL: 8}
+WIDEST_MARGIN: Final = 4
+LARGEST_TILE: Final = 64
+LARGEST_TURN: Final = 256  # rows of a tile whose arrays have as many rows as are in use at a time
+ROW: Final = 64  # rows of columns are cut in multiples of so many
+NO_MARGIN: Final[Margin] = (0, 0)
+
+
+def tile(kernel: Kernel, rules: Rules) -> Kernel:
+    """Tile the nests that hand arrays to each other."""
+    buffers = {buffer.name: buffer for buffer in kernel.buffers}
+    everywhere = touches(kernel)
+    cut: dict[str, Buffer] = {}
+
+    def in_tiles(node: Node) -> Node:
+        if not isinstance(node, Seq):
+            return node
+        pairs = list(_tiled(node.steps, everywhere, buffers, rules))
+        cut.update((array.name, array) for _, arrays in pairs for array in arrays)
+        return in_order(*(each for each, _ in pairs))
+
+    kernel = rewrite(kernel, in_tiles)
+    return attrs.evolve(kernel, buffers=tuple({**buffers, **cut}.values()))
+
+
+def _tiled(
+    nodes: Sequence[Node],
+    everywhere: Mapping[str, int],
+    buffers: Mapping[str, Buffer],
+    rules: Rules,
+) -> Iterator[tuple[Node, Sequence[Buffer]]]:
+    """Yield the nodes of a `Seq`, runs of nests as tiles, each with the arrays cut to tiles."""
+    while nodes:
+        run = _run_from(nodes, everywhere, buffers)
+        tiles = None if run is None else _tiles(run, buffers, rules)
+        yield tiles or (nodes[0], ())
+        nodes = nodes[len(run.nests) if run and tiles else 1 :]
+
+
+# --- runs ---------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class _Run:
+    """Nests that can be cut along the dimensions of `margins[0]`.
+
+    `local` are the arrays that no other nest touches, with the margins of what fills them.
+    """
+
+    nests: tuple[Nest, ...]
+    margins: tuple[Mapping[Dimension, Margin], ...]
+    local: Mapping[str, Mapping[Dimension, Margin]]
+
+    def margin(self, dim: Dimension) -> int:
+        """Return how many points of neighbouring tiles a tile computes again, at most."""
+        return max(sum(margins[dim]) for margins in self.margins)
+
+
+def _run_from(
+    nodes: Sequence[Node], everywhere: Mapping[str, int], buffers: Mapping[str, Buffer]
+) -> _Run | None:
+    """Return the longest run of nests at the start that hands an array on; shorten it to fit."""
+    members: list[Nest] = []
+    for node in nodes:
+        if not isinstance(node, Nest) or not _shared_dims([*members, node]):
+            break
+        members.append(node)
+    while len(members) > 1:
+        stored = {row.buffer for nest in members for row in accesses(nest, Store)}
+        inside = touches(Seq(tuple(members)))
+        local = {
+            name
+            for name in stored
+            if buffers[name].memory == "arena" and inside[name] == everywhere[name]
+        }
+        margins: list[dict[Dimension, Margin]] = [{} for _ in members]
+        ends = []
+        for dim in _shared_dims(members):
+            found, end = _margins(members, dim, stored, local)
+            if end == len(members):
+                for own, margin in zip(margins, found, strict=True):
+                    own[dim] = margin
+            ends.append(end)
+        if local and margins[0] and not stored <= local:
+            return _made(members, margins, local)
+        members = members[: min(max(ends, default=0), len(members) - 1)]
+    return None
+
+
+def _made(
+    members: Sequence[Nest], margins: Sequence[Mapping[Dimension, Margin]], local: set[str]
+) -> _Run:
+    fillers: dict[str, dict[Dimension, Margin]] = {}
+    for nest, own in zip(members, margins, strict=True):
+        for row in accesses(nest, Store):
+            if row.buffer in local:
+                known = fillers.setdefault(row.buffer, dict(own))
+                for dim, margin in own.items():
+                    known[dim] = _wider(known[dim], margin)
+    return _Run(tuple(members), tuple(margins), fillers)
+
+
+def _shared_dims(members: Sequence[Nest]) -> list[Dimension]:
+    """Return the dimensions that threads share in every nest, and the common innermost one.
+
+    There are none in nests of several groups.
+    """
+    kinds = [{loop.range.dim: loop.kind for loop in nest.loops} for nest in members]
+    dims = [dim for kind in ("parallel", "vector") for dim, own in kinds[0].items() if own == kind]
+    one_group = len({nest.group for nest in members}) == 1
+    alike = (dim for dim in dims if all(each.get(dim) == kinds[0][dim] for each in kinds))
+    return list(alike) if one_group else []
+
+
+def _margins(
+    members: Sequence[Nest], dim: Dimension, stored: set[str], local: set[str]
+) -> tuple[list[Margin], int]:
+    """Return the margin of each nest along a dimension, and before which nest the run must end.
+
+    Where that is the number of nests, the run is whole; only then all margins are known. Each point
+    of memory that other nests see is written in one tile only, and a nest reads such a point in the
+    tile that wrote it.
+    """
+    margins: list[Margin] = [NO_MARGIN] * len(members)
+    asked: dict[str, Margin] = {}
+    for index in reversed(range(len(members))):
+        nest = members[index]
+        kept = [row.buffer for row in accesses(nest, Store)]
+        for name in kept:
+            margins[index] = _wider(margins[index], asked.get(name, NO_MARGIN))
+        if margins[index] != NO_MARGIN and any(name not in local for name in kept):
+            return margins, index + 1
+        if max(margins[index]) > WIDEST_MARGIN:
+            return margins, min((index + len(members)) // 2 + 1, len(members) - 1)
+        for load in nest.body:
+            if isinstance(load, Load) and load.buffer in stored:
+                offset = _plain_offset(load, dim)
+                others = load.buffer not in local
+                if offset is None or (others and (offset or margins[index] != NO_MARGIN)):
+                    return margins, index
+                before, beyond = margins[index]
+                more = max(0, before - offset), max(0, beyond + offset)
+                asked[load.buffer] = _wider(asked.get(load.buffer, NO_MARGIN), more)
+    return margins, len(members)
+
+
+def _plain_offset(load: Load, dim: Dimension) -> int | None:
+    """Return the offset at which a load reads; None where only a value at run time tells."""
+    if dim not in load.dims:
+        return None
+    axis = load.dims.index(dim)
+    return None if load.rows and load.rows[axis] is not None else load.offsets[axis]
+
+
+def _wider(left: Margin, right: Margin) -> Margin:
+    return max(left[0], right[0]), max(left[1], right[1])
+
+
+# --- sizes --------------------------------------------------------------------------------------
+
+
+def _tiles(
+    run: _Run, buffers: Mapping[str, Buffer], rules: Rules
+) -> tuple[Tiles, Sequence[Buffer]] | None:
+    """Return a run in tiles whose arrays fill at most half of the fast memory of a core."""
+    inner = run.nests[0].loops[-1].range.dim
+    arrays = [buffers[name] for name in run.local]
+    outer = [dim for dim in run.margins[0] if dim is not inner]
+    free = [dim for dim in outer if not run.margin(dim)]
+    sizes = dict.fromkeys(free, 1)
+    budget = rules.target.core_memory // 2
+    bound = [dim for dim in outer if run.margin(dim)]
+    needed = _bytes(arrays, sizes)
+    wanted = rules.tile_size
+    if bound and (wanted or not free or needed > budget):
+        rings = all(is_ring(array, bound[-1]) for array in arrays)
+        sizes[bound[-1]] = wanted or (LARGEST_TURN if rings else LARGEST_TILE)
+    elif not (wanted or free or len(run.nests[0].loops) == 1):
+        pass  # threads share elements that tables connect, see `portions.py`, better than levels
+    elif (wanted or needed > budget) and inner in run.margins[0] and not run.margin(inner):
+        columns = wanted or budget // _bytes(arrays, {**sizes, inner: 1})
+        sizes[inner] = max(ROW, columns // ROW * ROW)
+    if not sizes:
+        return None
+    order = [dim for dim in run.margins[0] if dim in sizes]
+    rolled = next((dim for dim in sizes if run.margin(dim)), None)
+    even = (inner,) if wanted else (inner, rolled)  # equal parts for threads, unless wished
+    cuts = tuple(Cut(_range(run, dim), sizes[dim], even=dim in even) for dim in order)
+    arrays = [_local(array, run, cuts, rolled) for array in arrays]
+    kept, memory = _bytes(arrays, {}), rules.target.core_memory
+    reason = f"{', '.join(run.local)}: about {-(-kept // 1024)} of {memory // 1024} KiB of cache"
+    members = tuple(
+        Member(_sequential(nest), tuple(own[cut.range.dim] for cut in cuts))
+        for nest, own in zip(run.nests, run.margins, strict=True)
+    )
+    names = tuple(name for name in buffers if name in run.local)
+    return Tiles(cuts, names, members, reason, rolled, rules.target.cores), arrays
+
+
+def _bytes(arrays: Sequence[Buffer], sizes: Mapping[Dimension, int]) -> int:
+    """Estimate the bytes of the arrays of one tile."""
+    total = 0
+    for array in arrays:
+        product = ITEMSIZES[array.dtype]
+        for range_ in array.box:
+            known = difference(range_.stop, range_.start)
+            usual = USUAL[range_.dim.kind] if known is None else max(known, 1)
+            product *= sizes.get(range_.dim, usual)
+        total += product
+    return max(total, 1)
+
+
+def _range(run: _Run, dim: Dimension) -> Range:
+    """Return the hull of the ranges over which a run writes memory that other nests see."""
+    ranges = [
+        next(loop.range for loop in nest.loops if loop.range.dim is dim)
+        for nest in run.nests
+        if any(row.buffer not in run.local for row in accesses(nest, Store))
+    ]
+    return Range(dim, least(each.start for each in ranges), greatest(each.stop for each in ranges))
+
+
+# --- cutting ------------------------------------------------------------------------------------
+
+
+def _sequential(nest: Nest) -> Nest:
+    """Return a nest whose loops no threads share."""
+    loops = (
+        loop if loop.kind == "vector" else attrs.evolve(loop, kind="sequential")
+        for loop in nest.loops
+    )
+    return attrs.evolve(nest, loops=tuple(loops))
+
+
+def _local(array: Buffer, run: _Run, cuts: Sequence[Cut], rolled: Dimension | None) -> Buffer:
+    """Return an array as large as a tile, or as the rows of it that are in use at a time."""
+    array = _cut_array(array, cuts, run.local[array.name])
+    return array if rolled is None else in_ring(array, run.nests, run.margins, rolled)
+
+
+def _cut_array(array: Buffer, cuts: Sequence[Cut], margins: Mapping[Dimension, Margin]) -> Buffer:
+    sizes = {cut.range.dim: cut.size for cut in cuts}
+    box = tuple(
+        Range(
+            range_.dim,
+            Const(-margins[range_.dim][0]),
+            Const(sizes[range_.dim] + margins[range_.dim][1]),
+        )
+        if range_.dim in sizes
+        else range_
+        for range_ in array.box
+    )
+    return attrs.evolve(array, memory="tile", box=box)

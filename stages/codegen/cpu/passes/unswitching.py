@@ -1,0 +1,57 @@
+"""Unswitch loops over the usual levels: no conditions of the first and the last levels in them.
+
+A condition on the index of an outer loop has one value along the whole innermost loop, but
+compilers evaluate both branches there and select for each point. Most levels have the same value of
+all such conditions: they lie beyond a level that the source gives as a number, and before one that
+the call gives. The code has a second innermost loop for these levels, with only the branches that
+they take.
+"""
+
+from __future__ import annotations
+
+from ....ir.bounds import Const
+from ....ir.loops.cpu import marked, with_rows
+from ....ir.loops.kernel import Kernel
+from ....ir.loops.nest import Compute, Index, Instruction, Nest, Number
+from ...schedule.rules import Rules
+
+
+def unswitch(kernel: Kernel, _: Rules) -> Kernel:
+    """Note in each nest the conditions that have one value on most levels."""
+    return with_rows(kernel, _usual)
+
+
+def _usual(nest: Nest) -> Nest:
+    depth = len(nest.loops)
+    values = {
+        row: value
+        for row, each in enumerate(nest.body)
+        if 0 < each.level < depth and (value := _likely(nest, each)) is not None
+    }
+    used = {
+        row for each in nest.body if each.level == depth for row in _conditions(nest, each.operands)
+    }
+    return marked(nest, usual=tuple((row, v) for row, v in values.items() if row in used))
+
+
+def _likely(nest: Nest, row: Instruction) -> bool | None:
+    """Return what a comparison of an index with a bound is on most levels."""
+    if not (isinstance(row, Compute) and row.op in ("ge", "lt")):
+        return None
+    index, bound = (nest.body[arg] for arg in row.args)
+    if not (isinstance(index, Index) and isinstance(bound, Number)):
+        return None
+    return isinstance(bound.bound, Const) == (row.op == "ge")
+
+
+def _conditions(nest: Nest, operands: tuple[int, ...]) -> set[int]:
+    """Return the conditions outside the innermost loop that operands are made from."""
+    found: set[int] = set()
+    rows = list(operands)
+    while rows:
+        row = rows.pop()
+        each = nest.body[row]
+        if row not in found and each.dtype == "bool" and each.level < len(nest.loops):
+            found.add(row)
+            rows.extend(each.operands)
+    return found

@@ -1,0 +1,1 @@
+"""Write the loops of a CPU as C++."""

@@ -1,0 +1,137 @@
+"""Write loops that threads share: each becomes a function that runs a part of the iterations.
+
+The native core calls the function on its threads, through the context of the call. Results do not
+depend on the thread of a part: the iterations are independent, and blocks of a loop over points
+begin at multiples of the vector size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ....ir.nests import Loop, Nest
+from ...entry_point import CONTEXT
+from ...rows.names import Names
+
+CALLEE: Final = "context"  # the name of the entry's last parameter
+BLOCK: Final = 512  # points of a block of a single loop
+PARALLEL_FROM: Final = 8192  # points
+FEWEST: Final = 8  # rows of a block
+STREAM_FROM: Final = 12 << 20  # bytes
+MACHINE: Final = f"""\
+{CONTEXT}
+static inline s64 measured(const Context* context, s64 Machine::* number, s64 usual) {{
+  const bool is_known = context && context->machine && context->machine->*number;
+  return is_known ? context->machine->*number : usual;
+}}"""
+FAR: Final = f"  const s64 far = measured({CALLEE}, &Machine::stream_from, {STREAM_FROM});"
+# Compilers keep a copy of the body's variables in registers, because no pointer refers to it.
+SHARING: Final = """\
+template <class Body>
+static __attribute__((noinline)) void part(void* data, s64 begin, s64 end, s64 place) {
+  const Body body = *(const Body*)data;
+  body(begin, end, place);
+}
+template <class Body>
+static inline void share(const Context* context, s64 count, s64 most, s64 points, s64 from,
+                         const Body& body) {
+  if (count <= 0) return;
+  if (points < from || !context || !context->parallel_for) part<Body>((void*)&body, 0, count, 0);
+  else context->parallel_for(context->pool, count, most, points, part<Body>, (void*)&body);
+}"""
+MARCH: Final = f"""\
+static inline s64 rows_of_block(s64 rows, s64 most) {{
+  const s64 blocks = (rows + later(most, {FEWEST}) - 1) / later(most, {FEWEST});
+  return later(1, (rows + blocks - 1) / later(1, blocks));
+}}"""
+# Threads get equal numbers of tiles, and few: rows at the edge of a tile are computed twice.
+TURNS: Final = f"""\
+static inline s64 parts_of(const Context* context, s64 points, s64 from, s64 others) {{
+  if (points < from || !context || context->size < sizeof(Context) || !context->threads) return 1;
+  return (context->threads(context->pool) + others - 1) / later(1, others);
+}}
+static inline s64 rows_of_tile(s64 count, s64 most, s64 parts) {{
+  const s64 part = later((count + parts - 1) / parts, {FEWEST});
+  const s64 tiles = (part + most - 1) / most;
+  return (part + tiles - 1) / tiles;
+}}"""
+END: Final = "});"
+
+
+def opened(names: Names, nest: Nest, count: str, most: int | str = 1 << 16) -> str:
+    """Return the line that begins the function; `END` closes it."""
+    size = enough(names, nest)
+    body = "[=](s64 begin, s64 end, s64 place) __attribute__((always_inline)) {"
+    return f"  share({CALLEE}, {count}, {most}, {size}, {body} (void)place;"
+
+
+def enough(names: Names, nest: Nest) -> str:
+    """Return the points of a nest and the number from which threads share it, as arguments."""
+    known = names.options.parallel_from
+    least = f"measured({CALLEE}, &Machine::parallel_from, {PARALLEL_FROM})"
+    return f"{names.points(nest)}, {least if known is None else known}"
+
+
+def extents(names: Names, loops: Sequence[Loop]) -> tuple[list[str], str]:
+    """Return definitions of the numbers of iterations, and the name of their product."""
+    lines, factors = [], []
+    for level, loop in enumerate(loops):
+        wide = f"{names.bound(loop.range.stop)} - {names.bound(loop.range.start)}"
+        count = f"({wide} + {loop.step - 1}) / {loop.step}" if loop.step > 1 else wide
+        lines.append(f"const s64 m{level} = later(0, {count});")
+        factors.append(f"m{level}")
+    return lines, " * ".join(factors)
+
+
+def flat_loop(
+    indices: Sequence[str], starts: Sequence[str], stops: Sequence[str], steps: Sequence[str]
+) -> Iterator[str]:
+    """Open one loop over the part of nested loops that one call of the function runs.
+
+    `m<level>` is the number of iterations of each.
+    """
+    inner = len(indices) - 1
+    left, first = "begin", []
+    for level in reversed(range(len(indices))):
+        at = f"({left} % m{level})" if level else left
+        left = f"({left} / m{level})"
+        step = "" if steps[level] == "1" else f" * {steps[level]}"
+        first.append(f"{indices[level]} = {starts[level]} + {at}{step}")
+    ahead = f"++{indices[inner]}" if steps[inner] == "1" else f"{indices[inner]} += {steps[inner]}"
+    yield f"for (s64 turn = begin, {', '.join(reversed(first))}; turn < end; ++turn, {ahead}) {{"
+    for level in range(inner, 0, -1):
+        wrapped = f"{indices[level]} = {starts[level]}, {indices[level - 1]} += {steps[level - 1]}"
+        yield f"  if ({indices[level]} >= {stops[level]}) {wrapped};"
+
+
+def marching_loop(names: Names, loops: Sequence[Loop], most: int, points: str) -> Iterator[str]:
+    """Open one loop over planes and rows that walks blocks of rows down all planes.
+
+    `m0` is the number of planes, `m1` that of steps over rows, `most` the points of a block in one
+    plane, `points` those of a row. A part of the iterations may begin and end inside a block.
+    """
+    planes, rows = (names.bound(loop.range.start) for loop in loops)
+    stop, step = names.bound(loops[0].range.stop), loops[1].step
+    times = f" * {step}" if step > 1 else ""
+    row = "low + inside % (top - low)"
+    yield f"const s64 high = rows_of_block(m1, {most // step} / later(1, {points}));"
+    yield "s64 low = begin / (m0 * high) * high, top = earlier(low + high, m1);"
+    yield "const s64 inside = begin - low * m0;"
+    yield f"s64 i0 = {planes} + inside / (top - low), row = {row};"
+    yield "for (s64 turn = begin; turn < end; ++turn, ++row) {"
+    yield "  if (row >= top) {"
+    yield f"    if (++i0 >= {stop}) i0 = {planes}, low = top, top = earlier(low + high, m1);"
+    yield "    row = low;"
+    yield "  }"
+    yield f"  const s64 i1 = {rows} + row{times};"
+
+
+def flat_loops(names: Names, loops: Sequence[Loop]) -> Iterator[str]:
+    """Open one loop over the iterations of nested loops."""
+    return flat_loop(
+        [f"i{level}" for level in range(len(loops))],
+        [names.bound(loop.range.start) for loop in loops],
+        [names.bound(loop.range.stop) for loop in loops],
+        [str(loop.step) for loop in loops],
+    )

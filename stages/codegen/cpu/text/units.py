@@ -1,0 +1,245 @@
+"""Cut a long source into translation units, which compilers translate side by side.
+
+Nests that take a compiler long become functions of their own. Each unit has the shared types and
+inline functions and some of the nests. What is cut depends on nothing but the text, so equal
+programs have equal sources on all machines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import attrs
+
+from ....units import MACRO, NAMESPACE, first_line
+
+# Compile times are estimated as lines after inlining. A compiler takes 1500 to 3000 a second.
+CUT_FROM: Final = 2000  # the least estimate of a source that is cut
+UNIT: Final = 1500  # the usual size of a unit
+LEAST: Final = 200  # smaller nests stay in the caller
+MOST_UNITS: Final = 16
+LARGEST: Final = 0.8  # of the whole; where one nest dominates, a cut gains nothing
+CLAMPED_SHARE: Final = 0.5  # of the time, where the optimiser does little
+
+BEGIN: Final = f"""\
+#ifdef {MACRO}
+#define IN(unit) ({MACRO} == unit)
+#else
+#define IN(unit) 1
+#endif
+#define HIDDEN __attribute__((noinline, visibility("hidden")))
+#ifndef {NAMESPACE}
+#define {NAMESPACE} units
+#endif
+namespace {NAMESPACE} {{"""
+_CALLED: Final = re.compile(r"(\w+)\(")
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_FUNCTION: Final = re.compile(r"^(?:EACH|static)\b[^;]*?\b(?!__)(\w+)\([^;]*\{", re.MULTILINE)
+_DEFINITION: Final = re.compile(r"\s*(?:const )?\w+(?:\* const|\*)? (\w+) = ")
+
+
+@attrs.frozen
+class Part:
+    """A nest, or all nests of a tiling: the inside of a block up to its closing brace.
+
+    Attributes:
+        name: of the function that it may become.
+        lines: its text; parts inside may become functions in its place.
+        definitions: what such a function needs beside the definitions of its caller.
+        arguments: integers that it needs from the block around it.
+
+    """
+
+    name: str
+    lines: tuple[Line, ...]
+    definitions: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+
+
+Line: TypeAlias = str | Part
+
+
+@attrs.frozen
+class Caller:
+    """A function whose nests may become functions that take the same parameters.
+
+    Attributes:
+        head: the lines from its signature to the first definition.
+        definitions: the variables that nests use, in order.
+        lines: its nests.
+        tail: the lines after them.
+        parameters: types and names of what its nests need.
+        attribute: of the functions that nests become.
+        share: of the usual time that its nests take.
+
+    """
+
+    head: tuple[str, ...]
+    definitions: tuple[str, ...]
+    lines: tuple[Line, ...]
+    tail: tuple[str, ...]
+    parameters: tuple[tuple[str, str], ...]
+    attribute: str = "HIDDEN"
+    share: float = 1.0
+
+    def text(self, outlined: Mapping[str, object]) -> Iterator[str]:
+        """Write the function; the parts `outlined` are calls."""
+        yield from (*self.head, *self.definitions)
+        yield from self._written(self.lines, outlined)
+        yield from self.tail
+
+    def _written(self, lines: Iterable[Line], outlined: Mapping[str, object]) -> Iterator[str]:
+        for line in lines:
+            if isinstance(line, str):
+                yield line
+            elif line.name in outlined:
+                names = [name for _, name in self.parameters]
+                yield f"    {line.name}({', '.join([*names, *line.arguments])});"
+                yield "  }"
+            else:
+                yield from self._written(line.lines, outlined)
+
+    def signature(self, part: Part) -> str:
+        """Return the signature of the function that a part becomes."""
+        given = [f"{type_}{name}" for type_, name in self.parameters]
+        given += [f"s64 {name}" for name in part.arguments]
+        return f"{self.attribute} void {part.name}({', '.join(given)})"
+
+    def function(self, part: Part) -> Iterator[str]:
+        """Write the function that a part becomes, with the definitions that it uses."""
+        lines = list(flat(part.lines))
+        given = {name for _, name in self.parameters}
+        known = (*self.definitions, *part.definitions)
+        yield f"{self.signature(part)} {{"
+        yield from used([line for line in known if defined(line) not in given], lines)
+        yield from lines
+
+
+def flat(lines: Iterable[Line]) -> Iterator[str]:
+    """Yield the lines with those of parts in their places."""
+    for line in lines:
+        if isinstance(line, str):
+            yield line
+        else:
+            yield from flat(line.lines)
+
+
+def defined(line: str) -> str | None:
+    """Return the variable that a line defines.
+
+    >>> defined("  f64* const p1 = (f64*)ptrs[1];")
+    'p1'
+    """
+    found = _DEFINITION.match(line)
+    return found[1] if found else None
+
+
+def used(definitions: Sequence[str], lines: Iterable[str]) -> list[str]:
+    """Return the definitions that lines use, directly or through other definitions."""
+    words = {word for line in lines for word in _WORD.findall(line)}
+    kept = []
+    for definition in reversed(definitions):
+        name = defined(definition)
+        if name is None or name in words:
+            kept.append(definition)
+            words.update(_WORD.findall(definition))
+    return kept[::-1]
+
+
+# --- estimates ----------------------------------------------------------------------------------
+
+
+def costs_of(texts: Iterable[str]) -> dict[str, int]:
+    r"""Return the lines of each inline function, those of the functions that it calls included.
+
+    >>> costs_of(["EACH f64 a(f64 x) {\n  return x;\n}\nEACH f64 b(f64 x) { return a(a(x)); }"])
+    {'a': 3, 'b': 7}
+    """
+    costs: dict[str, int] = {}
+    for text in texts:
+        starts = [*_FUNCTION.finditer(text)]
+        ends = [*(each.start() for each in starts), len(text)][1:]
+        for start, end in zip(starts, ends, strict=True):
+            body = text[start.end() : end]
+            cost = 1 + body.rstrip().count("\n") + _calls(body, costs)
+            costs[start[1]] = max(cost, costs.get(start[1], 0))
+    return costs
+
+
+def estimate(lines: Iterable[Line], costs: Mapping[str, int]) -> int:
+    """Return the lines after inlining."""
+    return sum(1 + _calls(line, costs) for line in flat(lines))
+
+
+def _calls(text: str, costs: Mapping[str, int]) -> int:
+    return sum(costs.get(name, 0) for name in _CALLED.findall(text))
+
+
+# --- the cut ------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class _Outlined:
+    caller: Caller
+    part: Part
+    cost: float
+
+
+def write_units(shared: Sequence[str], callers: Sequence[Caller]) -> list[str]:
+    """Write a source, in several units if it takes a compiler long."""
+    costs = costs_of(shared)
+    chosen = [
+        _Outlined(caller, part, cost)
+        for caller in callers
+        for part, cost in _chosen(caller, caller.lines, costs)
+    ]
+    whole = sum(caller.share * estimate(caller.lines, costs) for caller in callers)
+    units = _packed(chosen, whole)
+    if not units:
+        return [*shared, *(line for caller in callers for line in caller.text({}))]
+    outlined = {each.part.name: each for each in chosen}
+    declared = [f"{each.caller.signature(each.part)};" for each in chosen]
+    text = [first_line(len(units) + 1), *shared, BEGIN, *declared]
+    for number, unit in enumerate(units):
+        text += ["", f"#if IN({number})"]
+        text += [line for each in unit for line in each.caller.function(each.part)]
+        text += ["#endif"]
+    text += ["", f"#if IN({len(units)})"]
+    text += [line for caller in callers for line in caller.text(outlined)]
+    return [*text, "#endif", "}"]
+
+
+def _chosen(
+    caller: Caller, lines: Iterable[Line], costs: Mapping[str, int]
+) -> Iterator[tuple[Part, float]]:
+    """Yield the parts that become functions if the source is cut, and their costs."""
+    for part in lines:
+        if isinstance(part, Part):
+            cost = caller.share * estimate(part.lines, costs)
+            if cost > UNIT and any(isinstance(line, Part) for line in part.lines):
+                yield from _chosen(caller, part.lines, costs)
+            elif cost >= LEAST:
+                yield part, cost
+
+
+def _packed(chosen: Sequence[_Outlined], whole: float) -> list[list[_Outlined]]:
+    """Return the functions of each unit, the longest unit first; nothing if a cut does not help.
+
+    The next in size goes to the unit that has least.
+    """
+    count = min(MOST_UNITS, len(chosen), max(2, round(whole / UNIT)))
+    if whole < CUT_FROM or count < 2:
+        return []
+    units: list[list[_Outlined]] = [[] for _ in range(count)]
+    loads = [0.0] * count
+    for each in sorted(chosen, key=lambda each: (-each.cost, each.part.name)):
+        place = min(range(count), key=loads.__getitem__)
+        units[place].append(each)
+        loads[place] += each.cost
+    if max(loads) > LARGEST * whole:
+        return []
+    order = sorted(range(count), key=lambda place: (-loads[place], place))
+    numbers = {id(each): number for number, each in enumerate(chosen)}
+    return [sorted(units[place], key=lambda each: numbers[id(each)]) for place in order]

@@ -1,0 +1,147 @@
+"""Fill an array in the kernel of another nest that reads the same fields at the same places.
+
+On a mesh the stores of cells and of edges are nests of their own, and an array for the edges is
+filled by a nest over cells, which reads the edges of a cell as the stores of cells do. In calls
+where both nests have the same points, one kernel does the work of both and reads what they share
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import attrs
+
+from ....ir.bounds import Bound, Const, Range, difference, maximum, multiply, subtract
+from ....ir.loops.buffers import Buffer
+from ....ir.loops.kernel import Choice, Kernel, Node, Seq, Step, in_order
+from ....ir.loops.nest import Instruction, Load, Nest, Store
+from ....ir.loops.traverse import accesses, walk
+from ...schedule.rules import Rules
+from .unrolling import joined
+
+Buffers: TypeAlias = Mapping[str, Buffer]
+# The share of what the array's nest loads that the other nest must load too.
+WORTH: Final = 0.75
+LONGEST: Final = 400  # instructions
+
+
+def fuse(kernel: Kernel, rules: Rules) -> Kernel:
+    """Bring pairs of nests that share what they load beside each other, with a nest for both."""
+    if rules.checked:
+        return kernel
+    buffers = {buffer.name: buffer for buffer in kernel.buffers}
+    steps: list[Step] = []
+    for step in kernel.steps:
+        body = _fused(step.body, buffers, _count(steps))
+        steps.append(attrs.evolve(step, body=body))
+    return attrs.evolve(kernel, steps=tuple(steps))
+
+
+def _fused(body: Node, buffers: Buffers, number: int) -> Node:
+    """Return the body of a step, of which the first nest has a number."""
+    done: list[Node] = []
+    left = list(body.steps if isinstance(body, Seq) else (body,))
+    while (pair := next(_pairs(left, buffers), None)) is not None:
+        (place, fills), (at, other) = pair
+        above = _ancestors(left)
+        ahead = above[place] | above[at] | set(range(min(place, at)))
+        done += [left[each] for each in sorted(ahead)]
+        done.append(_either(fills, other, buffers, number + _count(done) + 1))
+        left = [node for each, node in enumerate(left) if each not in (*ahead, place, at)]
+    return in_order(*done, *left)
+
+
+def _count(nodes: Sequence[Node]) -> int:
+    return sum(isinstance(each, Nest) for node in nodes for each in walk(node))
+
+
+def _pairs(
+    nodes: Sequence[Node], buffers: Buffers
+) -> Iterator[tuple[tuple[int, Nest], tuple[int, Nest]]]:
+    """Yield a nest that fills arrays, and one that reads the same, each after its place."""
+    above = _ancestors(nodes)
+    nests = [(place, node) for place, node in enumerate(nodes) if isinstance(node, Nest)]
+    for place, fills in nests:
+        for at, other in nests:
+            alone = at not in above[place] and place not in above[at] and at != place
+            if alone and _go_together(fills, other, buffers):
+                yield (place, fills), (at, other)
+
+
+def _ancestors(nodes: Sequence[Node]) -> list[set[int]]:
+    """Return for each node the nodes before it that must stay before it."""
+    above: list[set[int]] = []
+    touched = [(_names(node, Load), _names(node, Store)) for node in nodes]
+    for number, (loads, stores) in enumerate(touched):
+        found: set[int] = set()
+        for before in range(number):
+            read, written = touched[before]
+            if written & (loads | stores) or read & stores:
+                found |= {before} | above[before]
+        above.append(found)
+    return above
+
+
+def _names(node: Node, kind: type[Load | Store]) -> set[str]:
+    return {row.buffer for row in accesses(node, kind)}
+
+
+def _go_together(fills: Nest, other: Nest, buffers: Buffers) -> bool:
+    """Tell whether the second nest may fill the arrays of the first, and reads what that reads."""
+    if any(nest.states or nest.parts or len(nest.loops) < 2 for nest in (fills, other)):
+        return False
+    if any(buffers[name].memory != "arena" for name in _names(fills, Store)):
+        return False
+    dims = [[range_.dim for range_ in nest.box] for nest in (fills, other)]
+    if dims[0] != dims[1] or any(
+        _is_apart(*pair) for pair in zip(fills.box, other.box, strict=True)
+    ):
+        return False
+    return _is_worth(fills, other, buffers)
+
+
+def _is_apart(one: Range, other: Range) -> bool:
+    """Tell whether two ranges are known to differ."""
+    gaps = (difference(one.start, other.start), difference(one.stop, other.stop))
+    return any(gap not in (None, 0) for gap in gaps)
+
+
+def _is_worth(fills: Nest, other: Nest, buffers: Buffers) -> bool:
+    """Tell whether the second nest loads most of what the first does, and both are short."""
+    body = _of_both(fills, other, buffers)
+    own, others, all_ = (_inner(rows, len(fills.loops)) for rows in (fills.body, other.body, body))
+    shared = len(own) + len(others) - len(all_)
+    return len(body) <= LONGEST and bool(own) and shared >= WORTH * len(own)
+
+
+def _inner(body: Sequence[Instruction], level: int) -> list[Load]:
+    return [row for row in body if isinstance(row, Load) and row.level == level]
+
+
+def _either(one: Nest, two: Nest, buffers: Buffers, number: int) -> Choice:
+    """Return a nest for both where they have the same points; `number` is that of the second.
+
+    The readings of the two stand for its own.
+    """
+    reason = f"{two.reason}; {one.reason.partition(';')[0]} too"
+    made = attrs.evolve(two, body=_of_both(one, two, buffers), reason=reason, reads=())
+    names = ", ".join(sorted(_names(one, Store)))
+    why = f"{names} from what nest {number} reads too"
+    return Choice(same_points(one, two), made, Seq((one, two)), why)
+
+
+def _of_both(one: Nest, two: Nest, buffers: Buffers) -> tuple[Instruction, ...]:
+    return joined((one, two), {name: buffer.dims for name, buffer in buffers.items()})
+
+
+def same_points(one: Nest, other: Nest) -> Bound:
+    """Return 1 in calls where the loops of two nests have the same ranges, 0 in others."""
+    apart: Bound = Const(0)
+    for left, right in zip(one.box, other.box, strict=True):
+        for start, stop in ((left.start, right.start), (left.stop, right.stop)):
+            if start != stop:
+                gap = subtract(start, stop)
+                apart = maximum(apart, maximum(gap, multiply(gap, -1)))
+    return maximum(Const(0), subtract(Const(1), apart))

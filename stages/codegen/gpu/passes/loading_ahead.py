@@ -1,0 +1,142 @@
+"""Let scans of a GPU load levels before they use them.
+
+A column is a chain: each level waits for the one before, and few threads have a column. With the
+loads of several levels in flight, a thread waits once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ....ir.bounds import Const
+from ....ir.loops.buffers import Buffer
+from ....ir.loops.gpu import marked
+from ....ir.loops.kernel import Kernel
+from ....ir.loops.nest import Compute, Constant, Index, Instruction, Load, Nest, Number, Row
+from ....ir.loops.traverse import with_nests
+from ....ir.nests import AnyNest
+from ...schedule.costs import ITEMSIZES
+from ...schedule.rules import Rules
+
+LEVELS: Final = (8, 4, 2)
+# Registers of 32 bits for what was loaded ahead. Few threads have columns: each may use many.
+MOST_REGISTERS: Final = 176
+COMPARISONS: Final = ("lt", "le", "gt", "ge")
+USUALLY_FROM: Final = 8  # levels
+SHORT: Final = 50  # instructions of a body whose values need few of the others
+
+
+def load_ahead(kernel: Kernel, rules: Rules) -> Kernel:
+    """Note in each scan the loads that a thread does some levels ahead."""
+    if rules.checked or rules.gpu.ahead < 0:
+        return kernel
+    buffers = {buffer.name: buffer for buffer in kernel.buffers}
+    return with_nests(kernel, lambda nest: _ahead(nest, buffers, rules))
+
+
+def _ahead(nest: Nest, buffers: dict[str, Buffer], rules: Rules) -> Nest:
+    if not nest.states or nest.parts:
+        return nest
+    depth = len(nest.loops)
+    asked = tuple(
+        row
+        for row, load in enumerate(nest.body)
+        if isinstance(load, Load) and load.level == depth and _is_known(nest, load)
+    )
+    room = MOST_REGISTERS - _own_registers(nest)
+    fitting = [n for n in LEVELS if _registers(nest, asked, buffers, n) <= room]
+    ahead = rules.gpu.ahead or (fitting[0] if fitting else 0)
+    return marked(nest, ahead=ahead, asked=asked) if asked and ahead else nest
+
+
+def _own_registers(nest: Nest) -> int:
+    """Return the registers that a long body needs for itself, beyond those of a short one."""
+    inside = [row for row in nest.body if row.level == len(nest.loops)]
+    words = max(-(-ITEMSIZES[row.dtype] // 4) for row in inside)
+    return words * max(0, len(inside) - SHORT) * 3 // 4
+
+
+def _registers(nest: Nest, asked: tuple[Row, ...], buffers: dict[str, Buffer], levels: int) -> int:
+    """Return the registers of what is used and what is under way; offsets of a row share them."""
+    inner = nest.loops[-1].range.dim
+    found: dict[tuple[str, object], list[int]] = {}
+    for row in asked:
+        load = nest.body[row]
+        assert isinstance(load, Load)
+        axis = load.dims.index(inner)
+        others = tuple(offset for at, offset in enumerate(load.offsets) if at != axis)
+        found.setdefault((load.buffer, (load.rows, others)), []).append(load.offsets[axis])
+    return sum(
+        -(-ITEMSIZES[buffers[name].dtype] // 4) * (2 * levels + max(along) - min(along))
+        for (name, _), along in found.items()
+    )
+
+
+def _is_known(nest: Nest, load: Load) -> bool:
+    """Tell whether indices and condition of a load are known before its level."""
+    rows = [row for row in load.rows if row is not None]
+    inner = nest.loops[-1].range.dim
+    if any(nest.body[row].level == len(nest.loops) for row in rows) or inner not in load.dims:
+        return False
+    along = load.rows[load.dims.index(inner)] if load.rows else None
+    return along is None and (load.when is None or condition(nest, load.when) is not None)
+
+
+def condition(nest: AnyNest, row: Row) -> tuple[Row, ...] | None:
+    """Return the instructions of the loop that a condition needs; None if it needs memory."""
+    needed: set[Row] = set()
+    pending = [row]
+    while pending:
+        place = pending.pop()
+        each = nest.body[place]
+        if each.level < len(nest.loops) or place in needed:
+            continue
+        if not isinstance(each, Compute | Index | Number | Constant):
+            return None
+        needed.add(place)
+        pending += each.operands
+    return tuple(sorted(needed))
+
+
+def usual_conditions(nest: AnyNest) -> dict[Row, bool]:
+    """Return the comparisons of the level with a number, and their values in most of a column.
+
+    Each holds on all levels before some level, or on all after it: with one value on two levels it
+    has that value between them. `K < 3` singles out a few levels at the top, `K < last` most.
+    """
+    found: dict[Row, bool] = {}
+    depth = len(nest.loops)
+    for number, row in enumerate(nest.body):
+        if row.level < depth or not isinstance(row, Compute) or row.op not in COMPARISONS:
+            continue
+        args = [nest.body[arg] for arg in row.args]
+        places = [n for n, arg in enumerate(args) if _is_index(nest, arg)]
+        if len(places) != 1 or args[1 - places[0]].level >= depth:
+            continue
+        other = args[1 - places[0]]
+        is_below = (row.op in ("lt", "le")) == (places == [0])
+        found[number] = not (is_below and isinstance(other, Constant | Number) and _is_small(other))
+    return found
+
+
+def _is_index(nest: AnyNest, row: Instruction) -> bool:
+    return isinstance(row, Index) and row.dim is nest.loops[-1].range.dim
+
+
+def _is_small(row: Constant | Number) -> bool:
+    """Tell whether a number singles out the first levels of a column."""
+    if isinstance(row, Constant):
+        return float(row.text) < USUALLY_FROM
+    return isinstance(row.bound, Const) and row.bound.value < USUALLY_FROM
+
+
+def is_usually(nest: AnyNest, usual: Mapping[Row, bool], row: Row) -> bool:
+    """Tell whether a condition is true where the comparisons in it have their usual values."""
+    each = nest.body[row]
+    if row in usual:
+        return usual[row]
+    if isinstance(each, Compute) and each.op in ("and", "or"):
+        sides = [is_usually(nest, usual, arg) for arg in each.args]
+        return all(sides) if each.op == "and" else any(sides)
+    return False

@@ -1,0 +1,102 @@
+"""Let nests of a mesh hand arrays on within patches, in shared memory of a GPU.
+
+A nest that fills an array on vertices and one that reads it on edges become one kernel. Each of its
+blocks has some edges, and the vertices that they need. Each patch computes all vertices that it
+needs, also those at its rim that other patches compute too. For CPUs see `portions.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+
+from ....gpu_target import WIDEST
+from ....ir.bounds import PatchOrder
+from ....ir.loops.gpu import Patches
+from ....ir.loops.kernel import Kernel, in_order
+from ....ir.loops.nest import Each, Load, Nest
+from ....ir.loops.traverse import accesses
+from ...cpu.passes.portions import portion
+from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
+from ...schedule.costs import ITEMSIZES
+from ...schedule.rules import Rules
+
+SMALL: Final = 16  # small nests together load at most so much at a point
+LARGE: Final = 48  # large ones load more
+WORD: Final = 4  # bytes
+# For small, middle and large nests, and whether no element is wider than a word: elements of the
+# last nest in a patch, bytes of an element's levels in a block, accesses of 16 bytes of a thread,
+# threads of a block, blocks on a multiprocessor.
+MODEL: Final = {
+    ("small", False): (192, 128, 2, 256, 5),
+    ("small", True): (96, 320, 2, 320, 4),
+    ("middle", False): (128, 128, 2, 256, 3),
+    ("middle", True): (96, 128, 1, 256, 4),
+    ("large", False): (160, 128, 2, 320, 2),
+    ("large", True): (64, 320, 1, 320, 2),
+}
+# How many elements all patches may fill, in percent of the elements of the mesh that they fill.
+AGAIN: Final = 250
+
+
+def patch(kernel: Kernel, rules: Rules) -> Kernel:
+    """Run nests on a mesh together, on a CPU or a GPU, if that saves arrays in memory."""
+    if rules.checked:
+        return kernel
+    kernel = portion(kernel, rules)
+    if rules.gpu.patches[:1] == (-1,):
+        return kernel
+    return in_chains(kernel, ["thread", "thread"], lambda chain: _made(kernel, chain, rules))
+
+
+@attrs.frozen
+class Sizes:
+    """The shape of a block: `elements` of the last nest, and `levels` of each.
+
+    A thread has `points` levels; `blocks` run on a multiprocessor at a time.
+    """
+
+    elements: int
+    levels: int
+    points: int
+    threads: int
+    blocks: int
+
+
+def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
+    buffers = {buffer.name: buffer for buffer in kernel.buffers}
+    nests = chain.nests
+    touched = (row.buffer for nest in nests for row in accesses(nest, Load))
+    sizes = _sizes(nests, max(ITEMSIZES[buffers[name].dtype] for name in touched), rules)
+    members = members_of(nests, chain.fillers, buffers, sizes.levels)
+    if members is None or any(each.row_bytes % WIDEST for each in members):
+        return None
+    members = tuple(
+        attrs.evolve(each, readings=tuple(dict.fromkeys(each.readings))) for each in members
+    )
+    names = ", ".join(chain.arrays)
+    made = Patches(
+        chain.arrays, PatchOrder(sizes.elements, 0, rules.gpu.most_shared, AGAIN, members),
+        sizes.levels, sizes.points, sizes.threads, sizes.blocks, extent(nests[-1].loops[0].range),
+        in_order(*(Each(place, nest) for place, nest in enumerate(nests))),
+    )  # fmt: skip
+    return made, (
+        f"{names} need not go to memory and back; room for {sizes.blocks} blocks, faster than "
+        "fewer even if threads spill a little"
+    )
+
+
+def _sizes(nests: Sequence[Nest], widest: int, rules: Rules) -> Sizes:
+    """Return the sizes that the option gives, those of the model where it gives none or 0."""
+    loads = sum(row.level == len(nest.loops) for nest in nests for row in accesses(nest, Load))
+    size = "small" if loads <= SMALL else "middle" if loads <= LARGE else "large"
+    own, line, packs, many, together = MODEL[size, widest <= WORD]
+    ours = (own, line // widest, packs * WIDEST // widest, many, together)
+    given = (*rules.gpu.patches, 0, 0, 0, 0, 0)[:5]
+    elements, levels, points, threads, blocks = (
+        theirs or model for theirs, model in zip(given, ours, strict=True)
+    )
+    lanes = -(-levels // points)
+    return Sizes(elements, lanes * points, points, max(threads // lanes, 1) * lanes, blocks)

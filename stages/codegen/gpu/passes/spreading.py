@@ -1,0 +1,49 @@
+"""Spread loops over the threads of a GPU: a thread for each point, or for each column of a scan."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from ....ir import flat_kernel
+from ....ir.loops.flat import flat
+from ....ir.loops.gpu import marked
+from ....ir.loops.kernel import Kernel
+from ....ir.loops.lift import lift
+from ....ir.loops.nest import Nest
+from ....ir.loops.traverse import with_nests
+from ...schedule.rules import Rules
+
+MOST_AXES: Final = 3  # a grid has x, y and z
+# Threads of a block along x, y, z, by the number of `thread` loops.
+_OF_POINTS: Final = ((), (256,), (32, 8), (32, 8, 1))
+# Each thread of a scan keeps many numbers; small blocks let all multiprocessors share few columns.
+_OF_COLUMNS: Final = ((), (64,), (32, 2), (32, 2, 1))
+
+
+def spread(kernel: Kernel, rules: Rules) -> Kernel:
+    """Give every iteration of the inner loops a thread; the loop over the levels of a scan stays.
+
+    The innermost of these loops becomes x, so that neighbouring threads read neighbouring numbers
+    if it has unit stride. Loops around the third run inside each thread.
+    """
+    return with_nests(kernel, lambda nest: _spread(nest, rules))
+
+
+def spread_lists(kernel: flat_kernel.Kernel, rules: Rules) -> flat_kernel.Kernel:
+    """Do so with lists."""
+    return flat(spread(lift(kernel), rules))
+
+
+def _spread(nest: Nest, rules: Rules) -> Nest:
+    free = len(nest.loops) - bool(nest.states)
+    first = max(0, free - MOST_AXES)
+    loops = tuple(
+        attrs.evolve(loop, kind="thread" if first <= level < free else "sequential")
+        for level, loop in enumerate(nest.loops)
+    )
+    blocks = _OF_COLUMNS if nest.states else _OF_POINTS
+    asked = rules.gpu.column_block if nest.states else ()
+    block = asked[: free - first] or blocks[free - first]
+    return marked(attrs.evolve(nest, loops=loops), block=block)

@@ -1,0 +1,1 @@
+"""Write the loops of a GPU as kernels of CUDA and HIP."""

@@ -1,0 +1,119 @@
+"""Where a thread is in the grid: the index of its first point along each loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from ....ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
+from ....ir.nests import Nest
+from ...rows.names import Names
+
+AXES = "xyz"
+DIVIDE = """\
+DEVICE s64 over(u64 a, u64 b) { return (a | b) >> 32 ? s64(a / b) : s64(u32(a) / u32(b)); }"""
+
+
+@attrs.frozen
+class Axis:
+    """One `thread` loop: its level, threads of a block along it, and points of a thread."""
+
+    level: int
+    threads: int
+    points: int
+
+
+def axes_of(nest: Nest) -> tuple[Axis, ...]:
+    """Return the `thread` loops of a nest, inner to outer."""
+    levels = [level for level, loop in enumerate(nest.loops) if loop.kind == "thread"]
+    ones = (1,) * len(levels)
+    each = nest.each or ones
+    threads = ones if is_flat(nest) else (*nest.block, *ones)  # one thread along other axes
+    return tuple(
+        Axis(level, own, points)
+        for level, own, points in zip(reversed(levels), threads, each, strict=False)
+    )
+
+
+def single(nest: Nest) -> Nest:
+    """Return a nest with one point for each thread."""
+    return attrs.evolve(nest, each=())
+
+
+def columns_in_a_row(nest: Nest, columns: int) -> Nest:
+    """Return a scan whose columns, those of all loops, are counted in one row for blocks."""
+    return attrs.evolve(nest, block=(columns,))
+
+
+def is_flat(nest: Nest) -> bool:
+    """Tell whether the points of all loops are counted in one row: a block has one number."""
+    return len(nest.block) == 1 < sum(loop.kind == "thread" for loop in nest.loops)
+
+
+def first_of(nest: Nest, axis: Axis) -> Bound:
+    """Return the first point of the first thread: a multiple of its points along the rows."""
+    start = nest.loops[axis.level].range.start
+    if axis.points == 1 or axis.level < len(nest.loops) - 1:
+        return start
+    return multiply(floor_divide(start, Const(axis.points)), axis.points)
+
+
+def threads_along(nest: Nest, axis: Axis) -> Bound:
+    """Return how many threads a loop needs; negative where it is empty."""
+    extent = subtract(nest.loops[axis.level].range.stop, first_of(nest, axis))
+    return (
+        extent
+        if axis.points == 1
+        else floor_divide(add(extent, axis.points - 1), Const(axis.points))
+    )
+
+
+def blocks_of(nest: Nest) -> list[Bound]:
+    """Return how many blocks the grid has along each axis; not positive for an empty loop."""
+    axes = axes_of(nest)
+    counts = [threads_along(nest, axis) for axis in axes]
+    if is_flat(nest):
+        total: Bound = Const(1)
+        for count in counts:
+            total = multiply(total, maximum(count, Const(0)))
+        (size,) = nest.block
+        return [floor_divide(add(total, size - 1), Const(size))]
+    return [
+        floor_divide(add(count, axis.threads - 1), Const(axis.threads))
+        if axis.threads > 1
+        else count
+        for count, axis in zip(counts, axes, strict=True)
+    ]
+
+
+# --- text ---------------------------------------------------------------------------------------
+
+
+def first_text(names: Names, nest: Nest, axis: Axis) -> str:
+    """Return the first point of the first thread as an expression."""
+    start = names.bound(nest.loops[axis.level].range.start)
+    if axis.points == 1 or axis.level < len(nest.loops) - 1:
+        return start
+    return f"({start} & -{axis.points})"
+
+
+def flat_places(names: Names, nest: Nest, index: str) -> Iterator[str]:
+    """Define the first point of a thread along each loop, `<index><level>`, from its number."""
+    names.functions["over"] = DIVIDE
+    axes = axes_of(nest)
+    yield f"  const u64 t = u64(blockIdx.x) * {nest.block[0]} + threadIdx.x;"
+    left = "t"
+    for place, axis in enumerate(axes):
+        level = axis.level
+        first = first_text(names, nest, axis)
+        times = f" * {axis.points}" if axis.points > 1 else ""
+        if place == len(axes) - 1:
+            yield f"  const s64 {index}{level} = {first} + s64({left}){times};"
+            return
+        stop = names.bound(nest.loops[level].range.stop)
+        more = f" + {axis.points - 1}) / {axis.points}" if axis.points > 1 else ")"
+        yield f"  const u64 m{level} = u64({stop} - {first}{more};"
+        yield f"  const u64 q{level} = over({left}, m{level});"
+        yield f"  const s64 {index}{level} = {first} + s64({left} - q{level} * m{level}){times};"
+        left = f"q{level}"

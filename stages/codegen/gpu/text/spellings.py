@@ -1,0 +1,60 @@
+"""Spell each operation of the language for GPUs: as in C++, by functions of the device."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from ...rows.expressions import Expression
+from ...rows.spellings import SPELLINGS as CPP
+from ...rows.spellings import Spelling, extreme
+from ...spellings import complete
+
+# CUDA, HIP and the host's C library have the functions of C under their own names.
+_CONSTANTS: Final = re.compile(r'__builtin_(nanf?)\(""\)|__builtin_(inff?)\(\)')
+_NAMES: Final = {"nan": "NOT_A_NUMBER", "inf": "INFINITE"}
+
+
+def on_device(text: str) -> str:
+    """Translate C++ of ours to C++ of a device, whose macros the prelude of the source defines.
+
+    >>> on_device('a > 0.0 ? __builtin_fma(a, b, c) : -__builtin_inf()')
+    'a > 0.0 ? fma(a, b, c) : -INFINITE_f64'
+    >>> on_device("static inline f64 half(f64 a) { return 0.5 * a; }")
+    'DEVICE f64 half(f64 a) { return 0.5 * a; }'
+    """
+    text = _CONSTANTS.sub(_constant, text)
+    text = text.replace("static inline __attribute__((always_inline))", "DEVICE")
+    return text.replace("static inline", "DEVICE").replace("__builtin_", "")
+
+
+def _constant(found: re.Match[str]) -> str:
+    name = found[1] or found[2]
+    return f"{_NAMES[name[:3]]}_{'f32' if name.endswith('ff') or name == 'nanf' else 'f64'}"
+
+
+def translated(expression: Expression) -> Expression:
+    """Translate an expression and the functions that it calls."""
+    functions = tuple((name, on_device(text)) for name, text in expression.functions)
+    return Expression(on_device(expression.text), functions)
+
+
+def _device(spell: Spelling) -> Spelling:
+    def spelled(dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
+        return translated(spell(dtype, args, dtypes))
+
+    return spelled
+
+
+_PLAIN: Final = {"minimum": extreme("<"), "maximum": extreme(">")}  # no loop to vectorise
+SPELLINGS: Final = complete("GPU", {op: _device(spell) for op, spell in (CPP | _PLAIN).items()})
+
+
+def express(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
+    """Return `op` on operands of `dtypes` with a result of `dtype`.
+
+    >>> express("sqrt", "float32", ["a"], ["float32"]).text
+    'sqrtf(a)'
+    """
+    return SPELLINGS[op](dtype, args, dtypes)

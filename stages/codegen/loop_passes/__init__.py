@@ -1,1 +1,0 @@
-"""Passes over loop IR: tiling, streaming, prefetching, unswitching, the arena."""

@@ -1,0 +1,1 @@
+"""What passes on all platforms know of nests on a mesh that hand arrays on."""

@@ -1,0 +1,182 @@
+"""Find nests of a mesh that hand arrays on, and describe them for the inspector of patches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import attrs
+
+from ....runtime.language.dimension import DimensionKind
+from ...ir.bounds import Bound, PatchMember, Range, subtract
+from ...ir.loops.buffers import Buffer, empty_where
+from ...ir.loops.cpu import Portions
+from ...ir.loops.gpu import Patches
+from ...ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
+from ...ir.loops.nest import Load, Nest, Store
+from ...ir.loops.traverse import accesses, arrays_of, nests_of, runs_of
+from ..schedule.costs import ITEMSIZES
+from .ways import codomains, owner_of, ways
+
+Kinds: TypeAlias = list[str]  # of the loops of a nest
+Buffers: TypeAlias = Mapping[str, Buffer]
+MOST: Final = 8  # nests of a chain
+
+
+@attrs.frozen
+class Chain:
+    """Nests that hand arrays on; `fillers` has by array the place in `nests` that fills it."""
+
+    nests: tuple[Nest, ...]
+    fillers: Mapping[str, int]
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The arrays, in the order of the nests that fill them."""
+        return tuple(self.fillers)
+
+
+Cover: TypeAlias = tuple[Patches | Portions, str]  # and its reason
+
+
+def in_chains(kernel: Kernel, kinds: Kinds, cover: Callable[[Chain], Cover | None]) -> Kernel:
+    """Let covers run in place of chains of nests on the same levels, in calls where they fit.
+
+    Arrays of a cover have no elements in these calls.
+    """
+    buffers = {buffer.name: buffer for buffer in kernel.buffers}
+    steps = []
+    for step in kernel.steps:
+        nodes: list[Node] = []
+        for run in runs_of(step.body, lambda one, other: _go_on(one, other, kinds)):
+            chain = None if _levels(run[0], kinds) is None else _chain(kernel, run)
+            made = None if chain is None else cover(chain)
+            if chain is not None and made is not None:
+                for name in chain.arrays:
+                    buffers[name] = empty_where(buffers[name], buffers[name].unit, made[0].fits)
+                run = _covered(run, chain, *made)  # noqa: PLW2901
+            nodes += run
+        steps.append(attrs.evolve(step, body=in_order(*nodes)))
+    return attrs.evolve(kernel, steps=tuple(steps), buffers=tuple(buffers.values()))
+
+
+def _covered(
+    run: tuple[Node, ...], chain: Chain, cover: Patches | Portions, reason: str
+) -> tuple[Node, ...]:
+    """Return a run whose chain is a choice; nests between that are no members run in any case."""
+    own = [any(nest in chain.nests for nest in nests_of(node)) for node in run]
+    first, stop = own.index(True), len(own) - own[::-1].index(True)
+    others = [run[place] for place in range(first, stop) if not own[place]]
+    otherwise = in_order(*run[first:stop])
+    choice = Choice(cover.fits, in_order(cover, *others), otherwise, reason)
+    return (*run[:first], choice, *run[stop:])
+
+
+def _go_on(one: Node, other: Node, kinds: Kinds) -> bool:
+    """Tell whether two nodes are nests on the same levels of a mesh."""
+    return _levels(one, kinds) is not None and _levels(one, kinds) == _levels(other, kinds)
+
+
+def _levels(node: Node, kinds: Kinds) -> Range | None:
+    """Return the levels of a nest over elements of a mesh, or of a choice of nests; else None."""
+    if not isinstance(node, Nest) and not (
+        isinstance(node, Choice) and isinstance(node.then, Nest)
+    ):
+        return None
+    nests = nests_of(node)
+    levels = nests[0].loops[-1].range if nests[0].loops else None
+    alike = all(_is_on_mesh(nest, kinds) and nest.loops[-1].range == levels for nest in nests)
+    return levels if alike else None
+
+
+def _is_on_mesh(nest: Nest, kinds: Kinds) -> bool:
+    return (
+        not nest.states
+        and not nest.parts
+        and [loop.kind for loop in nest.loops] == kinds
+        and nest.loops[0].range.dim.kind is DimensionKind.HORIZONTAL
+        and nest.loops[1].range.dim.kind is DimensionKind.VERTICAL
+    )
+
+
+def _chain(kernel: Kernel, run: Sequence[Node]) -> Chain | None:
+    """Return the nests of a run that hand arrays on, but for those in place of others."""
+    buffers = {buffer.name: buffer for buffer in kernel.buffers}
+    sides = [nests_of(node.otherwise if isinstance(node, Choice) else node) for node in run]
+    fillers = _fillers(kernel, run, [nest for nests in sides for nest in nests], buffers)
+    hands = [[not arrays_of(nest).isdisjoint(fillers) for nest in nests] for nests in sides]
+    if not fillers or any(any(several) and not all(several) for several in hands):
+        return None
+    chosen = tuple(
+        nest for nests, some in zip(sides, hands, strict=True) if any(some) for nest in nests
+    )
+    if len(chosen) > MOST or not _is_laid_out(chosen, buffers):
+        return None
+    stores = [_names(nest, Store) for nest in chosen]
+    if any(own & set(fillers) and own - set(fillers) for own in stores):
+        return None
+    if _names(Seq(tuple(run)), Load) & _names(Seq(tuple(run)), Store) - set(fillers):
+        return None
+    return Chain(chosen, {name: chosen.index(nest) for name, nest in fillers.items()})
+
+
+def _names(node: Node, kind: type[Load | Store]) -> set[str]:
+    return {row.buffer for row in accesses(node, kind)}
+
+
+def _fillers(
+    kernel: Kernel, run: Sequence[Node], nests: Sequence[Nest], buffers: Buffers
+) -> dict[str, Nest]:
+    """Return by array the nest that fills it, for arrays that only a run touches."""
+    own = nests_of(Seq(tuple(run)))
+    elsewhere = arrays_of(Seq(tuple(nest for nest in nests_of(kernel) if nest not in own)))
+    found: dict[str, list[Nest]] = {}
+    for nest in nests:
+        for row in accesses(nest, Store):
+            if buffers[row.buffer].memory == "arena" and row.buffer not in elsewhere:
+                found.setdefault(row.buffer, []).append(nest)
+    return {name: several[0] for name, several in found.items() if len(several) == 1}
+
+
+def _is_laid_out(nests: Sequence[Nest], buffers: Buffers) -> bool:
+    """Tell whether levels have unit stride in what the nests store."""
+    axis = nests[0].loops[-1].range.dim
+    stores = [row for nest in nests for row in accesses(nest, Store)]
+    return all(
+        buffers[row.buffer].unit is axis
+        and len(buffers[row.buffer].dims) == 2
+        and not any(row.offsets)
+        for row in stores
+    )
+
+
+def members_of(
+    nests: Sequence[Nest], fillers: Mapping[str, int], buffers: Buffers, levels: int
+) -> tuple[PatchMember, ...] | None:
+    """Describe the nests for the inspector; None if it cannot make lists for them.
+
+    `levels` are those of an array that a patch keeps at a time.
+    """
+    last = nests[-1].loops[0].range.dim
+    leads_to = codomains(nests, buffers)
+    made = []
+    for place, nest in enumerate(nests):
+        readings = [(fillers[name], way) for name, way in ways(nest, fillers)]
+        if any(way is None for _, way in readings) or any(n >= place for n, _ in readings):
+            return None
+        own = [name for name, filler in fillers.items() if filler == place]
+        bytes_ = sum(levels * ITEMSIZES[buffers[name].dtype] for name in own)
+        owner, back = "", False
+        if not own and place < len(nests) - 1:
+            owner, back = owner_of(nest.loops[0].range.dim, last, leads_to)
+            if not owner:
+                return None
+        made.append(PatchMember(bool(own), bytes_, owner, back, tuple(readings)))  # type: ignore[arg-type]
+    if made[-1].fills or not any(way for _, way in made[-1].readings):
+        return None
+    return tuple(made)
+
+
+def extent(range_: Range) -> Bound:
+    """Return how many indices a range has; negative for some empty ones."""
+    return subtract(range_.stop, range_.start)

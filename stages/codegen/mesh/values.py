@@ -1,0 +1,162 @@
+"""Values that a nest on a mesh computes of one neighbour: the same for all that have it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import TypeAlias
+
+import attrs
+
+from ....runtime.language.dimension import Dimension
+from ...ir.flat_kernel import Buffer
+from ...ir.nests import Argument, Compute, Constant, Instruction, Load, Nest, Number, Row, Store
+from .ways import Way, way_of
+
+Key: TypeAlias = object
+LEAST = 2  # loads that one load of an array replaces
+
+
+@attrs.frozen
+class Handed:
+    """A value of each neighbour: its rows, and for each the row that is the neighbour's index."""
+
+    dtype: str
+    loads: int
+    rows: tuple[tuple[Row, Row], ...]
+
+
+def handed(
+    nest: Nest, arrays: Mapping[str, object], slots: Sequence[Way], shared: Container[str]
+) -> list[Handed]:
+    """Return the largest values that a nest computes from several loads at each of some neighbours.
+
+    `slots` are the ways to these neighbours, by which the nest reads `arrays`. Loads of `shared`
+    arrays are none of them.
+    """
+    found: list[dict[Key, Row]] = []
+    indices = []
+    for way in slots:
+        load = next(
+            row
+            for row in nest.body
+            if isinstance(row, Load) and row.buffer in arrays and way_of(nest, row) == way
+        )
+        index = next(row for row in load.rows if row is not None)
+        indices.append(index)
+        dim = load.dims[load.rows.index(index)]
+        found.append(_values(nest, index, dim, shared))
+    common = {key: row for key, row in found[0].items() if all(key in each for each in found)}
+    parts = {key: _rows_of(nest, row, indices[0]) for key, row in common.items()}
+    made = []
+    for key, root in common.items():
+        loads = sum(isinstance(nest.body[row], Load) for row in parts[key])
+        if loads >= LEAST and not any(root in parts[other] for other in common if other != key):
+            rows = tuple((each[key], index) for each, index in zip(found, indices, strict=True))
+            made.append(Handed(nest.body[root].dtype, loads, rows))
+    return made
+
+
+def _values(nest: Nest, index: Row, dim: Dimension, shared: Container[str]) -> dict[Key, Row]:
+    """Return the values that are computed for each point of one neighbour only."""
+    keys: list[Key | None] = []
+    for row in nest.body:
+        keys.append(_key(row, keys, index, dim, shared))
+    inner = len(nest.loops)
+    return {
+        keys[number]: number
+        for number, row in enumerate(nest.body)
+        if keys[number] is not None
+        and isinstance(row, Compute)
+        and row.level == inner
+        and row.dtype in ("float32", "float64")
+    }
+
+
+def _key(
+    row: Instruction, keys: Sequence[Key | None], index: Row, dim: Dimension, shared: Container[str]
+) -> Key | None:
+    """Return what an instruction computes of the neighbour; None if it needs anything else."""
+    match row:
+        case Constant() | Argument() | Number():
+            return attrs.evolve(row, level=0)
+        case Compute(args=args):
+            own = tuple(keys[arg] for arg in args)
+            return None if None in own else (row.op, row.dtype, row.level, own)
+        case Load(rows=rows) if row.when is None and row.buffer not in shared and index in rows:
+            axis = rows.index(index)
+            others = [each for each in rows if each not in (None, index)]
+            if others or row.offsets[axis] or row.dims[axis] is not dim:
+                return None
+            return attrs.evolve(row, rows=())
+    return None
+
+
+def evaluated_here(nest: Nest, value: Handed, buffer: Buffer) -> tuple[Instruction, ...]:
+    """Return a body that stores the value of each element itself in an array."""
+    root, index = value.rows[0]
+    places: dict[Row, Row] = {}
+    body: list[Instruction] = []
+    for number in _rows_of(nest, root, index):
+        row = nest.body[number]
+        if isinstance(row, Load):
+            row = attrs.evolve(row, rows=())
+        places[number] = len(body)
+        body.append(_moved(row, places))
+    inner = len(nest.loops)
+    store = Store(dtype=value.dtype, level=inner, buffer=buffer.name, value=places[root])
+    return (*body, store)
+
+
+def _rows_of(nest: Nest, root: Row, index: Row) -> list[Row]:
+    """Return the rows of a value without those that find the neighbour."""
+    found: set[Row] = set()
+    rows = [root]
+    while rows:
+        number = rows.pop()
+        if number != index and number not in found:
+            found.add(number)
+            rows.extend(nest.body[number].operands)
+    return sorted(found)
+
+
+def read_from(nest: Nest, value: Handed, buffer: Buffer) -> Nest:
+    """Let a nest load the values of neighbours from an array."""
+    body = list(nest.body)
+    for root, index in value.rows:
+        body[root] = Load(
+            dtype=value.dtype, level=len(nest.loops), buffer=buffer.name, dims=buffer.dims,
+            offsets=(0,) * len(buffer.dims),
+            rows=tuple(index if place == 0 else None for place in range(len(buffer.dims))),
+        )  # fmt: skip
+    return attrs.evolve(nest, body=needed(body))
+
+
+def needed(body: Sequence[Instruction]) -> tuple[Instruction, ...]:
+    """Leave out the instructions that no store needs."""
+    used: set[Row] = set()
+    for number in reversed(range(len(body))):
+        if isinstance(body[number], Store) or number in used:
+            used.add(number)
+            used.update(body[number].operands)
+    places: dict[Row, Row] = {}
+    made: list[Instruction] = []
+    for number in sorted(used):
+        places[number] = len(made)
+        made.append(_moved(body[number], places))
+    return tuple(made)
+
+
+def _moved(row: Instruction, places: Mapping[Row, Row]) -> Instruction:
+    """Return an instruction whose operands stand elsewhere."""
+    match row:
+        case Compute(args=args):
+            return attrs.evolve(row, args=tuple(places[arg] for arg in args))
+        case Store(value=value):
+            return attrs.evolve(row, value=places[value])
+        case Load(rows=rows, when=when):
+            return attrs.evolve(
+                row,
+                rows=tuple(None if each is None else places[each] for each in rows),
+                when=None if when is None else places[when],
+            )
+    return row

@@ -1,0 +1,1 @@
+"""Write the instructions of a loop nest as C++: names, addresses, operations."""

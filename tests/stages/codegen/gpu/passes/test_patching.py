@@ -1,0 +1,129 @@
+"""Nests of a mesh that hand arrays on in patches and in portions, as text."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+import attrs
+import pytest
+
+from fieldforge.stages.codegen.gpu.passes.patching import patch
+from fieldforge.stages.codegen.gpu_choices import GpuChoices
+from fieldforge.stages.codegen.schedule.rules import Rules
+from fieldforge.stages.gpu_target import GpuTarget
+from fieldforge.stages.ir.loops.reader import read
+from fieldforge.stages.ir.loops.text import show
+from fieldforge.stages.target import Target
+
+ON_GPU = Rules(GpuTarget("sm_90"))
+ON_CPU = Rules(Target(isa="x86-64-v3", cores=2))
+HEAD = """\
+kernel means
+  dimension Edge horizontal
+  dimension Vertex horizontal
+  dimension E2V local
+  dimension K vertical
+  field u float64 [Vertex, K] unit K
+  field out float64 [Edge, K] unit K
+  field other float64 [Vertex, K] unit K
+  table "table E2V" int32 [Edge, E2V] unit E2V
+  arena @0 float64 [Vertex, K] unit K order [Vertex, K] box (Vertex: 0 .. m, K: 0 .. 40)
+  group 0 (Edge: 0 .. n, K: 0 .. 40)
+  step 0
+"""
+FILLS = """\
+    nest n0 group 0  # fills @0
+      thread Vertex: 0 .. m
+        thread K: 0 .. 40
+          %0 float64 load u[0, 0]
+          %1 float64 mul %0 %0
+          %2 float64 store @0 %1
+"""
+BETWEEN = """\
+    nest n1 group 0  # stores other
+      thread Vertex: 0 .. m
+        thread K: 0 .. 40
+          %0 float64 load u[0, 0]
+          %1 float64 store other %0
+"""
+READS = """\
+    nest n2 group 0  # stores out
+      thread Edge: 0 .. n
+        %0 int32 load "table E2V"[0, 0]
+        %1 int32 load "table E2V"[0, 1]
+        thread K: 0 .. 40
+          %2 float64 load @0[%0, 0]
+          %3 float64 load @0[%1, 0]
+          %4 float64 add %2 %3
+          %5 float64 store out %4
+"""
+BEFORE = HEAD + FILLS + BETWEEN + READS
+
+
+def on_cpu(text: str) -> str:
+    return text.replace("thread K", "vector K").replace("thread ", "parallel ")
+
+
+def step_of(text: str) -> str:
+    return text[text.index("  step 0\n") :]
+
+
+def chosen(head: str, when: str, reason: str) -> str:
+    """Return a choice between a cover with the nests that hand `@0` on, and all nests."""
+    return (
+        f"  step 0\n    if {when}  # @0 need not go to memory and back{reason}\n      {head}\n"
+        f"        each 0\n{indent(FILLS, 6 * ' ')}        each 1\n{indent(READS, 6 * ' ')}"
+        f"{indent(BETWEEN, 2 * ' ')}    else\n      n0\n      n1\n      n2\n"
+    )
+
+
+def test_nests_that_hand_an_array_on_are_a_kernel_for_each_patch() -> None:
+    after = show(patch(read(BEFORE), ON_GPU))
+    fits = (
+        "mul(min(1, floordiv(mul(max(0, n), 2), max(1, mul(patches(o0), 192)))), "
+        "min(1, patches(o0)))"
+    )
+    head = "patches arrays @0 order o0 levels 16 points 4 threads 256 blocks 5 extent n"
+    room = "; room for 5 blocks, faster than fewer even if threads spill a little"
+    assert step_of(after) == chosen(head, fits, room)
+    assert f"box (Vertex: 0 .. mul(max(0, m), mul({fits}, -1) + 1), K: 0 .. 40)" in after
+    readings = (
+        'list fills false row_bytes 0 owner "" leads_back false readings 0 (E2V 0), 0 (E2V 1)'
+    )
+    assert readings in after
+
+
+def test_threads_of_a_cpu_have_portions() -> None:
+    after = show(patch(read(on_cpu(BEFORE)), ON_CPU))
+    head = (
+        "portions arrays @0 order o0 extent n levels 40 bytes 8 least 16777216 most 1048576 "
+        "memory max(0, mul(max(0, m), 320)) cores 2"
+    )
+    assert step_of(after) == on_cpu(chosen(head, "$1", ""))
+
+
+def test_nests_that_march_stay() -> None:
+    before = on_cpu(BEFORE).replace("# stores out\n", "# stores out\n      cpu march 64\n")
+    assert show(patch(read(before), ON_CPU)) == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("load @0[%1, 0]", "load @0[%1+1, 0]"),  # not by tables only
+        ("thread K: 0 .. 40\n          %2", "thread K: 0 .. 39\n          %2"),  # other levels
+        ("store other %0", "store @0 %0"),  # two nests fill the array
+    ],
+)
+def test_other_nests_stay(old: str, new: str) -> None:
+    before = BEFORE.replace(old, new)
+    assert before != BEFORE
+    assert show(patch(read(before), ON_GPU)) == before
+
+
+def test_options_refuse_patches() -> None:
+    for rules in (
+        attrs.evolve(ON_GPU, gpu=GpuChoices(patches=(-1,))),
+        attrs.evolve(ON_GPU, checked=True),
+    ):
+        assert show(patch(read(BEFORE), rules)) == BEFORE

@@ -1,0 +1,64 @@
+"""How many points a thread has, and where the rows of arrays begin."""
+
+from __future__ import annotations
+
+import attrs
+
+from fieldforge.stages.codegen.gpu.passes.widening import widen
+from fieldforge.stages.codegen.gpu_choices import GpuChoices
+from fieldforge.stages.codegen.schedule.rules import Rules
+from fieldforge.stages.gpu_target import GpuTarget
+from fieldforge.stages.ir.loops.reader import read
+from fieldforge.stages.ir.loops.text import show
+
+RULES = Rules(GpuTarget("sm_90"))
+KERNEL = """\
+kernel sums
+  dimension I horizontal
+  dimension J horizontal
+  field u float64 [I, J] unit I
+  field out float64 [I, J] unit I
+  group 0 (I: 0 .. 8, J: 0 .. 8)
+  step 0
+    nest n0 group 0  # stores out
+      gpu block 32, 8
+      thread J: 0 .. 8
+        thread I: 0 .. 8
+          %0 float64 load u[0, 0]
+          %1 float64 load u[0, 1]
+          %2 float64 load u[0, 2]
+          %3 float64 add %0 %1
+          %4 float64 add %3 %2
+          %5 float64 store out %4
+"""
+ARRAY = "  arena @0 float64 [I, J] unit I order [J, I] box (I: {}, J: 0 .. 9)\n"
+
+
+def test_a_thread_has_points_that_share_what_they_load() -> None:
+    reason = (
+        "stores out; 2 of I at a time: accesses of 16 bytes, 2 of J share what they load; "
+        "by single accesses where memory is not aligned"
+    )
+    expected = KERNEL.replace("stores out", reason)
+    expected = expected.replace("gpu block 32, 8", "gpu block 32, 4 points 2, 2 unaligned")
+    assert show(widen(read(KERNEL), RULES)) == expected
+
+
+def test_options_say_how_many_points() -> None:
+    asked = attrs.evolve(RULES, gpu=GpuChoices(points=(4,), block=(64, 2), unaligned=False))
+    expected = KERNEL.replace("stores out", "stores out; points of a thread asked for")
+    expected = expected.replace("gpu block 32, 8", "gpu block 64, 2 points 4, 1")
+    assert show(widen(read(KERNEL), asked)) == expected
+
+
+def test_other_layouts_and_checked_programs_keep_one_point_a_thread() -> None:
+    other = KERNEL.replace("out float64 [I, J] unit I", "out float64 [I, J] unit J")
+    other = other.replace("load u[0, 1]", "load u[3, 4]").replace("load u[0, 2]", "load u[6, 8]")
+    assert show(widen(read(other), RULES)) == other
+    assert show(widen(read(KERNEL), attrs.evolve(RULES, checked=True))) == KERNEL
+
+
+def test_rows_of_arrays_begin_at_lines() -> None:
+    text = KERNEL.replace("  group", ARRAY.format("-1 .. 9") + "  group").replace("u[", "@0[")
+    text = text.replace("store out", "store @0").replace("load @0", "load u")
+    assert ARRAY.format("-16 .. 16") in show(widen(read(text), RULES))
