@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -21,10 +21,9 @@ from ..language.domain import DomainLike
 from ..language.domain import domain as make_domain
 from .halo_transfers import NEGATE, SET, Sides, Transfer, check_sides, transfers_of
 
-Shape = tuple[
-    int, int, int, int, bool
-]  # axis, kind and steps of a transfer, whether it has a number
-Launch = tuple[Any, list[int], list[int], int]  # a kernel, integers, places of numbers, blocks
+# Axis, kind and steps of a transfer, and whether it has a number: its text depends on these alone.
+Shape: TypeAlias = tuple[int, int, int, int, bool]
+Launch: TypeAlias = tuple[Any, list[int], list[int], int]  # kernel, integers, numbers, blocks
 
 BLOCK: Final = 128
 _LETTERS: Final = {
