@@ -19,7 +19,6 @@ from ..language.dimension import Dimension
 from ..language.domain import Domain, DomainLike
 from ..language.domain import domain as make_domain
 from ..process.errors import ArgumentError
-from .device_halo import fill_on_device
 from .halo_transfers import NUMBER, Name, Sides, check_sides, refused_boundaries, transfers_of
 from .plan import Access, Argument, Box, Code, Plan, Word
 from .refusals import reject
@@ -65,6 +64,8 @@ def fill_halo(field: Any, interior: Any, boundaries: Mapping[Dimension, Boundary
     if not isinstance(field, _core.FieldView):
         raise ArgumentError(f"Expected a field, got an object of type '{type(field).__name__}'.")
     if field.device_type != DeviceType.CPU:
+        from .device_halo import fill_on_device  # a process without a GPU needs none of it
+
         fill_on_device(field, _key(interior), sides, numbers)
         _note(field, interior, boundaries)
         return

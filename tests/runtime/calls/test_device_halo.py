@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -106,3 +109,14 @@ def test_a_halo_of_no_rows_launches_nothing(simulated):
         ff.fill_halo(field, {I: (1, 4)}, {I: "periodic"})
 
     assert "launch" not in calls
+
+
+def test_a_halo_on_the_host_imports_no_kernels():
+    code = (
+        "import sys, fieldforge as ff; I = ff.Dimension('I')\n"
+        "ff.fill_halo(ff.zeros({I: (-1, 4)}), {I: (0, 3)}, {I: 'even'})\n"
+        "print(any('device_halo' in name or 'gpu.compiler' in name for name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "False\n"
