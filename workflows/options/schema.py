@@ -96,7 +96,9 @@ def _options(name: str, stage: Stage) -> Iterator[Option]:
     kind: Any = type(stage)
     if not attrs.has(kind):
         return
-    about = _documented(kind.__doc__ or "")
+    about: dict[str, str] = {}
+    for each in reversed(kind.__mro__):
+        about |= _documented(each.__doc__ or "")
     for field in attrs.fields(kind):
         declared = kind_of(field)
         if declared is None or not (declared.in_files and field.eq) or field.name in _HIDDEN:

@@ -15,11 +15,12 @@ from ...gpu_target import GPU_TARGET, GpuTarget
 from ...numerics import EXACTNESS, FUNCTIONS
 from ...option_kinds import BLOCK, FLAG, MOST_THREADS, VALUE_NAMES, option, optional, whole
 from ...vendors.vendor import Vendor
-from ..pass_list import GPU_PASSES, LOOP_PASSES, PassName
+from ..pass_list import LOOP_PASSES, PassName
 from ..patch_sizes import PATCHES, POINTS
+from .pass_list import GPU_PASSES, gpu_passes
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ..rows.names import WriterOptions
+    from ..rows.options import WriterOptions
     from ..schedule.rules import Rules
 
 
@@ -93,8 +94,7 @@ class CodegenGpu(Stage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the kernels, and what a call computes and launches."""
-        from ...ir.loops.flat import flat
-        from ...ir.loops_text import show
+        from ...ir.loops.text import show
         from ..integers import integers
         from ..interface import describe, step_numbers
         from ..passes import make_loops
@@ -103,11 +103,11 @@ class CodegenGpu(Stage):
         from .launches import orders_of, with_launches
         from .text.kernel import write_gpu
 
-        tree, groups = make_loops(lowered, variant, self.rules(), self.passes)
-        kernel, ints = flat(tree), integers(tree)
+        tree, groups = make_loops(lowered, variant, self.rules(), gpu_passes(self.passes))
+        ints = integers(tree)
         clamping = clamping_of(lowered.program, groups, ints)
-        source, kernels = write_gpu(kernel, ints, self._writer_options(), self.vendor, clamping)
-        orders = orders_of(tree, kernel.nests, kernels, step_numbers(groups))
+        source, kernels = write_gpu(tree, ints, self._writer_options(), self.vendor, clamping)
+        orders = orders_of(tree, kernels, step_numbers(groups))
         interface = describe(
             lowered.program,
             tree,
@@ -115,7 +115,7 @@ class CodegenGpu(Stage):
             "gpu-host" if self.host else "gpu",
             self._device(),
             () if variant.domain else variant.alike,
-            statuses(kernel, clamping) if self.checked else (),
+            statuses(tree, clamping) if self.checked else (),
             tuple(bound for order in orders for bound in order.bounds),
             clamping,
             in_steps=True,
@@ -123,19 +123,19 @@ class CodegenGpu(Stage):
         generated = Generated(
             language=self.vendor.language,
             source=source,
-            loops=show(kernel),
+            loops=show(tree),
             flags=self._flags(),
         )
         interface = with_launches(interface, orders, self.vendor.platform)
         if self.checked:
-            interface = attrs.evolve(interface, codes=codes(kernel))
+            interface = attrs.evolve(interface, codes=codes(tree))
         return {"generated": generated, "interface": interface}
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
         """Return the text of the loops after each pass."""
         from ..passes import listings
 
-        return listings(lowered, variant, self.rules(), self.passes)
+        return listings(lowered, variant, self.rules(), gpu_passes(self.passes))
 
     @property
     def vendor(self) -> Vendor:
@@ -177,7 +177,7 @@ class CodegenGpu(Stage):
         return (*archs, *self.vendor.flags)
 
     def _writer_options(self) -> WriterOptions:
-        from ..rows.names import WriterOptions
+        from ..rows.options import WriterOptions
 
         own_math = self.mathematics == "own" and self.numerics == "contract"
         return WriterOptions(parallel_from=0, own_math=own_math, checked=self.checked)

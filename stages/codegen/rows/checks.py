@@ -8,15 +8,34 @@ not depend on threads, and returns one more than the place of its field among th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+import attrs
+
 from ....runtime.calls.plan import StatusKind
-from ...ir.flat_kernel import Kernel
-from ...ir.nests import Constant, Nest, Store
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Constant, Instruction, Store
+from ...ir.loops.traverse import bodies
 from ..soft_reads import Clamping
-from .names import Names
-from .operations import TYPES, literal
+from .expressions import TYPES, is_nothing
+from .scope import Scope
+
+__all__ = [
+    "FOUND",
+    "NOTE",
+    "Tests",
+    "beyond",
+    "codes",
+    "functions",
+    "head",
+    "is_nothing",
+    "status",
+    "statuses",
+    "tested",
+    "tested_stores",
+    "tests_of",
+]  # fmt: skip
 
 # Type, bits of the exponent, its lowest bit, place of the sign bit. Only if all exponent bits are
 # set (a number that is not finite) does adding the lowest bit carry into the sign bit.
@@ -36,15 +55,15 @@ def tested_stores(kernel: Kernel) -> dict[tuple[int, str], int]:
     """Number the stores of floats to fields, by group of stores and field, in their order."""
     floats = {b.name for b in kernel.buffers if b.memory == "field" and b.dtype in _BITS}
     stores = (
-        (nest.statement, row.buffer)
-        for nest in kernel.nests
-        for row in nest.body
+        (group, row.buffer)
+        for group, rows in bodies(kernel)
+        for row in rows
         if isinstance(row, Store) and row.buffer in floats
     )
     return {store: number for number, store in enumerate(dict.fromkeys(stores))}
 
 
-def functions(names: Names) -> Iterator[str]:
+def functions(names: Scope) -> Iterator[str]:
     """Write the functions that the tests call."""
     dtypes = {names.by_name[buffer].dtype for _, buffer in names.tests}
     for dtype in sorted(dtypes):
@@ -59,22 +78,26 @@ def functions(names: Names) -> Iterator[str]:
         yield NOTE
 
 
-def head(names: Names) -> Iterator[str]:
-    """Define the variables that nests share; the compiler cannot see that the bits are NaN."""
-    if names.tests:
-        yield f"  s32 first = {len(names.tests)};"
-        yield "  s32* const found = &first;"
-    rows = (row for nest in names.kernel.nests for row in nest.body)
-    dtypes = {r.dtype for r in rows if isinstance(r, Constant) and is_nothing(r.text, r.dtype)}
-    for dtype in sorted(dtypes) if names.options.checked else ():
+def head(scope: Scope) -> Iterator[tuple[str, str]]:
+    """Define the variables that nests share; the compiler cannot see that the bits are NaN.
+
+    Each line comes with the name that it defines, the lines of NaN without one: they belong
+    together.
+    """
+    if scope.tests:
+        yield "first", f"  s32 first = {len(scope.tests)};"
+        yield "found", "  s32* const found = &first;"
+    rows = (row for _, rows in bodies(scope.kernel) for row in rows if isinstance(row, Constant))
+    dtypes = {row.dtype for row in rows if is_nothing(row.text, row.dtype)}
+    for dtype in sorted(dtypes) if scope.options.checked else ():
         real, (bits, exponent, lowest, _) = TYPES[dtype][0], _BITS[dtype]
-        yield f"  {bits} bits_{real} = {exponent} | ({lowest} >> 1);"
-        yield f'  asm("" : "+r"(bits_{real}));'
-        yield f"  {real} nothing_{real};"
-        yield f"  __builtin_memcpy(&nothing_{real}, &bits_{real}, sizeof bits_{real});"
+        yield "", f"  {bits} bits_{real} = {exponent} | ({lowest} >> 1);"
+        yield "", f'  asm("" : "+r"(bits_{real}));'
+        yield "", f"  {real} nothing_{real};"
+        yield "", f"  __builtin_memcpy(&nothing_{real}, &bits_{real}, sizeof bits_{real});"
 
 
-def status(names: Names) -> str:
+def status(names: Scope) -> str:
     """Return the expression that the entry returns."""
     if not names.tests:
         return "0"
@@ -107,21 +130,11 @@ def beyond(kernel: Kernel) -> int:
     return 1 + sum(buffer.memory == "field" for buffer in kernel.buffers)
 
 
-def is_nothing(text: str, dtype: str) -> bool:
-    """Tell whether a constant is NaN, which marks a missing neighbour."""
-    return dtype in _BITS and literal(text, dtype).startswith("__builtin_nan")
-
-
+@attrs.frozen
 class Tests:
-    """The tests of the stores of one nest."""
+    """The tests of the stores of one nest: number and dtype of each."""
 
-    def __init__(self, names: Names, nest: Nest) -> None:
-        stored = {row.buffer: row.dtype for row in nest.body if isinstance(row, Store)}
-        self.stores = [
-            (names.tests[nest.statement, buffer], dtype)
-            for buffer, dtype in stored.items()
-            if (nest.statement, buffer) in names.tests
-        ]
+    stores: tuple[tuple[int, str], ...]
 
     def begin(self, indent: str) -> Iterator[str]:
         """Define the variables that gather bits."""
@@ -138,6 +151,13 @@ class Tests:
         """Test the gathered bits."""
         for number, dtype in self.stores:
             yield f"{indent}if (e{number} >> {_BITS[dtype][3]}) note(found, {number});"
+
+
+def tests_of(scope: Scope, group: int, rows: Iterable[Instruction]) -> Tests:
+    """Return the tests of the stores among rows."""
+    stored = {(group, row.buffer): row.dtype for row in rows if isinstance(row, Store)}
+    found = ((scope.tests[key], dtype) for key, dtype in stored.items() if key in scope.tests)
+    return Tests(tuple(found))
 
 
 def tested(number: int, dtype: str, value: str) -> str:

@@ -14,7 +14,7 @@ from .column import Act, Column, Get, If, Set, Sweep, While
 from .cpu import CpuMarks
 from .gpu import GpuMarks
 from .nest import Advance, Compute, Instruction, Load, Nest, Row, State, Store
-from .traverse import accesses
+from .traverse import accesses, arrays_of
 
 SHARED: Final = ("parallel", "vector", "thread")  # loops whose iterations run at the same time
 ARRAYS: Final = ("arena", "tile", "shared")
@@ -30,7 +30,7 @@ def row_problems(
     shared = [loop.range.dim for loop in node.loops if loop.kind in SHARED]
     checks = _Checks(buffers, shared, filled)
     if isinstance(node, Nest):
-        after = filled | {row.buffer for row in accesses(node, Store)}
+        after = filled | arrays_of(node, Store)
         return [*_of_nest(node, checks), *_of_marks(node)], after
     acting = _Acting(node, attrs.evolve(checks, filled=set(filled)))
     return list(acting.problems()), acting.checks.filled
@@ -113,7 +113,7 @@ def _of_marks(nest: Nest) -> Iterator[Problem]:
         for row in rows:
             if not 0 <= row < len(nest.body):
                 yield row, "has a mark, but is no row"
-        if not {row.buffer for row in accesses(nest, Store)}.issuperset(marks.streams):
+        if not arrays_of(nest, Store).issuperset(marks.streams):
             yield 0, f"streams {', '.join(marks.streams)}, which it does not all store"
 
 
