@@ -25,7 +25,9 @@ from fieldforge.stages.codegen.cpu.stage import FLAGS, Codegen
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.codegen.dace.source import THREADS, WRAPPED
 from fieldforge.stages.codegen.dace.stage import CodegenDace
+from fieldforge.stages.codegen.gpu.options import ThreadBlock
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
+from fieldforge.stages.codegen.mesh.patches import Patches
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.dataflow import Map
@@ -41,7 +43,7 @@ SMALL_CACHE: Final = 2048
 # Few levels fit; loads land, and rows that are not aligned have code of their own.
 SMALL_GPU: Final[dict[str, Any]] = {
     "target": GpuTarget("sm_90", block_memory=300, shared_memory=100_000),
-    "column_block": (3,),
+    "column_block": ThreadBlock(x=3),
     "ahead": 2,
     "land": 4,
     "unaligned": True,
@@ -56,8 +58,8 @@ LIMITS: Final[tuple[dict[str, Any], ...]] = (
     {"parallel_from": 0},
     {"parallel_from": 1 << 40},
     {"jam": False, "prefetch": False, "unswitch": False},
-    {"patches": (-1,)},
-    {"patches": (1, 1, 1)},
+    {"patches": False},
+    {"patches": Patches(elements=1, portion=1, least_bytes=1)},
 )
 _HEADERS: dict[bool, dict[str, Any]] = {}
 

@@ -12,6 +12,7 @@ from ...runtime.process.settings import current
 from ...stages.base import Stage
 from ...stages.bind.stage import Bind
 from ...stages.codegen.cpu.stage import Codegen
+from ...stages.codegen.mesh.patches import Patches
 from ...stages.compile.stage import Compile
 from ...stages.decorate.stage import Load
 from ...stages.lower.stage import Lower
@@ -100,15 +101,16 @@ def stages() -> Mapping[str, type[Stage]]:
 
 def registry() -> dict[str, Any]:
     """Return the names in the text of our own workflows, for `Workflow.parse`."""
+    from ...stages.codegen.gpu.options import ThreadBlock, ThreadPoints
     from ...stages.gpu_target import GpuTarget
 
-    targets = {kind.__name__: kind for kind in (CpuTarget, GpuTarget)}
+    values = (CpuTarget, GpuTarget, Patches, ThreadBlock, ThreadPoints)
     return {
         **stages(),
         "compile": _compiler(),
         "compile_library": _library_compiler(GpuTarget("sm_90")),
         "Target": CpuTarget,
-        **targets,
+        **{kind.__name__: kind for kind in values},
     }
 
 

@@ -13,8 +13,9 @@ from ....artifacts import Generated, Interface, Lowered, Variant
 from ....base import VALUES, Artifact
 from ....gpu_target import GPU_TARGET, GpuTarget
 from ....numerics import EXACTNESS, FUNCTIONS
-from ....option_kinds import BLOCK, FLAG, MOST_THREADS, SECONDS, TEXTS, VALUE_NAMES, option, whole
+from ....option_kinds import FLAG, MOST_THREADS, SECONDS, TEXTS, VALUE_NAMES, option, whole
 from ....vendors.vendor import Vendor
+from ...gpu.options import BLOCK, ThreadBlock
 from ..pass_list import DACE_PASSES, FUSION, FUSIONS, LAUNCH_BOUNDS, SDFG_PASSES, SdfgPass
 from ..sdfg_stage import SdfgStage
 from ..settings import dace_version
@@ -46,9 +47,10 @@ class CodegenDaceGpu(SdfgStage):
         pass_seconds: a function in `passes` that takes longer ends the build; 0 is no limit.
         gt4py_hooks: names of functions in `passes` that were written for SDFGs of gt4py; one that
             fails on ours is left out, with a warning.
-        block_1d: threads of a block along x for maps of one dimension, against the default.
-        block_2d: the same along x and y for two dimensions.
-        block_3d: the same along x, y and z for three and more.
+        block_1d: threads of a block, such as `ThreadBlock(x=128)`, for maps of one dimension,
+            against the default.
+        block_2d: the same for two dimensions.
+        block_3d: the same for three and more.
         column_block: the same for scans.
         launch_bounds: the number of threads that the compiler makes registers for; by default that
             of a block, and '0' asks for none.
@@ -86,10 +88,10 @@ class CodegenDaceGpu(SdfgStage):
     most_nodes: int = option(whole(), 100_000)
     pass_seconds: float = option(SECONDS, 600.0, eq=False)
     gt4py_hooks: tuple[str, ...] = option(TEXTS, ())
-    block_1d: tuple[int, ...] = option(BLOCK, ())
-    block_2d: tuple[int, ...] = option(BLOCK, ())
-    block_3d: tuple[int, ...] = option(BLOCK, ())
-    column_block: tuple[int, ...] = option(BLOCK, ())
+    block_1d: ThreadBlock = option(BLOCK, ThreadBlock())
+    block_2d: ThreadBlock = option(BLOCK, ThreadBlock())
+    block_3d: ThreadBlock = option(BLOCK, ThreadBlock())
+    column_block: ThreadBlock = option(BLOCK, ThreadBlock())
     launch_bounds: str = option(LAUNCH_BOUNDS, "")
     launch_factor: int = option(whole(0, MOST_THREADS), 0)
     most_registers: int = option(whole(0, 512), 0)
@@ -139,7 +141,6 @@ class CodegenDaceGpu(SdfgStage):
         return (*library.flags, *archs)
 
     def _plan(self, lowered: Lowered) -> Plan:
-        from ...gpu_choices import GpuChoices
         from ...pass_list import PLAN_ONLY
         from ...schedule.rules import Rules
         from ..grid import Grid
@@ -156,7 +157,6 @@ class CodegenDaceGpu(SdfgStage):
                 self.inline,
                 checked=self.checked,
                 columns_apart=True,
-                gpu=GpuChoices(shared=False),
             ),
             Style(
                 own_math=self.mathematics == "own" and self.numerics == "contract",
@@ -175,7 +175,8 @@ class CodegenDaceGpu(SdfgStage):
             ),
             0,
             Grid(
-                self.block_1d, self.block_2d, self.block_3d, self.column_block,
+                self.block_1d.sizes, self.block_2d.sizes, self.block_3d.sizes,
+                self.column_block.sizes,
                 self.launch_bounds, self.launch_factor, self.most_registers,
             ),
             self.asynchronous,

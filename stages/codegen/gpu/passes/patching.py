@@ -20,8 +20,10 @@ from ....ir.loops.nest import Each, Load, Nest
 from ....ir.loops.traverse import accesses
 from ...cpu.passes.portions import portion
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
+from ...mesh.patches import Patches as PatchSizes
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
+from ..options import options_of
 
 SMALL: Final = 16  # small nests together load at most so much at a point
 LARGE: Final = 48  # large ones load more
@@ -46,7 +48,7 @@ def patch(kernel: Kernel, rules: Rules) -> Kernel:
     if rules.checked:
         return kernel
     kernel = portion(kernel, rules)
-    if rules.gpu.patches[:1] == (-1,):
+    if not options_of(rules).patches:
         return kernel
     return in_chains(kernel, ["thread", "thread"], lambda chain: _made(kernel, chain, rules))
 
@@ -77,8 +79,9 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
         attrs.evolve(each, readings=tuple(dict.fromkeys(each.readings))) for each in members
     )
     names = ", ".join(chain.arrays)
+    room = options_of(rules).target.block_memory
     made = Patches(
-        chain.arrays, PatchOrder(sizes.elements, 0, rules.gpu.most_shared, AGAIN, members),
+        chain.arrays, PatchOrder(sizes.elements, 0, room, AGAIN, members),
         sizes.levels, sizes.points, sizes.threads, sizes.blocks, extent(nests[-1].loops[0].range),
         in_order(*(Each(place, nest) for place, nest in enumerate(nests))),
     )  # fmt: skip
@@ -89,14 +92,14 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
 
 
 def _sizes(nests: Sequence[Nest], widest: int, rules: Rules) -> Sizes:
-    """Return the sizes that the option gives, those of the model where it gives none or 0."""
+    """Return the sizes that the option gives, those of the model where it gives none."""
     loads = sum(row.level == len(nest.loops) for nest in nests for row in accesses(nest, Load))
     size = "small" if loads <= SMALL else "middle" if loads <= LARGE else "large"
     own, line, packs, many, together = MODEL[size, widest <= WORD]
-    ours = (own, line // widest, packs * WIDEST // widest, many, together)
-    given = (*rules.gpu.patches, 0, 0, 0, 0, 0)[:5]
-    elements, levels, points, threads, blocks = (
-        theirs or model for theirs, model in zip(given, ours, strict=True)
+    given = options_of(rules).patches or PatchSizes()
+    points = given.points or packs * WIDEST // widest
+    lanes = -(-(given.levels or line // widest) // points)
+    rows = max((given.threads or many) // lanes, 1)
+    return Sizes(
+        given.elements or own, lanes * points, points, rows * lanes, given.blocks or together
     )
-    lanes = -(-levels // points)
-    return Sizes(elements, lanes * points, points, max(threads // lanes, 1) * lanes, blocks)

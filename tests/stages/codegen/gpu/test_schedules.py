@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import fieldforge as ff
 from fieldforge.examples.precision import in_precision
 from fieldforge.stages.artifacts import Variant
+from fieldforge.stages.codegen.gpu.options import ThreadBlock, ThreadPoints
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.pass_list import GPU_PASSES, without
 from fieldforge.stages.gpu_target import GpuTarget
@@ -56,7 +59,14 @@ def test_single_accesses_where_memory_is_not_aligned() -> None:
 
 
 def test_points_and_blocks_can_be_asked_for() -> None:
-    loops = listing("diffusion", "diffuse", "float64", "I", points=(4, 1), block=(64, 2, 1))
+    loops = listing(
+        "diffusion",
+        "diffuse",
+        "float64",
+        "I",
+        points=ThreadPoints(4, 1),
+        block=ThreadBlock(64, 2),
+    )
     assert "blocks of 64 x 2 x 1 threads, each with 4 x 1 x 1 points" in loops
     assert "points of a thread asked for" in loops
 
@@ -138,7 +148,7 @@ def test_columns_of_contiguous_levels_come_as_rows() -> None:
     loops = listing("tridiagonal", "solve", "float64", "K")
     assert "16 columns of a/@5/x, b/@6, c, d in shared memory of" in loops  # in the room of inputs
     assert "# columns of contiguous K come as rows" in loops
-    assert "columns of a/@5" not in listing("tridiagonal", "solve", "float64", "K", tiles=-1)
+    assert "columns of a/@5" not in listing("tridiagonal", "solve", "float64", "K", tile_columns=-1)
 
 
 def test_what_a_scan_has_passed_leaves_its_room() -> None:
@@ -190,8 +200,8 @@ LEFT_OUT: list[tuple[str, tuple[str, str, str], dict[str, object]]] = [
      {"unaligned": False}),
     ("single accesses where memory is not aligned", ("diffusion", "diffuse", "I"),
      {"passes": without(GPU_PASSES, "widen")}),
-    ("each with 2 x 2 x 1 points", ("diffusion", "diffuse", "I"), {"points": (1, 1)}),
-    ("blocks of 128 threads", ("diffusion", "diffuse", "K"), {"block": (32, 4, 1)}),
+    ("each with 2 x 2 x 1 points", ("diffusion", "diffuse", "I"), {"points": ThreadPoints(1, 1)}),
+    ("blocks of 128 threads", ("diffusion", "diffuse", "K"), {"block": ThreadBlock(32, 4)}),
     ("asked for 8 of K ahead", ("tridiagonal", "solve", "I"), {"ahead": -1}),
     ("share its reciprocal", ("tridiagonal", "solve", "I"),
      {"passes": without(GPU_PASSES, "share_reciprocals")}),
@@ -200,7 +210,7 @@ LEFT_OUT: list[tuple[str, tuple[str, str, str], dict[str, object]]] = [
      {"passes": without(GPU_PASSES, "hand_on")}),
     ("u_before to stay, tendency to @6", ("vertical_advection", "advect", "I"), {"land": -1}),
     ("else in shared memory of", ("tridiagonal", "solve", "I"), {"blocked": False}),
-    ("16 columns of a/@5/x", ("tridiagonal", "solve", "K"), {"tiles": -1}),
+    ("16 columns of a/@5/x", ("tridiagonal", "solve", "K"), {"tile_columns": -1}),
     ("caches keep u_before", ("vertical_advection", "advect", "I"), {"keep": False}),
 ]  # fmt: skip
 
@@ -219,15 +229,15 @@ def test_each_schedule_is_left_out_by_its_option(
 SMALL = GpuTarget("sm_90", block_memory=1500)  # columns do not fit
 BLOCKS = GpuTarget("sm_90", block_memory=700, shared_memory=100_000)  # some levels fit
 OPTIONS = [
-    (None, {"ahead": 2, "column_block": (5,)}),
-    (None, {"ahead": -1, "column_block": (4, 2)}),
-    (None, {"ahead": 2, "column_block": (5,), "target": BLOCKS}),
-    (None, {"ahead": 2, "column_block": (5,), "target": BLOCKS, "land": 6}),
-    (None, {"ahead": 4, "column_block": (5,), "target": BLOCKS, "land": -1}),
+    (None, {"ahead": 2, "column_block": ThreadBlock(x=5)}),
+    (None, {"ahead": -1, "column_block": ThreadBlock(4, 2)}),
+    (None, {"ahead": 2, "column_block": ThreadBlock(x=5), "target": BLOCKS}),
+    (None, {"ahead": 2, "column_block": ThreadBlock(x=5), "target": BLOCKS, "land": 6}),
+    (None, {"ahead": 4, "column_block": ThreadBlock(x=5), "target": BLOCKS, "land": -1}),
     (None, {"land": 8}),
     (None, {"target": SMALL, "ahead": 4}),
     (np, {}),
-    (np, {"tiles": 3, "ahead": -1}),
+    (np, {"tile_columns": 3, "ahead": -1}),
 ]
 
 
@@ -253,11 +263,11 @@ def test_sweeps_have_the_bits_of_the_cpu(options: dict[str, object], allocator: 
 ADVECTED = [
     ("float64", None, {}),
     ("float32", None, {"land": 4, "ahead": 2}),
-    ("float64", None, {"target": BLOCKS, "ahead": 2, "land": 4, "column_block": (3,)}),
-    ("float32", None, {"target": BLOCKS, "ahead": 2, "column_block": (4,), "land": -1}),
+    ("float64", None, {"target": BLOCKS, "ahead": 2, "land": 4, "column_block": ThreadBlock(x=3)}),
+    ("float32", None, {"target": BLOCKS, "ahead": 2, "column_block": ThreadBlock(x=4), "land": -1}),
     ("float64", None, {"blocked": False}),
-    ("float32", None, {"ahead": 2, "column_block": (5,)}),
-    ("float64", np, {"tiles": 5, "column_block": (40,)}),
+    ("float32", None, {"ahead": 2, "column_block": ThreadBlock(x=5)}),
+    ("float64", np, {"tile_columns": 5, "column_block": ThreadBlock(x=40)}),
     ("float32", np, {"ahead": 2}),
 ]
 
@@ -290,10 +300,14 @@ def test_advected_columns_have_the_bits_of_the_cpu(
 
 @pytest.mark.needs_compiler
 @pytest.mark.parametrize(
-    "options", [{}, {"points": (8, 3)}, {"block": (32, 4)}, {"block": (32, 4), "points": (4, 1)}],
+    "options",
+    [
+        {}, {"points": ThreadPoints(8, 3)}, {"block": ThreadBlock(32, 4)},
+        {"block": ThreadBlock(32, 4), "points": ThreadPoints(4)},
+    ],
     ids=str,
 )  # fmt: skip
-def test_stencils_have_the_bits_of_the_cpu(options: dict[str, tuple[int, ...]]) -> None:
+def test_stencils_have_the_bits_of_the_cpu(options: dict[str, Any]) -> None:
     program = in_precision("diffusion", "float32")
     ni, nj, nk = 23, 7, 2
     core = {program.I: (3, 3 + ni), program.J: nj, program.K: nk}

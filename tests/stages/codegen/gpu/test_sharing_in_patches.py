@@ -26,6 +26,7 @@ from fieldforge.examples.icosahedral import (
     icosahedral,
 )
 from fieldforge.runtime.fields import patch_lists
+from fieldforge.stages.codegen.mesh.patches import Patches
 from fieldforge.stages.codegen.pass_list import GPU_PASSES, without
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
@@ -135,7 +136,11 @@ def listing(backend: Any, arguments: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("cells", [MESH.cells, MESH.cells - 9], ids=["same", "apart"])
-@pytest.mark.parametrize("patches", [(40,), (33, 8, 4, 12, 2)])
+@pytest.mark.parametrize(
+    "patches",
+    [Patches(40), Patches(33, levels=8, points=4, threads=12, blocks=2)],
+    ids=["size", "every number"],
+)
 @pytest.mark.parametrize("rows", ["aligned", "not aligned"])
 def test_what_nests_share_has_the_same_bits(arguments, patches, cells, rows, made):
     """Where cells of the nest and of the array differ, each nest has a loop of its own."""
@@ -196,12 +201,18 @@ def test_without_the_pass_fuse_values_are_handed_on(arguments):
 
 
 def test_large_blocks_have_no_room_for_a_further_array(arguments):
-    text = listing(HOST.with_options(patches=(2000, 8, 4, 64, 8)), arguments)
+    patches = Patches(elements=2000, levels=8, points=4, threads=64, blocks=8)
+    text = listing(HOST.with_options(patches=patches), arguments)
     assert "shared @" not in text
 
 
 def test_lists_begin_with_the_elements_that_a_patch_has_as_its_own(arguments, made):
-    results(HOST.with_options(patches=(30,)), arguments, edges=MESH.edges, cells=MESH.cells)
+    results(
+        HOST.with_options(patches=Patches(elements=30)),
+        arguments,
+        edges=MESH.edges,
+        cells=MESH.cells,
+    )
     (words,) = made
     patches = -(-MESH.edges // 30)
     firsts = words[12 : 12 + 4 * (patches + 1)].reshape(-1, 4)

@@ -1,0 +1,102 @@
+"""The options of a code generator for CPUs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+import attrs
+
+from ....runtime.process import classes
+from ...base import VALUES
+from ...numerics import EXACTNESS, FUNCTIONS
+from ...option_kinds import BYTES, FLAG, VALUE_NAMES, numbers, option, optional, whole
+from ...target import CPU_TARGET, CpuTarget
+from ..mesh.patches import Patches
+from ..pass_list import CPU_PASSES, LOOP_PASSES, PassName
+
+if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
+    from ..schedule.rules import Rules
+
+MOST_TILE: Final = 1 << 16  # points; a thread has room for the levels of each
+
+
+def _is_portioned(patches: Patches) -> bool:
+    return not patches.elements or (patches.portion or 0) <= patches.elements
+
+
+PATCHES: Final = numbers(
+    Patches,
+    ("elements", "portion", "least_bytes"),
+    fits=_is_portioned,
+    or_false=True,
+    hints=("At most a whole patch is computed at a time.",),
+)
+
+
+@classes.frozen
+class CpuOptions:
+    """The options of `Codegen`, which its passes read.
+
+    Attributes:
+        target: the machine that will run the code.
+        parallel_from: loops over fewer points than this run on one thread. The default is the
+            number that `fieldforge doctor --machine` measured on the node of the call, or 8192.
+        arrays: values (as in '%12') that become arrays, against the cost model.
+        inline: values that are recomputed at each use, against the cost model.
+        tile_size: the points of a tile along the dimension that tiles divide; 0 lets the size of
+            the cache decide.
+        numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises them
+            (within 4 ulp); 'fast' lets the compiler reorder sums and multiply by reciprocals.
+        mathematics: 'own' emits our transcendental functions (`mathematics/`) where `numerics` is
+            'contract' and the target has a fused multiply-add; 'library' never does.
+        stream_from: calls that touch this many bytes write outputs that they do not read with
+            non-temporal stores; 0 never does. The default is the measured number, else 12 MiB, or
+            1.5 MiB for each thread if that is more.
+        jam: whether unroll-and-jam may compute several rows of a stencil together.
+        prefetch: whether the code prefetches rows.
+        unswitch: whether usual levels have a loop without the conditions of other levels.
+        passes: the passes over loops in order: names of built-in passes, or functions.
+        patches: sizes for nests that hand arrays on within patches of a mesh, such as
+            `Patches(elements=6144, portion=128, least_bytes=16 << 20)`; with False the nests run
+            one by one.
+        checked: whether writing a number that is not finite is an error, and a missing neighbour
+            is NaN; `program.checked` sets it.
+
+    """
+
+    target: CpuTarget = option(CPU_TARGET, attrs.Factory(CpuTarget.host))
+    parallel_from: int | None = option(
+        optional(whole(0, BYTES)), None, tune=[0, 2048, 8192, 1 << 15]
+    )
+    arrays: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
+    inline: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
+    tile_size: int = option(whole(0, MOST_TILE), 0, tune=[0, 8, 16, 32, 64, 128, 256])
+    numerics: str = option(EXACTNESS, "contract")
+    mathematics: str = option(FUNCTIONS, "own")
+    stream_from: int | None = option(optional(whole(0, BYTES)), None, tune=[0, 1 << 20, 12 << 20])
+    jam: bool = option(FLAG, True, tune=[True, False])
+    prefetch: bool = option(FLAG, True, tune=[True, False])
+    unswitch: bool = option(FLAG, True, tune=[True, False])
+    patches: Patches | Literal[False] = option(
+        PATCHES,
+        Patches(),
+        tune=[Patches(), False, Patches(elements=2048), Patches(elements=24576)],
+    )
+    checked: bool = option(FLAG, False)
+    passes: tuple[PassName, ...] = option(LOOP_PASSES, CPU_PASSES)
+
+    def rules(self) -> Rules:
+        """Return what the schedule and the loop passes have to know."""
+        from ..schedule.rules import Rules
+
+        return Rules(
+            self.target, self.arrays, self.inline, jam=self.jam, checked=self.checked, own=self
+        )
+
+
+_DEFAULT: Final = CpuOptions(CpuTarget())
+
+
+def options_of(rules: Rules) -> CpuOptions:
+    """Return the options of a CPU, their defaults where the rules have none."""
+    return rules.own if isinstance(rules.own, CpuOptions) else _DEFAULT
