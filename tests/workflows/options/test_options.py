@@ -495,3 +495,20 @@ def test_check_lists_what_is_unused_and_refuses_what_is_wrong(call, tmp_path):
     assert "model.toml:2: there is no option 'jamm'" in done.output
     assert "'jam'" in done.output
     assert "'codegen.jam'" not in done.output
+
+
+def test_check_lists_old_spellings(call, tmp_path):
+    file = tmp_path / "model.toml"
+    file.write_text(
+        "[[when]]\nbackend = 'gpu'\nset.block = [32, 4]\nset.codegen.tiles = 8\n"
+        "set.patches = false\n"
+    )
+
+    lines = call("options", "check", file).output.splitlines()
+
+    assert lines == [
+        f"{file}:3: Option 'codegen.block' takes numbers by name: write 'ThreadBlock(x=32, y=4)', "
+        "or '{x = 32, y = 4}' in a file, instead of '[32, 4]'.",
+        f"{file}:4: Option 'codegen.tiles' is now 'tile_columns': write that name instead.",
+        "1 of 1 entries are used.",
+    ]
