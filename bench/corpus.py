@@ -27,12 +27,11 @@ from fieldforge.stages.bind.stage import Bind
 from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.codegen.dace.stage import CodegenDace
-from fieldforge.stages.codegen.gpu.options import ThreadBlock, ThreadPoints
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
-from fieldforge.stages.codegen.mesh.patches import Patches
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
+from fieldforge.stages.sizes import Patches, ThreadBlock, ThreadPoints
 from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import parsed
 

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import lists_made
 
 from fieldforge.runtime import gpu
-from fieldforge.stages.codegen.mesh.patches import Patches
 from fieldforge.stages.codegen.pass_list import GPU_PASSES, without
+from fieldforge.stages.sizes import Patches
 
 Tables = Mapping[str, np.ndarray]
 Sizes = tuple[int, ...] | None

@@ -237,7 +237,7 @@ def numbers(
     """Return the kind of values of a class of `Numbers`; some of its numbers if `names` are given.
 
     A table of a file has the same names. A list of numbers in the order of the class is the
-    deprecated spelling; where False is a value too, (-1,) was that one and 0 a number left out.
+    deprecated spelling; where False is a value too, (-1,) was that one.
     """
     fields = {
         field.name: field.validator
@@ -250,8 +250,7 @@ def numbers(
         if isinstance(value, list | tuple) and len(value) <= len(fields):
             if or_false and tuple(value) == (-1,):
                 return False
-            rows = zip(fields, value, strict=False)
-            given = {name: each for name, each in rows if not (or_false and each == 0)}
+            given = dict(zip(fields, value, strict=False))
         fitting = isinstance(given, Mapping) and all(
             name in fields and fields[name].fits(each) for name, each in given.items()
         )
@@ -262,10 +261,10 @@ def numbers(
             return value.given.keys() <= fields.keys() and fits(value)
         return or_false and value is False
 
-    ranges = ", ".join(
+    ranges = (
         f"{name} {field.said.removeprefix('a whole number ')}" for name, field in fields.items()
-    ).replace(", or None", "")
-    said = f"'{kind.__name__}' with {ranges}" + (", or False" if or_false else "")
+    )
+    said = f"'{kind.__name__}' with {', '.join(ranges)}" + (", or False" if or_false else "")
     return Kind(said, is_one, convert, hints=hints, is_table=True)
 
 

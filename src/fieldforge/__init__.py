@@ -54,8 +54,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .runtime.language.namespace import FrozenNamespace
     from .runtime.meshes.isolated import read_mesh
     from .runtime.meshes.mesh import Mesh
-    from .stages.codegen.gpu.options import ThreadBlock, ThreadPoints
-    from .stages.codegen.mesh.patches import Patches
+    from .stages.sizes import Patches, ThreadBlock, ThreadPoints
     from .workflows.backends import recipes
     from .workflows.backends.backend import Backend
     from .workflows.backends.ready_made import (
@@ -200,8 +199,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".runtime.language.namespace": ("FrozenNamespace",),
     ".runtime.meshes.isolated": ("read_mesh",),
     ".runtime.meshes.mesh": ("Mesh",),
-    ".stages.codegen.gpu.options": ("ThreadBlock", "ThreadPoints"),
-    ".stages.codegen.mesh.patches": ("Patches",),
+    ".stages.sizes": ("Patches", "ThreadBlock", "ThreadPoints"),
     ".workflows.backends": ("recipes",),
     ".workflows.backends.backend": ("Backend",),
     ".workflows.backends.ready_made": (

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fieldforge.stages.codegen.mesh.patches import Patches
+from fieldforge.stages.sizes import Patches
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ..optimised import not_optimised

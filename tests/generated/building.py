@@ -25,13 +25,12 @@ from fieldforge.stages.codegen.cpu.stage import FLAGS, Codegen
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.codegen.dace.source import THREADS, WRAPPED
 from fieldforge.stages.codegen.dace.stage import CodegenDace
-from fieldforge.stages.codegen.gpu.options import ThreadBlock
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
-from fieldforge.stages.codegen.mesh.patches import Patches
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
+from fieldforge.stages.sizes import Patches, ThreadBlock
 from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import parsed
 

@@ -55,7 +55,7 @@ WRONG = [
     ("cpu", "passes", 3, ("tile",)),
     ("gpu", "block", ff.ThreadBlock(32, 64), ff.ThreadBlock(32, 4)),
     ("gpu", "block", (1, 1, 128), ff.ThreadBlock(8, 4, 2)),
-    ("gpu", "block", (0,), ff.ThreadBlock(128)),
+    ("gpu", "block", (-1,), ff.ThreadBlock(128)),
     ("gpu", "column_block", "64", ff.ThreadBlock(64)),
     ("gpu", "points", ff.ThreadPoints(3), ff.ThreadPoints(4)),
     ("gpu", "unaligned", 1, True),
@@ -129,7 +129,7 @@ def by_environment(backend, name, value, folder):
 @pytest.mark.parametrize(("backend", "name", "wrong", "right"), WRONG)
 def test_a_value_is_checked_whichever_way_it_comes(way, backend, name, wrong, right, tmp_path):
     if (way is by_environment and name == "column_block") or (way is by_file and wrong == 2**70):
-        wrong = (0,) if name == "column_block" else 2**62  # a text means numbers; TOML has 64 bits
+        wrong = (-1,) if name == "column_block" else 2**62  # a text means numbers; TOML has 64 bits
 
     with pytest.raises(OptionError) as caught:
         way(backend, name, wrong, tmp_path)

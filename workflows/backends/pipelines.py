@@ -12,11 +12,11 @@ from ...runtime.process.settings import current
 from ...stages.base import Stage
 from ...stages.bind.stage import Bind
 from ...stages.codegen.cpu.stage import Codegen
-from ...stages.codegen.mesh.patches import Patches
 from ...stages.compile.stage import Compile
 from ...stages.decorate.stage import Load
 from ...stages.lower.stage import Lower
 from ...stages.parse.stage import Parse
+from ...stages.sizes import Patches, ThreadBlock, ThreadPoints
 from ...stages.target import CpuTarget
 from ..graph.graph import Workflow
 from ..graph.plan import chain_edges
@@ -101,7 +101,6 @@ def stages() -> Mapping[str, type[Stage]]:
 
 def registry() -> dict[str, Any]:
     """Return the names in the text of our own workflows, for `Workflow.parse`."""
-    from ...stages.codegen.gpu.options import ThreadBlock, ThreadPoints
     from ...stages.gpu_target import GpuTarget
 
     values = (CpuTarget, GpuTarget, Patches, ThreadBlock, ThreadPoints)

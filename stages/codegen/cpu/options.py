@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import attrs
 
@@ -10,24 +10,18 @@ from ....runtime.process import classes
 from ...base import VALUES
 from ...numerics import EXACTNESS, FUNCTIONS
 from ...option_kinds import BYTES, FLAG, VALUE_NAMES, numbers, option, optional, whole
+from ...sizes import Patches
 from ...target import CPU_TARGET, CpuTarget
-from ..mesh.patches import Patches
 from ..pass_list import CPU_PASSES, LOOP_PASSES, PassName
-
-if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ..schedule.rules import Rules
+from ..schedule.rules import Rules
 
 MOST_TILE: Final = 1 << 16  # points; a thread has room for the levels of each
-
-
-def _is_portioned(patches: Patches) -> bool:
-    return not patches.elements or (patches.portion or 0) <= patches.elements
 
 
 PATCHES: Final = numbers(
     Patches,
     ("elements", "portion", "least_bytes"),
-    fits=_is_portioned,
+    fits=lambda patches: not patches.elements or patches.portion <= patches.elements,
     or_false=True,
     hints=("At most a whole patch is computed at a time.",),
 )
@@ -87,8 +81,6 @@ class CpuOptions:
 
     def rules(self) -> Rules:
         """Return what the schedule and the loop passes have to know."""
-        from ..schedule.rules import Rules
-
         return Rules(
             self.target, self.arrays, self.inline, jam=self.jam, checked=self.checked, own=self
         )

@@ -2,85 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import attrs
 
 from ....runtime.process import classes
 from ...base import VALUES
 from ...gpu_target import GPU_TARGET, GpuTarget
-from ...numbers import Numbers
 from ...numerics import EXACTNESS, FUNCTIONS
 from ...option_kinds import FLAG, MOST_THREADS, VALUE_NAMES, numbers, option, optional, whole
-from ..mesh.patches import Patches
+from ...sizes import BLOCK, POINTS, Patches, ThreadBlock, ThreadPoints
 from ..pass_list import GPU_PASSES, LOOP_PASSES, PassName
-
-if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ..schedule.rules import Rules
-
-MOST_ALONG_Z: Final = 64
-
-
-@classes.frozen(repr=False)
-class ThreadBlock(Numbers):
-    """The threads of a block of a GPU along each axis; without `x` the cost model chooses.
-
-    Attributes:
-        x: the threads along the innermost loop.
-        y: the threads along the loop around it; without it, the points of all loops are counted in
-            one row along x.
-        z: the threads along the third loop.
-
-    >>> ThreadBlock(x=32, y=4).sizes, ThreadBlock(x=128).sizes, ThreadBlock().sizes
-    ((32, 4, 1), (128,), ())
-    """
-
-    x: int | None = option(optional(whole(1, MOST_THREADS)), None)
-    y: int | None = option(optional(whole(1, MOST_THREADS)), None)
-    z: int = option(whole(1, MOST_ALONG_Z), 1)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The threads along x, y and z; one number for a row, none for the model's."""
-        if self.x is None:
-            return ()
-        return (self.x,) if self.y is None else (self.x, self.y, self.z)
-
-
-@classes.frozen(repr=False)
-class ThreadPoints(Numbers):
-    """The points of one thread of a GPU along each axis; without `x` the cost model chooses.
-
-    Attributes:
-        x: the points along the innermost loop, a power of two: wide accesses need one.
-        y: the points along the loop around it.
-
-    >>> ThreadPoints(x=4) == ThreadPoints(x=4, y=1)
-    True
-    """
-
-    x: int | None = option(optional(whole(1, 16)), None)
-    y: int = option(whole(1, 16), 1)
-
-
-def _is_block(block: ThreadBlock) -> bool:
-    """Tell whether a GPU can run such a block.
-
-    >>> _is_block(ThreadBlock(64, 16)), _is_block(ThreadBlock(64, 32)), _is_block(ThreadBlock(y=4))
-    (True, False, False)
-    """
-    is_inside_out = (block.x or not block.y) and (block.y or block.z == 1)
-    return bool(is_inside_out) and math.prod(block.sizes) <= MOST_THREADS
-
-
-def _are_points(points: ThreadPoints) -> bool:
-    """Tell whether a thread can have so many points.
-
-    >>> [_are_points(each) for each in (ThreadPoints(4, 3), ThreadPoints(3), ThreadPoints(y=2))]
-    [True, False, False]
-    """
-    return points.y == 1 if points.x is None else points.x & (points.x - 1) == 0
+from ..schedule.rules import Rules
 
 
 def _are_patches(patches: Patches) -> bool:
@@ -89,19 +22,10 @@ def _are_patches(patches: Patches) -> bool:
     >>> _are_patches(Patches(96, levels=16, points=2)), _are_patches(Patches(levels=16, points=3))
     (True, False)
     """
-    levels, points = patches.levels or 0, patches.points or 1
-    lanes = levels // points
-    return levels % points == 0 and (not patches.threads or lanes <= patches.threads)
+    lanes, rest = divmod(patches.levels, patches.points or 1)
+    return not rest and (not patches.threads or lanes <= patches.threads)
 
 
-BLOCK: Final = numbers(
-    ThreadBlock,
-    fits=_is_block,
-    hints=(f"A block has at most {MOST_THREADS} threads; 'y' needs 'x', and 'z' needs 'y'.",),
-)
-POINTS: Final = numbers(
-    ThreadPoints, fits=_are_points, hints=("'x' is a power of two, and 'y' needs 'x'.",)
-)
 PATCHES: Final = numbers(
     Patches,
     ("elements", "levels", "points", "threads", "blocks"),
@@ -174,8 +98,6 @@ class GpuOptions:
 
     def rules(self) -> Rules:
         """Return what the schedule and the loop passes have to know."""
-        from ..schedule.rules import Rules
-
         return Rules(
             self.target, self.arrays, self.inline, checked=self.checked, columns_apart=True,
             own=self,

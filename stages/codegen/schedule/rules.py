@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...machine import Machine
 
 
-@attrs.frozen
+@classes.frozen
 class Rules:
     """The target and the options that decide; `arrays` and `inline` name values, as in '%12'.
 

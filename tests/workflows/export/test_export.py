@@ -18,7 +18,7 @@ from fieldforge.examples import nabla
 from fieldforge.examples.exported import model as example
 from fieldforge.examples.icosahedral import E2VDim, Edge, V2EDim, Vertex, icosahedral
 from fieldforge.examples.icosahedral import K as Level
-from fieldforge.stages.codegen.mesh.patches import Patches
+from fieldforge.stages.sizes import Patches
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.export import export as exporting
 from fieldforge.workflows.export.names import DTYPES

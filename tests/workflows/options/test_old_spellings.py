@@ -188,7 +188,7 @@ def test_a_wrong_table_is_an_error_with_what_is_allowed(text, line, tmp_path):
 
     said = str(caught.value)
     assert said.startswith(f"{file}:{line}: Option 'codegen.patches' takes 'Patches' with elements")
-    assert "threads from 1 to 1024, blocks from 1 to 1024, or False, got " in said
+    assert "threads from 0 to 1024, blocks from 0 to 1024, or False, got " in said
 
 
 def test_a_number_of_another_platform_is_refused():

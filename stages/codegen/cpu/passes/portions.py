@@ -17,8 +17,8 @@ from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import Portions, marks_of
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Each, Row
+from ....sizes import Patches
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
-from ...mesh.patches import Patches
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of

@@ -14,8 +14,8 @@ from ....base import VALUES, Artifact
 from ....gpu_target import GPU_TARGET, GpuTarget
 from ....numerics import EXACTNESS, FUNCTIONS
 from ....option_kinds import FLAG, MOST_THREADS, SECONDS, TEXTS, VALUE_NAMES, option, whole
+from ....sizes import BLOCK, ThreadBlock
 from ....vendors.vendor import Vendor
-from ...gpu.options import BLOCK, ThreadBlock
 from ..pass_list import DACE_PASSES, FUSION, FUSIONS, LAUNCH_BOUNDS, SDFG_PASSES, SdfgPass
 from ..sdfg_stage import SdfgStage
 from ..settings import dace_version

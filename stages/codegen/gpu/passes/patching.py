@@ -18,9 +18,9 @@ from ....ir.loops.gpu import Patches
 from ....ir.loops.kernel import Kernel, in_order
 from ....ir.loops.nest import Each, Load, Nest
 from ....ir.loops.traverse import accesses
+from ....sizes import Patches as Sizes
 from ...cpu.passes.portions import portion
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
-from ...mesh.patches import Patches as PatchSizes
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
@@ -53,20 +53,6 @@ def patch(kernel: Kernel, rules: Rules) -> Kernel:
     return in_chains(kernel, ["thread", "thread"], lambda chain: _made(kernel, chain, rules))
 
 
-@attrs.frozen
-class Sizes:
-    """The shape of a block: `elements` of the last nest, and `levels` of each.
-
-    A thread has `points` levels; `blocks` run on a multiprocessor at a time.
-    """
-
-    elements: int
-    levels: int
-    points: int
-    threads: int
-    blocks: int
-
-
 def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
     nests = chain.nests
@@ -96,10 +82,14 @@ def _sizes(nests: Sequence[Nest], widest: int, rules: Rules) -> Sizes:
     loads = sum(row.level == len(nest.loops) for nest in nests for row in accesses(nest, Load))
     size = "small" if loads <= SMALL else "middle" if loads <= LARGE else "large"
     own, line, packs, many, together = MODEL[size, widest <= WORD]
-    given = options_of(rules).patches or PatchSizes()
+    given = options_of(rules).patches or Sizes()
     points = given.points or packs * WIDEST // widest
     lanes = -(-(given.levels or line // widest) // points)
     rows = max((given.threads or many) // lanes, 1)
     return Sizes(
-        given.elements or own, lanes * points, points, rows * lanes, given.blocks or together
+        given.elements or own,
+        levels=lanes * points,
+        points=points,
+        threads=rows * lanes,
+        blocks=given.blocks or together,
     )

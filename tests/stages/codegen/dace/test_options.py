@@ -9,8 +9,8 @@ import pytest
 from fieldforge.stages.artifacts import Generated, Lowered
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.codegen.dace.stage import CodegenDace
-from fieldforge.stages.codegen.gpu.options import ThreadBlock
 from fieldforge.stages.lower.graph import Graph
+from fieldforge.stages.sizes import ThreadBlock
 
 from ..programs import TARGET, I, J, K, all_unit, make_program, whole
 

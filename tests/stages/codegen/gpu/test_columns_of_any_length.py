@@ -8,8 +8,8 @@ import pytest
 import fieldforge as ff
 from fieldforge import astype, float32, float64
 from fieldforge.experimental import concat_where
-from fieldforge.stages.codegen.gpu.options import ThreadBlock
 from fieldforge.stages.gpu_target import GpuTarget
+from fieldforge.stages.sizes import ThreadBlock
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ....optimised import not_optimised

@@ -17,7 +17,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.examples import icosahedral as mesh_of
 from fieldforge.examples.icosahedral import K
-from fieldforge.stages.codegen.mesh.patches import Patches
+from fieldforge.stages.sizes import Patches
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ....optimised import not_optimised

@@ -13,10 +13,10 @@ from fieldforge.examples.precision import in_precision
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
-from fieldforge.stages.codegen.mesh.patches import Patches
 from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.kernel import Kernel
+from fieldforge.stages.sizes import Patches
 from fieldforge.stages.target import Target
 from fieldforge.workflows.backends.ready_made import BACKENDS
 

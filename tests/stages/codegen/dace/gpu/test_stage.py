@@ -20,10 +20,10 @@ from fieldforge.stages.artifacts import Generated, Interface, Lowered, Variant
 from fieldforge.stages.codegen.dace.errors import DaceTextError
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.codegen.dace.gpu.text import gpu_text
-from fieldforge.stages.codegen.gpu.options import ThreadBlock
 from fieldforge.stages.compile.device_library import CompileLibrary
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.lower.graph import Graph
+from fieldforge.stages.sizes import ThreadBlock
 from fieldforge.stages.vendors.nvidia import NVIDIA
 from fieldforge.workflows.backends.ready_made import BACKENDS
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from fieldforge.stages.codegen.gpu.options import GpuOptions, ThreadBlock
+from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.gpu.passes.spreading import spread
 from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show
+from fieldforge.stages.sizes import ThreadBlock
 
 RULES = Rules(GpuTarget("sm_90"))
 POINTS = """\

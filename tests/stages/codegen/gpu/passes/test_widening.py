@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import attrs
 
-from fieldforge.stages.codegen.gpu.options import GpuOptions, ThreadBlock, ThreadPoints
+from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.gpu.passes.widening import widen
 from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show
+from fieldforge.stages.sizes import ThreadBlock, ThreadPoints
 
 RULES = Rules(GpuTarget("sm_90"))
 KERNEL = """\
