@@ -7,16 +7,14 @@ from typing import Final, Literal
 import attrs
 
 from ....runtime.process import classes
-from ...base import VALUES
-from ...numerics import EXACTNESS, FUNCTIONS
-from ...option_kinds import BYTES, FLAG, VALUE_NAMES, numbers, option, optional, whole
+from ...option_kinds import BYTES, FLAG, numbers, option, optional, whole
 from ...sizes import Patches
 from ...target import CPU_TARGET, CpuTarget
+from ..options import CodegenOptions
 from ..pass_list import CPU_PASSES, LOOP_PASSES, PassName
 from ..schedule.rules import Rules
 
 MOST_TILE: Final = 1 << 16  # points; a thread has room for the levels of each
-
 
 PATCHES: Final = numbers(
     Patches,
@@ -28,21 +26,15 @@ PATCHES: Final = numbers(
 
 
 @classes.frozen
-class CpuOptions:
+class CpuOptions(CodegenOptions):
     """The options of `Codegen`, which its passes read.
 
     Attributes:
         target: the machine that will run the code.
         parallel_from: loops over fewer points than this run on one thread. The default is the
             number that `fieldforge doctor --machine` measured on the node of the call, or 8192.
-        arrays: values (as in '%12') that become arrays, against the cost model.
-        inline: values that are recomputed at each use, against the cost model.
         tile_size: the points of a tile along the dimension that tiles divide; 0 lets the size of
             the cache decide.
-        numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises them
-            (within 4 ulp); 'fast' lets the compiler reorder sums and multiply by reciprocals.
-        mathematics: 'own' emits our transcendental functions (`mathematics/`) where `numerics` is
-            'contract' and the target has a fused multiply-add; 'library' never does.
         stream_from: calls that touch this many bytes write outputs that they do not read with
             non-temporal stores; 0 never does. The default is the measured number, else 12 MiB, or
             1.5 MiB for each thread if that is more.
@@ -53,8 +45,6 @@ class CpuOptions:
         patches: sizes for nests that hand arrays on within patches of a mesh, such as
             `Patches(elements=6144, portion=128, least_bytes=16 << 20)`; with False the nests run
             one by one.
-        checked: whether writing a number that is not finite is an error, and a missing neighbour
-            is NaN; `program.checked` sets it.
 
     """
 
@@ -62,11 +52,7 @@ class CpuOptions:
     parallel_from: int | None = option(
         optional(whole(0, BYTES)), None, tune=[0, 2048, 8192, 1 << 15]
     )
-    arrays: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
-    inline: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
     tile_size: int = option(whole(0, MOST_TILE), 0, tune=[0, 8, 16, 32, 64, 128, 256])
-    numerics: str = option(EXACTNESS, "contract")
-    mathematics: str = option(FUNCTIONS, "own")
     stream_from: int | None = option(optional(whole(0, BYTES)), None, tune=[0, 1 << 20, 12 << 20])
     jam: bool = option(FLAG, True, tune=[True, False])
     prefetch: bool = option(FLAG, True, tune=[True, False])
@@ -76,7 +62,6 @@ class CpuOptions:
         Patches(),
         tune=[Patches(), False, Patches(elements=2048), Patches(elements=24576)],
     )
-    checked: bool = option(FLAG, False)
     passes: tuple[PassName, ...] = option(LOOP_PASSES, CPU_PASSES)
 
     def rules(self) -> Rules:

@@ -7,11 +7,10 @@ from typing import Final, Literal
 import attrs
 
 from ....runtime.process import classes
-from ...base import VALUES
 from ...gpu_target import GPU_TARGET, GpuTarget
-from ...numerics import EXACTNESS, FUNCTIONS
-from ...option_kinds import FLAG, MOST_THREADS, VALUE_NAMES, numbers, option, optional, whole
+from ...option_kinds import FLAG, MOST_THREADS, numbers, option, optional, whole
 from ...sizes import BLOCK, POINTS, Patches, ThreadBlock, ThreadPoints
+from ..options import CodegenOptions
 from ..pass_list import GPU_PASSES, LOOP_PASSES, PassName
 from ..schedule.rules import Rules
 
@@ -39,16 +38,11 @@ PATCHES: Final = numbers(
 
 
 @classes.frozen
-class GpuOptions:
+class GpuOptions(CodegenOptions):
     """The options of `CodegenGpu`, which its passes read.
 
     Attributes:
         target: the GPU that will run the code.
-        arrays: values (as in '%12') that become arrays, against the cost model.
-        inline: values that are recomputed at each use, against the cost model.
-        numerics: 'strict', 'contract' or 'fast', as for a CPU.
-        mathematics: 'own' writes transcendental functions out where `numerics` is 'contract', so
-            that their values are those of a CPU; 'library' takes those of the vendor.
         points: points of a thread, such as `ThreadPoints(x=4)`, against the model.
         block: threads of a block, such as `ThreadBlock(x=32, y=4)`, against the model.
         column_block: the same for the columns of scans.
@@ -67,8 +61,6 @@ class GpuOptions:
             `Patches(elements=192, levels=16, points=4, threads=256, blocks=5)`; with False each
             nest is a kernel.
         passes: the passes over loops in their order: names of ours, functions of the user's.
-        checked: whether writing a number that is not finite is an error, and a missing neighbour
-            is NaN; `program.checked` sets it.
         host: whether the kernels are compiled as C++ for the null platform, which runs the threads
             of a grid in turn.
         on_device: whether fields lie on the simulated device of that platform, not on the host.
@@ -76,10 +68,6 @@ class GpuOptions:
     """
 
     target: GpuTarget = option(GPU_TARGET, attrs.Factory(lambda: GpuTarget("sm_90")))
-    arrays: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
-    inline: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
-    numerics: str = option(EXACTNESS, "contract")
-    mathematics: str = option(FUNCTIONS, "own")
     points: ThreadPoints = option(POINTS, ThreadPoints())
     block: ThreadBlock = option(BLOCK, ThreadBlock())
     column_block: ThreadBlock = option(BLOCK, ThreadBlock())
@@ -91,7 +79,6 @@ class GpuOptions:
     blocked: bool = option(FLAG, True)
     land: int = option(whole(-1, 4096), 0)
     patches: Patches | Literal[False] = option(PATCHES, Patches())
-    checked: bool = option(FLAG, False)
     passes: tuple[PassName, ...] = option(LOOP_PASSES, GPU_PASSES)
     host: bool = option(FLAG, False)
     on_device: bool = option(FLAG, False)

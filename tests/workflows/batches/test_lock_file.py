@@ -38,7 +38,7 @@ def set_up():
 
 BACKEND = ff.cpu
 """
-TO_CODEGEN = "parse -> lower -> codegen(target=CpuTarget(isa='x86-64-v3')"
+TO_CODEGEN = "parse -> lower -> target=CpuTarget(isa='x86-64-v3')"
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_dry_run_builds_nothing_and_writes_every_variant(model, lock, seen):
     ]
     assert [row.variant.static for row in rows] == [(("n", "3"),), (("n", "4"),), ()]
     assert rows[2].passes == {"keep": "climbing.py:keep"}
-    assert "codegen(target=CpuTarget(isa=" in rows[0].workflow
+    assert "target=CpuTarget(isa=" in rows[0].workflow
 
 
 def test_a_users_loop_pass_is_found_again(model, lock, call):

@@ -18,6 +18,8 @@ from fieldforge.workflows.backends.recipes import registry
 from fieldforge.workflows.capsules.backend_text import backend_of, options_text
 from fieldforge.workflows.graph.graph import Workflow
 from fieldforge.workflows.options.database import database
+from fieldforge.workflows.options.from_files import check_from_file
+from fieldforge.workflows.tuning.candidates import tunable_options, values_of
 from fieldforge.workflows.tuning.tuned_file import Winner, keep, kept
 
 PROGRAM = "model:step"
@@ -189,6 +191,29 @@ def test_a_wrong_table_is_an_error_with_what_is_allowed(text, line, tmp_path):
     said = str(caught.value)
     assert said.startswith(f"{file}:{line}: Option 'codegen.patches' takes 'Patches' with elements")
     assert "threads from 0 to 1024, blocks from 0 to 1024, or False, got " in said
+
+
+def test_a_mapping_is_a_table_in_python_too():
+    given = ff.gpu.with_options(block={"x": 32, "y": 4}, patches={"elements": 192})
+
+    assert given == ff.gpu.with_options(block=ff.ThreadBlock(32, 4), patches=ff.Patches(192))
+
+
+def test_tuning_tries_values_with_names():
+    (option,) = tunable_options(BACKENDS["cpu"], ["patches"])
+
+    assert list(values_of(option, False, ())) == [
+        ff.Patches(), ff.Patches(elements=2048), ff.Patches(elements=24576),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [{"elements": "$(x)"}, {"a\nb": 3}, {"elements": object()}])
+def test_a_file_sets_numbers_and_words_in_tables(value):
+    check_from_file("codegen.patches", {"elements": 3})
+    check_from_file("codegen.patches", ff.Patches(elements=3))
+
+    with pytest.raises(OptionError, match="numbers and words only"):
+        check_from_file("codegen.patches", value)
 
 
 def test_a_number_of_another_platform_is_refused():
