@@ -38,7 +38,7 @@ def set_up():
 
 BACKEND = ff.cpu
 """
-TO_CODEGEN = "parse -> lower -> target=CpuTarget(isa='x86-64-v3')"
+TO_CODEGEN = "parse -> lower -> codegen(target=CpuTarget(isa='x86-64-v3')"
 
 
 @pytest.fixture
