@@ -118,7 +118,9 @@ def written(low: Lowered, variant: Variant, schedule: Schedule, target: CpuTarge
         target = attrs.evolve(target, l2=SMALL_CACHE)
     if schedule.backend == "dace_cpu":
         options = {"numerics": "strict", "checked": schedule.checked}
-        stage: Any = CodegenDace(target, schedule.parallel_from, arrays, inline, **options)
+        stage: Any = CodegenDace(
+            target, schedule.parallel_from, arrays=arrays, inline=inline, **options
+        )
         return _finished(stage, low, variant)
     if schedule.backend == "dace_gpu-host":
         options = {"numerics": "strict", "checked": schedule.checked, "host": True}

@@ -10,6 +10,7 @@ from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
 from ..pass_list import PassName, without
 from .options import CpuOptions
+from .pass_list import cpu_passes
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..rows.names import WriterOptions
@@ -48,7 +49,7 @@ class Codegen(CpuOptions, Stage):
         from ..soft_reads import clamping_of
         from .text.kernel import write_cpp
 
-        tree, groups = make_loops(lowered, variant, self.rules(), self.chosen())
+        tree, groups = make_loops(lowered, variant, self.rules(), cpu_passes(self.chosen()))
         kernel, ints = flat(tree), integers(tree)
         # a call with `domain=` compares the domains, not the ranges of the fields
         alike = () if variant.domain else variant.alike
@@ -82,7 +83,7 @@ class Codegen(CpuOptions, Stage):
         """Return the text of the loops after each pass."""
         from ..passes import listings
 
-        return listings(lowered, variant, self.rules(), self.chosen())
+        return listings(lowered, variant, self.rules(), cpu_passes(self.chosen()))
 
     def chosen(self) -> tuple[PassName, ...]:
         """Return the loop passes that the options ask for."""

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...ir.bounds import Bound, Range
-from ...ir.flat_kernel import Kernel
-from ...ir.loops.lift import lift
+from ...ir.loops.flat import flat
+from ...ir.loops.kernel import Kernel
 from ...ir.strides import Stride
 from ..entry_point import UNUSED, entry_head
-from ..integers import integers
 from ..rows.memory import pointers, scalars
 from ..rows.names import Names as CppNames
 from ..rows.names import WriterOptions
-from .names import SDFG_NAME, ArrayStride, GuardedStop, Meaning, Names, OnlyStatement, TileCount
+from .names import SDFG_NAME, ArrayStride, GuardedStop, Meaning, OnlyStatement, SdfgNames, TileCount
 from .tasklet import STATUS
 
 
 class Entry:
     """Writes the entry point of a kernel; `kernel` has the arrays left after DaCe's passes."""
 
-    def __init__(self, kernel: Kernel, names: Names, ints: Sequence[Bound | Stride] = ()) -> None:
+    def __init__(self, kernel: Kernel, names: SdfgNames, ints: Sequence[Bound | Stride]) -> None:
         self.names = names
-        self.cpp = CppNames(kernel, tuple(ints) or integers(lift(kernel)), WriterOptions(0))
+        self.cpp = CppNames(flat(kernel), ints, WriterOptions(0))
         buffers = {buffer.name for buffer in kernel.buffers}
         self.data = {
             names.data[name]: self.cpp.buffers[name] for name in names.data if name in buffers

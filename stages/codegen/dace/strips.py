@@ -10,21 +10,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
 from ....runtime.language.dimension import Dimension
+from ...ir import flat_kernel
 from ...ir.bounds import Bound
-from ...ir.flat_kernel import Buffer, Kernel
-from ...ir.nests import Loop, Nest, Row
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.flat import flat
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Row
+from ...ir.nests import Nest
 from ..cpu.text.strips import LINE, SIMD, lanes_of
 from ..rows.body import BodyText
 from ..rows.names import Names as CppNames
 from ..rows.names import WriterOptions, stored_type
 from ..schedule.costs import ITEMSIZES
 from .arrangement import needs_guard
-from .names import GuardedStop, Names
+from .names import GuardedStop, SdfgNames
 
 DEEPER: Final = " " * 12
 NEST: Final = "// nest"  # and its number: the comment in a tasklet
@@ -32,7 +36,7 @@ _LOOP: Final = re.compile(r"(\s*)for \(int64_t (v_\w+) = (.+); \2 < (.+); \2 \+=
 _STORE: Final = re.compile(r"(\s*)(\w+)\[(.*)\] = (\w+);$")
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _DECLARED: Final = re.compile(r"\s*int64_t \w+;$")
-# Names that no field has: see `names.py`.
+# SdfgNames that no field has: see `names.py`.
 AT, END, STOP, LANE, AHEAD = "at0", "end0", "stop0", "lane0", "ahead0"
 FIRST, PAST = "first0", "past0"
 
@@ -44,7 +48,9 @@ class _OutOfScopeError(Exception):
 class _RowNames(CppNames):
     """The names of the C++ writer, spelled as in an SDFG."""
 
-    def __init__(self, kernel: Kernel, names: Names, options: WriterOptions) -> None:
+    def __init__(
+        self, kernel: flat_kernel.Kernel, names: SdfgNames, options: WriterOptions
+    ) -> None:
         super().__init__(kernel, (), options)
         self.sdfg = names
         self.buffers = dict(names.data)
@@ -59,10 +65,10 @@ class _RowNames(CppNames):
     def points(self, nest: Nest) -> str:
         return " * ".join("({1} - {0})".format(*self.ends(nest, loop)) for loop in nest.loops)
 
-    def ends(self, nest: Nest, loop: Loop) -> tuple[str, str]:
+    def ends(self, nest: Any, loop: Any) -> tuple[str, str]:
         """Return the ends of a loop as DaCe's text spells them: the outermost has the guard."""
         start, stop = loop.range.start, loop.range.stop
-        if loop is nest.loops[0] and needs_guard(nest):
+        if loop is nest.loops[0] and needs_guard(nest, nest.guard):
             return self.sdfg.end(start), self.sdfg.end(GuardedStop(start, stop, nest.guard))
         return self.bound(start), self.bound(stop)
 
@@ -77,9 +83,8 @@ class _RowsAhead(BodyText):
 
     def _position(self, dim: Dimension) -> str:
         level = self.dims.index(dim)
-        return (
-            AHEAD if level == len(self.dims) - 2 else self.names.sdfg.loop(self.nest.loops[level])
-        )
+        loop: Any = self.nest.loops[level]
+        return AHEAD if level == len(self.dims) - 2 else self.names.sdfg.loop(loop)
 
     def _name(self, number: Row) -> str:
         if not self._moves(number):
@@ -88,7 +93,7 @@ class _RowsAhead(BodyText):
 
     def lines(self) -> list[str]:
         """Define the pointers, and the index of the iteration that they are for."""
-        loop = self.nest.loops[-2]
+        loop: Any = self.nest.loops[-2]
         start, stop = self.names.ends(self.nest, loop)
         index, far = self.names.sdfg.loop(loop), self.nest.ahead * loop.step
         last = f"{stop} - {loop.step}"
@@ -114,8 +119,8 @@ class _Target:
 class Strips:
     """Writes the vector loops of one kernel."""
 
-    def __init__(self, kernel: Kernel, names: Names, options: WriterOptions) -> None:
-        self.kernel = kernel
+    def __init__(self, kernel: Kernel, names: SdfgNames, options: WriterOptions) -> None:
+        self.kernel = flat(kernel)
         self.names = names
         self.options = options
         self.streams = False  # whether a store needs the function `stream`

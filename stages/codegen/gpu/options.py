@@ -11,8 +11,13 @@ from ...gpu_target import GPU_TARGET, GpuTarget
 from ...option_kinds import FLAG, MOST_THREADS, numbers, option, optional, whole
 from ...sizes import BLOCK, POINTS, Patches, ThreadBlock, ThreadPoints
 from ..options import CodegenOptions
-from ..pass_list import GPU_PASSES, LOOP_PASSES, PassName
+from ..pass_list import LOOP_PASSES, PassName
 from ..schedule.rules import Rules
+
+GPU_PASSES: Final = (
+    "fuse", "spread", "widen", "share_reciprocals", "patch", "share_in_patches", "load_ahead",
+    "hand_on", "plan_arena",
+)  # fmt: skip
 
 
 def _are_patches(patches: Patches) -> bool:

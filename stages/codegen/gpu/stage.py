@@ -13,6 +13,7 @@ from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
 from ...vendors.vendor import Vendor
 from .options import GpuOptions
+from .pass_list import gpu_passes
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..rows.names import WriterOptions
@@ -41,7 +42,7 @@ class CodegenGpu(GpuOptions, Stage):
         from .launches import orders_of, with_launches
         from .text.kernel import write_gpu
 
-        tree, groups = make_loops(lowered, variant, self.rules(), self.passes)
+        tree, groups = make_loops(lowered, variant, self.rules(), gpu_passes(self.passes))
         kernel, ints = flat(tree), integers(tree)
         clamping = clamping_of(lowered.program, groups, ints)
         source, kernels = write_gpu(kernel, ints, self._writer_options(), self.vendor, clamping)
@@ -73,7 +74,7 @@ class CodegenGpu(GpuOptions, Stage):
         """Return the text of the loops after each pass."""
         from ..passes import listings
 
-        return listings(lowered, variant, self.rules(), self.passes)
+        return listings(lowered, variant, self.rules(), gpu_passes(self.passes))
 
     @property
     def vendor(self) -> Vendor:

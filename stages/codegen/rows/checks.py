@@ -8,15 +8,24 @@ not depend on threads, and returns one more than the place of its field among th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
 
 from ....runtime.calls.plan import StatusKind
-from ...ir.flat_kernel import Kernel
-from ...ir.nests import Constant, Nest, Store
+from ...ir import flat_kernel
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Constant, Instruction, Nest, Store
+from ...ir.loops.traverse import bodies
+from ...ir.nests import AnyNest
 from ..soft_reads import Clamping
+from .expressions import TYPES, is_nothing
 from .names import Names
-from .operations import TYPES, literal
+from .scope import Scope
+
+__all__ = [
+    "FOUND", "NOTE", "AnyKernel", "AnyNames", "Tests", "beyond", "codes", "functions", "head",
+    "is_nothing", "status", "statuses", "tested", "tested_stores",
+]  # fmt: skip
 
 # Type, bits of the exponent, its lowest bit, place of the sign bit. Only if all exponent bits are
 # set (a number that is not finite) does adding the lowest bit carry into the sign bit.
@@ -32,19 +41,29 @@ static inline void note(s32* first, s32 store) {
 }"""
 
 
-def tested_stores(kernel: Kernel) -> dict[tuple[int, str], int]:
+AnyKernel: TypeAlias = Kernel | flat_kernel.Kernel  # lists until no platform has them
+AnyNames: TypeAlias = Scope | Names
+
+
+def tested_stores(kernel: AnyKernel) -> dict[tuple[int, str], int]:
     """Number the stores of floats to fields, by group of stores and field, in their order."""
     floats = {b.name for b in kernel.buffers if b.memory == "field" and b.dtype in _BITS}
     stores = (
-        (nest.statement, row.buffer)
-        for nest in kernel.nests
-        for row in nest.body
+        (group, row.buffer)
+        for group, rows in _bodies(kernel)
+        for row in rows
         if isinstance(row, Store) and row.buffer in floats
     )
     return {store: number for number, store in enumerate(dict.fromkeys(stores))}
 
 
-def functions(names: Names) -> Iterator[str]:
+def _bodies(kernel: AnyKernel) -> Iterable[tuple[int, Iterable[Instruction]]]:
+    if isinstance(kernel, Kernel):
+        return bodies(kernel)
+    return ((nest.statement, nest.body) for nest in kernel.nests)
+
+
+def functions(names: AnyNames) -> Iterator[str]:
     """Write the functions that the tests call."""
     dtypes = {names.by_name[buffer].dtype for _, buffer in names.tests}
     for dtype in sorted(dtypes):
@@ -59,13 +78,17 @@ def functions(names: Names) -> Iterator[str]:
         yield NOTE
 
 
-def head(names: Names) -> Iterator[str]:
+def head(names: AnyNames) -> Iterator[str]:
     """Define the variables that nests share; the compiler cannot see that the bits are NaN."""
     if names.tests:
         yield f"  s32 first = {len(names.tests)};"
         yield "  s32* const found = &first;"
-    rows = (row for nest in names.kernel.nests for row in nest.body)
-    dtypes = {r.dtype for r in rows if isinstance(r, Constant) and is_nothing(r.text, r.dtype)}
+    dtypes = {
+        row.dtype
+        for _, rows in _bodies(names.kernel)
+        for row in rows
+        if isinstance(row, Constant) and is_nothing(row.text, row.dtype)
+    }
     for dtype in sorted(dtypes) if names.options.checked else ():
         real, (bits, exponent, lowest, _) = TYPES[dtype][0], _BITS[dtype]
         yield f"  {bits} bits_{real} = {exponent} | ({lowest} >> 1);"
@@ -74,7 +97,7 @@ def head(names: Names) -> Iterator[str]:
         yield f"  __builtin_memcpy(&nothing_{real}, &bits_{real}, sizeof bits_{real});"
 
 
-def status(names: Names) -> str:
+def status(names: AnyNames) -> str:
     """Return the expression that the entry returns."""
     if not names.tests:
         return "0"
@@ -82,14 +105,14 @@ def status(names: Names) -> str:
     return f"((const s32[]){{{places}, 0}})[first]"
 
 
-def codes(kernel: Kernel) -> tuple[int, ...]:
+def codes(kernel: AnyKernel) -> tuple[int, ...]:
     """Return the code that the entry returns for each tested store."""
     fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]
     return tuple(fields.index(field) + 1 for _, field in tested_stores(kernel))
 
 
 def statuses(
-    kernel: Kernel, clamping: Clamping | None = None
+    kernel: AnyKernel, clamping: Clamping | None = None
 ) -> tuple[tuple[int, StatusKind, str], ...]:
     """Return the codes that the entry can return, each with its field."""
     fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]
@@ -102,25 +125,21 @@ def statuses(
     return tuple(found)
 
 
-def beyond(kernel: Kernel) -> int:
+def beyond(kernel: AnyKernel) -> int:
     """Return the code of a call that reads beyond a field where `where` may hide it."""
     return 1 + sum(buffer.memory == "field" for buffer in kernel.buffers)
-
-
-def is_nothing(text: str, dtype: str) -> bool:
-    """Tell whether a constant is NaN, which marks a missing neighbour."""
-    return dtype in _BITS and literal(text, dtype).startswith("__builtin_nan")
 
 
 class Tests:
     """The tests of the stores of one nest."""
 
-    def __init__(self, names: Names, nest: Nest) -> None:
+    def __init__(self, names: AnyNames, nest: AnyNest) -> None:
         stored = {row.buffer: row.dtype for row in nest.body if isinstance(row, Store)}
+        group = nest.group if isinstance(nest, Nest) else nest.statement
         self.stores = [
-            (names.tests[nest.statement, buffer], dtype)
+            (names.tests[group, buffer], dtype)
             for buffer, dtype in stored.items()
-            if (nest.statement, buffer) in names.tests
+            if (group, buffer) in names.tests
         ]
 
     def begin(self, indent: str) -> Iterator[str]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
-
 from ...ir.bounds import Bound, Const, difference
 from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nests import Load, Nest, Store
@@ -13,39 +11,10 @@ from ...ir.strides import Stride
 from ..integers import split
 from ..schedule.costs import ITEMSIZES
 from ..soft_reads import Ends
-from .operations import TYPES
+from .options import Steps, WriterOptions
+from .scope import stored_type
 
-
-@attrs.frozen
-class WriterOptions:
-    """The options of the C++ writer, and the thresholds for threads and non-temporal stores.
-
-    Attributes:
-        parallel_from: loop nests over fewer points run on one thread; None lets the call decide.
-        stream_from: calls that touch this many bytes use non-temporal stores; None likewise.
-        vector_bytes: the size of a vector register.
-        vector_math: whether the C library has `exp` and a few others for vectors.
-        own_math: whether the writer emits its own transcendental functions.
-        checked: whether every store tests that its number is finite.
-        core_memory: bytes of the second-level cache of a core.
-
-    """
-
-    parallel_from: int | None
-    stream_from: int | None = 1 << 62
-    vector_bytes: int = 16
-    vector_math: bool = False
-    own_math: bool = False
-    checked: bool = False
-    core_memory: int = 1 << 20
-
-
-@attrs.frozen
-class Steps:
-    """The place of the integer that selects one statement, and the number of each nest's."""
-
-    place: int
-    numbers: tuple[int, ...]
+__all__ = ["Names", "Steps", "WriterOptions", "stored_type"]
 
 
 class Names:
@@ -129,8 +98,3 @@ class Names:
     def points(self, nest: Nest) -> str:
         """Return the number of points of a nest."""
         return " * ".join(f"({self.bound(r.stop)} - {self.bound(r.start)})" for r in nest.box)
-
-
-def stored_type(buffer: Buffer) -> str:
-    """Return the type of an element in memory; a bool is a byte."""
-    return TYPES["uint8" if buffer.dtype == "bool" else buffer.dtype][0]

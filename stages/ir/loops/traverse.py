@@ -10,7 +10,7 @@ import attrs
 
 from ..bounds import Apply, Bound, Const, DomainSymbol, PatchBound, ScalarSymbol, TableBound
 from .column import Column, If, Sweep, While
-from .kernel import Choice, Kernel, Node, Seq
+from .kernel import Choice, Kernel, Node, steps_of
 from .nest import Instruction, Load, Nest, Store
 
 T = TypeVar("T", bound=Node | Kernel)
@@ -84,7 +84,7 @@ def nodes_of(node: Node | Kernel, kind: type[N]) -> Iterator[N]:
 
 def runs_of(node: Node, alike: Callable[[Node, Node], bool]) -> Iterator[tuple[Node, ...]]:
     """Yield the steps of a node in the longest runs that are all like their first."""
-    steps = node.steps if isinstance(node, Seq) else (node,)
+    steps = steps_of(node)
     first = 0
     for stop in range(1, len(steps) + 1):
         if stop == len(steps) or not alike(steps[first], steps[stop]):
@@ -113,11 +113,17 @@ def instructions(node: Nest | Column) -> Iterator[Instruction]:
                 yield act
 
 
-def accesses(node: Node | Kernel, kind: type[Load] | type[Store]) -> Iterator[Load | Store]:
-    """Yield the loads or the stores below a node."""
+def bodies(node: Node | Kernel) -> Iterator[tuple[int, list[Instruction]]]:
+    """Yield the group and the rows of each nest and column below a node."""
     for each in walk(node):
         if isinstance(each, Nest | Column):
-            yield from (row for row in instructions(each) if isinstance(row, kind))
+            yield each.group, list(instructions(each))
+
+
+def accesses(node: Node | Kernel, kind: type[Load] | type[Store]) -> Iterator[Load | Store]:
+    """Yield the loads or the stores below a node."""
+    for _, rows in bodies(node):
+        yield from (row for row in rows if isinstance(row, kind))
 
 
 def touches(node: Node | Kernel) -> Counter[str]:

@@ -17,6 +17,7 @@ from ...rows import checks as cpp_checks
 from ...rows.memory import own_slots, pointers, scalars, strides
 from ...rows.names import Names, Steps, WriterOptions, stored_type
 from ...rows.operations import TYPES
+from ...rows.scope import WITHIN
 from ...schedule.jamming import unjammed
 from ...soft_reads import Clamping
 from .nest import write_nest
@@ -42,10 +43,6 @@ CLAMPED = """\
 #else
 #define CLAMPED __attribute__((cold, noinline, optimize("O1", "fp-contract=off")))
 #endif"""
-WITHIN = """\
-__attribute__((always_inline)) static inline s64 within(s64 i, s64 first, s64 stop) {
-  return i < first ? first : i < stop ? i : stop - 1;
-}"""
 
 
 def write_cpp(

@@ -11,8 +11,9 @@ from ....ir.flat_kernel import Buffer
 from ....ir.nest_groups import Portions
 from ....ir.nests import Load, Nest, Store
 from ...mesh.ways import Way, way_of, ways
-from ...rows.body import BodyText, Places
+from ...rows.body import BodyText
 from ...rows.names import Names, stored_type
+from ...rows.old_body import Places
 from .nest import innermost
 from .sharing import END, opened
 

@@ -15,11 +15,11 @@ from ....ir.nest_groups import Together
 from ....ir.nests import Store
 from ....ir.strides import Stride
 from ....vendors.vendor import Vendor
-from ...cpu.text.kernel import WITHIN
 from ...rows.checks import NOTE, tested_stores
 from ...rows.checks import functions as test_functions
 from ...rows.names import Names, WriterOptions, stored_type
 from ...rows.operations import TYPES
+from ...rows.scope import WITHIN
 from ...soft_reads import Clamping
 from .grid import single
 from .nest import write_kernel

@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
 
 def gt_simplify(sdfg: Any, **_: Any) -> None:
     """Simplify an SDFG as the pass 'simplify' does."""
-    from ....stages.codegen.dace.passes import Settings, simplify
+    from ....stages.codegen.dace.transformations import Settings, simplify
 
     simplify(sdfg, Settings())
 

@@ -23,8 +23,9 @@ from fieldforge.examples.icosahedral import (
 )
 from fieldforge.examples.precision import in_precision
 from fieldforge.runtime.process.errors import OptionError
+from fieldforge.stages.codegen.cpu.options import CPU_PASSES
 from fieldforge.stages.codegen.cpu.text import units
-from fieldforge.stages.codegen.pass_list import CPU_PASSES, without
+from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.sizes import Patches
 
 from ...mesh_programs import (
