@@ -215,6 +215,6 @@ def test_misaligned_rows_have_the_same_bits(lists_made):
     ids=str,
 )  # fmt: skip
 def test_numbers_that_no_block_can_have_are_refused(patches):
-    said = "'patches' of stage 'codegen_gpu' takes 'Patches' with elements from 1 to "
+    said = "'patches' of stage 'codegen_gpu' takes 'Patches' with elements from 0 to "
     with pytest.raises(OptionError, match=said):
         HOST.with_options(patches=patches)
