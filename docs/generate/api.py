@@ -107,7 +107,8 @@ def _page(group: Group) -> str:
 def _entry(where: str) -> str:
     """Return the directive of one name, with the members of the C++ core if it has some."""
     name = where.rpartition(".")[2]
-    members = f"      members: [{', '.join(MEMBERS[name])}]\n" if name in MEMBERS else ""
+    listed = f"[{', '.join(MEMBERS.get(name, ()))}]"
+    members = f"      members: {listed}\n      inherited_members: {listed}\n" * (name in MEMBERS)
     return f"::: {where}\n{OPTIONS}{members}{_native(name) if name in NATIVE else ''}"
 
 

@@ -461,6 +461,20 @@ def test_show_obeys_the_backend_that_the_file_uses_on_another_architecture(call,
     assert call(*words, "--backend", "gpu:A30").output.splitlines()[0].strip().endswith("on gpu")
 
 
+def test_show_refuses_an_architecture_that_no_machine_has(call, tmp_path):
+    (tmp_path / "doubling.py").write_text(MODEL)
+    words = ("options", "show", f"{tmp_path}/doubling.py:double")
+
+    for given in (("--arch", "sm_800"), ("--backend", "gpu:sm_800")):
+        done = call(*words, *given)
+
+        assert done.exit_code == 1
+        assert "There is no architecture 'sm_800'." in done.output
+        assert "Did you mean 'sm_80'? Known are 'A10', 'A100'," in done.output
+    assert call(*words, "--arch", "GH200").exit_code == 0
+    assert call(*words, "--arch", "ZNVER4").exit_code == 0
+
+
 def test_an_entry_for_an_architecture_that_nobody_has_is_unused(call, tmp_path):
     file = tmp_path / "model.toml"
     file.write_text(
