@@ -13,7 +13,7 @@ from .options import CpuOptions
 from .pass_list import cpu_passes
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ..rows.names import WriterOptions
+    from ..rows.options import WriterOptions
 
 # No flag here changes a value: floats keep IEEE arithmetic in the order of the source. The
 # code only leaves errno and the processor's exception flags undefined, which nothing reads.
@@ -38,32 +38,31 @@ class Codegen(CpuOptions, Stage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
-        from ...ir.loops.flat import flat
-        from ...ir.loops_text import show
+        from ...ir.loops.text import show
         from ..integers import integers
         from ..interface import describe, step_numbers, step_place
         from ..passes import make_loops
         from ..rows.checks import statuses
-        from ..rows.names import Steps
         from ..rows.operations import DECLARATION
+        from ..rows.options import Steps
         from ..soft_reads import clamping_of
         from .text.kernel import write_cpp
 
         tree, groups = make_loops(lowered, variant, self.rules(), cpu_passes(self.chosen()))
-        kernel, ints = flat(tree), integers(tree)
+        ints = integers(tree)
         # a call with `domain=` compares the domains, not the ranges of the fields
         alike = () if variant.domain else variant.alike
         clamping = clamping_of(lowered.program, groups, ints)
         place = step_place(ints, groups, clamping)
         steps = None if place is None else Steps(place, step_numbers(groups))
-        source = write_cpp(kernel, ints, self._writer_options(), clamping, steps)
+        source = write_cpp(tree, ints, self._writer_options(), clamping, steps)
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in source else ()
         reordering = FAST if self.numerics == "fast" else ()
         return {
             "generated": Generated(
                 language="c++",
                 source=source,
-                loops=show(kernel),
+                loops=show(tree),
                 flags=(*FLAGS, *reordering, *self.target.flags, *libraries),
             ),
             "interface": describe(
@@ -73,7 +72,7 @@ class Codegen(CpuOptions, Stage):
                 "cpu",
                 self.target.device,
                 alike,
-                statuses(kernel, clamping) if self.checked else (),
+                statuses(tree, clamping) if self.checked else (),
                 clamping=clamping,
                 in_steps=True,
             ),
@@ -95,7 +94,7 @@ class Codegen(CpuOptions, Stage):
         return without(self.passes, *(name for name, is_out in left_out.items() if is_out))
 
     def _writer_options(self) -> WriterOptions:
-        from ..rows.names import WriterOptions
+        from ..rows.options import WriterOptions
 
         is_strict = self.numerics == "strict"
         # our functions rely on sums in the order written, and on a fast multiply-add

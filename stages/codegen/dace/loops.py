@@ -5,10 +5,8 @@ from __future__ import annotations
 import attrs
 
 from ...artifacts import Lowered, Variant
-from ...ir import flat_kernel
 from ...ir.bounds import Bound
 from ...ir.loops.cpu import Tiles
-from ...ir.loops.flat import flat
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.traverse import nodes_of
 from ...ir.strides import Stride
@@ -17,7 +15,7 @@ from ..integers import integers
 from ..interface import step_numbers, step_place
 from ..pass_list import PLAN_ONLY, PassName, without
 from ..passes import make_loops
-from ..rows.names import WriterOptions
+from ..rows.options import WriterOptions
 from ..schedule.drafts import Group
 from ..schedule.rules import Rules
 from ..soft_reads import Clamping, clamping_of
@@ -61,11 +59,6 @@ class SdfgLoops:
     integers: tuple[Bound | Stride, ...]
     clamping: Clamping | None
     steps: tuple[int, ...]
-
-    @property
-    def lists(self) -> flat_kernel.Kernel:
-        """The kernel for writers of rows that take lists."""
-        return flat(self.kernel)
 
     def after(self, left: Kernel) -> SdfgLoops:
         """Return the loops of a call, after DaCe's passes have left fewer arrays.

@@ -11,15 +11,15 @@ from collections.abc import Mapping
 import attrs
 
 from ...ir.bounds import Bound
-from ...ir.loops.flat import flat
 from ...ir.loops.nest import Nest
 from ...ir.loops.plain import plain
 from ...ir.loops.traverse import with_nests
 from ...ir.strides import Stride
 from ..cpu.text.kernel import CLAMPED, ENDS, clamped_version
 from ..rows.checks import beyond
-from ..rows.names import Names, Steps, WriterOptions
-from ..rows.scope import WITHIN
+from ..rows.dialect import cpp
+from ..rows.options import Steps, WriterOptions
+from ..rows.scope import WITHIN, Scope, places_of
 from .loops import SdfgLoops
 from .tasklet import Style
 
@@ -45,17 +45,17 @@ def rare_version(loops: SdfgLoops, style: Style) -> RareVersion:
     ints = (*loops.integers, *clamping.integers)
     flag = f"  if (ints[{clamping.flag}]) return "
     if style.checked:
-        return RareVersion(ints, (f"{flag}{beyond(loops.lists)};",))
+        return RareVersion(ints, (f"{flag}{beyond(loops.kernel)};",))
     options = WriterOptions(0, vector_math=False, own_math=style.own_math)
     kernel = with_nests(plain(loops.kernel), _on_one_thread)
-    names = Names(flat(kernel), loops.integers, options)
-    names.steps = Steps(len(ints), loops.steps) if loops.steps else None
-    written = clamped_version(names, clamping).text({})
+    scope = Scope(kernel, places_of(loops.integers), options, cpp(options))
+    steps = Steps(len(ints), loops.steps) if loops.steps else None
+    written = clamped_version(scope, clamping, steps).text({})
     return RareVersion(
         ints,
         (f"{flag}clamped(ptrs, ints, scalars, arena);",),
         (ENDS, WITHIN, CLAMPED, *written),
-        names.functions,
+        scope.uses.functions,
     )
 
 

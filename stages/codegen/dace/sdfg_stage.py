@@ -78,13 +78,13 @@ class SdfgStage(CodegenOptions, Stage):
             self._device(),
             # a call with `domain=` compares the domains, not the ranges of the fields
             () if variant.domain else variant.alike,
-            statuses(loops.lists, loops.clamping) if self.checked else (),
+            statuses(loops.kernel, loops.clamping) if self.checked else (),
             clamping=loops.clamping,
             in_steps=True,
         )
         interface = attrs.evolve(interface, workspace=written.workspace)
         if self.checked and rules.grid is not None:
-            interface = attrs.evolve(interface, codes=codes(loops.lists))
+            interface = attrs.evolve(interface, codes=codes(loops.kernel))
         made = Generated(
             self._language(), written.source, written.listing, self._flags(written.source)
         )

@@ -15,7 +15,7 @@ from ...ir.loops.traverse import nodes_of
 from ..arena import lives_of, placed
 from ..cpu.text.strips import SIMD, stream_function
 from ..rows.checks import tested_stores
-from ..rows.operations import TYPES
+from ..rows.expressions import TYPES
 from .arrangement import needs_guard
 from .checks import check_functions, status_of
 from .entry import Entry
@@ -125,7 +125,7 @@ def optimised(
     loops: SdfgLoops, rules: SdfgRules, names: SdfgNames, watch: Callable[[str, Any], None]
 ) -> Graph:
     """Return the SDFG of a program after the passes; `watch` sees it after each."""
-    tests = tested_stores(loops.lists) if rules.style.checked else {}
+    tests = tested_stores(loops.kernel) if rules.style.checked else {}
     graph = build_graph(loops, rules, names, tests)
     blocked = names.loops_over(rules.blocking_dims)
     settings = attrs.evolve(rules.settings, block_loops=blocked)
@@ -177,7 +177,7 @@ def _with_arrays_left(kernel: Kernel, names: SdfgNames, whole: Any) -> Kernel:
 def sdfg_source(loops: SdfgLoops, rules: SdfgRules) -> SdfgSource:
     """Return the source of a program as DaCe writes it, with our entry point."""
     kernel, names, style = loops.kernel, SdfgNames(loops.kernel), rules.style
-    tests = tested_stores(loops.lists) if style.checked else {}
+    tests = tested_stores(loops.kernel) if style.checked else {}
     text = dace_text(loops, rules, names)
     code = text.objects[0].clean_code
     rare = rare_version(text.loops, style)
@@ -187,7 +187,7 @@ def sdfg_source(loops: SdfgLoops, rules: SdfgRules) -> SdfgSource:
     functions += [each for _, each in sorted({**rare.functions, **text.functions}.items())]
     lines = list(_annotated(_plain(code), names, text.signature, rules.parallel_from))
     if rules.strips is not None:
-        strips = Strips(kernel, names, rules.strips)
+        strips = Strips(names, rules.strips)
         lines = list(strips.written(lines))
         functions += [stream_function(rules.strips.vector_bytes)] if strips.streams else []
     head = [f"  s32 first = {len(tests)};"] if tests else []

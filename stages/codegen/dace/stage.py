@@ -15,7 +15,7 @@ from ..pass_list import PassName, without
 from .sdfg_stage import SdfgStage
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ..rows.names import WriterOptions
+    from ..rows.options import WriterOptions
     from .loops import SdfgLoops, SdfgRules
     from .source import SdfgSource
 
@@ -78,7 +78,7 @@ class CodegenDace(SdfgStage):
         return without(passes, *(name for name, is_out in left_out.items() if is_out))
 
     def _strips(self) -> WriterOptions:
-        from ..rows.names import WriterOptions
+        from ..rows.options import WriterOptions
 
         streamed = self.stream_from or 1 << 62
         return WriterOptions(0, streamed, vector_bytes=self.target.vector_bytes)

@@ -33,7 +33,7 @@ class CodegenGpu(GpuOptions, Stage):
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the kernels, and what a call computes and launches."""
         from ...ir.loops.flat import flat
-        from ...ir.loops_text import show
+        from ...ir.loops.text import show
         from ..integers import integers
         from ..interface import describe, step_numbers
         from ..passes import make_loops
@@ -43,10 +43,11 @@ class CodegenGpu(GpuOptions, Stage):
         from .text.kernel import write_gpu
 
         tree, groups = make_loops(lowered, variant, self.rules(), gpu_passes(self.passes))
-        kernel, ints = flat(tree), integers(tree)
+        ints = integers(tree)
         clamping = clamping_of(lowered.program, groups, ints)
-        source, kernels = write_gpu(kernel, ints, self._writer_options(), self.vendor, clamping)
-        orders = orders_of(tree, kernel.nests, kernels, step_numbers(groups))
+        kernel = flat(tree)
+        source, kernels = write_gpu(tree, ints, self._writer_options(), self.vendor, clamping)
+        orders = orders_of(tree, kernels, step_numbers(groups))
         interface = describe(
             lowered.program,
             tree,
@@ -62,7 +63,7 @@ class CodegenGpu(GpuOptions, Stage):
         generated = Generated(
             language=self.vendor.language,
             source=source,
-            loops=show(kernel),
+            loops=show(tree),
             flags=self._flags(),
         )
         interface = with_launches(interface, orders, self.vendor.platform)

@@ -77,7 +77,7 @@ def addresses_of(
     letter: str = "r",
     inside: int = 1 << 30,
 ) -> dict[Row, Address]:
-    """Return the addresses of the accesses among rows `numbers`: rows of memory where they can.
+    """Return the addresses of those accesses among rows `numbers` that find rows of memory.
 
     Pointers have the names `r0`, `r1`, ... in the order of `numbers`; `inside` is the level of the
     rows inside the innermost loop.
@@ -90,8 +90,6 @@ def addresses_of(
             key = row_of(
                 access, buffers[access.buffer], inner, lambda row: rows[row].level == inside
             )
-            if key is None:
-                found[number] = DIRECT
-            else:
+            if key is not None:
                 found[number] = pointers.setdefault(key, InRow(f"{letter}{len(pointers)}"))
     return found

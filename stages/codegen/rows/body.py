@@ -38,7 +38,7 @@ from ...ir.loops.nest import (
     State,
     Store,
 )
-from .addresses import Access, Address, Element, InRow, addresses_of, places_of
+from .addresses import DIRECT, Access, Address, Element, InRow, addresses_of, places_of
 from .checks import tested
 from .expressions import TYPES
 from .extrema import spelled, trees
@@ -65,7 +65,7 @@ class Body:
         depth: the level of rows inside the innermost loop.
         inner: the dimension of the innermost loop, along which rows of memory lie.
         positions: the name of the current index of each loop.
-        addresses: where loads and stores find their elements.
+        addresses: where loads and stores find their elements, if not by all of their indices.
         states: dtype and initial row of the states of a scan.
         trees: the leaves of each row of a tree of extrema, see `extrema.py`.
         instead: text in place of rows; nothing is written for an empty one.
@@ -97,7 +97,7 @@ def body_of(scope: Scope, nest: Nest, besides: Collection[Row] = ()) -> Body:
     joins = scope.dialect.joins_extrema and not marks_of(nest).slides
     return Body(
         scope, nest.group, nest.body, depth, inner,
-        {dim: f"i{level}" for level, dim in enumerate(dims)},
+        {**scope.around, **{dim: f"i{level}" for level, dim in enumerate(dims)}},
         addresses_of(nest.body, numbers, scope.by_name, inner, inside=depth), nest.states,
         trees(nest.body, depth, nest.states) if joins else {},
     )  # fmt: skip
@@ -162,7 +162,7 @@ def line(body: Body, number: Row) -> str:
 
 
 def _store(body: Body, number: Row, row: Store) -> str:
-    place, value = element(body, row, body.addresses[number]), operand(body, row.value)
+    place, value = element(body, row, body.addresses.get(number, DIRECT)), operand(body, row.value)
     made = value
     if row.add:
         dtypes = [row.dtype, row.dtype]
@@ -203,7 +203,7 @@ def value_of(body: Body, number: Row) -> str:
     """Return the value of a row that has a name."""
     match body.rows[number]:
         case Load() as load:
-            return loaded(body, load, element(body, load, body.addresses[number]))
+            return loaded(body, load, element(body, load, body.addresses.get(number, DIRECT)))
         case State(index=index):
             return f"s{index}"
         case Get(register=register):

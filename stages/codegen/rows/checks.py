@@ -11,20 +11,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
+import attrs
+
 from ....runtime.calls.plan import StatusKind
 from ...ir import flat_kernel
 from ...ir.loops.kernel import Kernel
-from ...ir.loops.nest import Constant, Instruction, Nest, Store
+from ...ir.loops.nest import Constant, Instruction, Store
 from ...ir.loops.traverse import bodies
-from ...ir.nests import AnyNest
 from ..soft_reads import Clamping
 from .expressions import TYPES, is_nothing
 from .names import Names
 from .scope import Scope
 
 __all__ = [
-    "FOUND", "NOTE", "AnyKernel", "AnyNames", "Tests", "beyond", "codes", "functions", "head",
-    "is_nothing", "status", "statuses", "tested", "tested_stores",
+    "FOUND",
+    "NOTE",
+    "AnyKernel",
+    "AnyNames",
+    "Tests",
+    "beyond",
+    "codes",
+    "functions",
+    "head",
+    "is_nothing",
+    "status",
+    "statuses",
+    "tested",
+    "tested_stores",
+    "tests_of",
 ]  # fmt: skip
 
 # Type, bits of the exponent, its lowest bit, place of the sign bit. Only if all exponent bits are
@@ -78,23 +92,23 @@ def functions(names: AnyNames) -> Iterator[str]:
         yield NOTE
 
 
-def head(names: AnyNames) -> Iterator[str]:
-    """Define the variables that nests share; the compiler cannot see that the bits are NaN."""
-    if names.tests:
-        yield f"  s32 first = {len(names.tests)};"
-        yield "  s32* const found = &first;"
-    dtypes = {
-        row.dtype
-        for _, rows in _bodies(names.kernel)
-        for row in rows
-        if isinstance(row, Constant) and is_nothing(row.text, row.dtype)
-    }
-    for dtype in sorted(dtypes) if names.options.checked else ():
+def head(scope: Scope) -> Iterator[tuple[str, str]]:
+    """Define the variables that nests share; the compiler cannot see that the bits are NaN.
+
+    Each line comes with the name that it defines, the lines of NaN without one: they belong
+    together.
+    """
+    if scope.tests:
+        yield "first", f"  s32 first = {len(scope.tests)};"
+        yield "found", "  s32* const found = &first;"
+    rows = (row for _, rows in bodies(scope.kernel) for row in rows if isinstance(row, Constant))
+    dtypes = {row.dtype for row in rows if is_nothing(row.text, row.dtype)}
+    for dtype in sorted(dtypes) if scope.options.checked else ():
         real, (bits, exponent, lowest, _) = TYPES[dtype][0], _BITS[dtype]
-        yield f"  {bits} bits_{real} = {exponent} | ({lowest} >> 1);"
-        yield f'  asm("" : "+r"(bits_{real}));'
-        yield f"  {real} nothing_{real};"
-        yield f"  __builtin_memcpy(&nothing_{real}, &bits_{real}, sizeof bits_{real});"
+        yield "", f"  {bits} bits_{real} = {exponent} | ({lowest} >> 1);"
+        yield "", f'  asm("" : "+r"(bits_{real}));'
+        yield "", f"  {real} nothing_{real};"
+        yield "", f"  __builtin_memcpy(&nothing_{real}, &bits_{real}, sizeof bits_{real});"
 
 
 def status(names: AnyNames) -> str:
@@ -130,17 +144,11 @@ def beyond(kernel: AnyKernel) -> int:
     return 1 + sum(buffer.memory == "field" for buffer in kernel.buffers)
 
 
+@attrs.frozen
 class Tests:
-    """The tests of the stores of one nest."""
+    """The tests of the stores of one nest: number and dtype of each."""
 
-    def __init__(self, names: AnyNames, nest: AnyNest) -> None:
-        stored = {row.buffer: row.dtype for row in nest.body if isinstance(row, Store)}
-        group = nest.group if isinstance(nest, Nest) else nest.statement
-        self.stores = [
-            (names.tests[group, buffer], dtype)
-            for buffer, dtype in stored.items()
-            if (group, buffer) in names.tests
-        ]
+    stores: tuple[tuple[int, str], ...]
 
     def begin(self, indent: str) -> Iterator[str]:
         """Define the variables that gather bits."""
@@ -157,6 +165,13 @@ class Tests:
         """Test the gathered bits."""
         for number, dtype in self.stores:
             yield f"{indent}if (e{number} >> {_BITS[dtype][3]}) note(found, {number});"
+
+
+def tests_of(scope: Scope, group: int, rows: Iterable[Instruction]) -> Tests:
+    """Return the tests of the stores among rows."""
+    stored = {(group, row.buffer): row.dtype for row in rows if isinstance(row, Store)}
+    found = ((scope.tests[key], dtype) for key, dtype in stored.items() if key in scope.tests)
+    return Tests(tuple(found))
 
 
 def tested(number: int, dtype: str, value: str) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 
 import attrs
 
+from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Bound, Const, Range, difference
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.kernel import Kernel
@@ -38,6 +39,7 @@ class Scope:
         tests: the number of each tested store, by group of stores and buffer.
         bounds: spells a bound where `n<place>` is not its name.
         strides: spells a stride of a buffer where that is not `n<place>` or `a0s1`.
+        around: the names of the indices of loops around nests.
         buffers: the names of buffers.
 
     """
@@ -51,6 +53,7 @@ class Scope:
     tests: Mapping[tuple[int, str], int] = attrs.field(factory=dict)
     bounds: Callable[[Bound], str] | None = None
     strides: Callable[[Buffer, int], str] | None = None
+    around: Mapping[Dimension, str] = attrs.field(factory=dict)
     buffers: Mapping[str, str] = attrs.field()
     by_name: Mapping[str, Buffer] = attrs.field(init=False)
 
@@ -79,7 +82,7 @@ class Scope:
     def buffer(self, name: str) -> str:
         """Return the name of a buffer: a pointer to its index 0."""
         found = self.buffers[name]
-        is_given = self.by_name[name].memory in ("field", "table")
+        is_given = self.bounds is None and self.by_name[name].memory in ("field", "table")
         return self.uses.ask(found, ("pointer", int(found[1:])) if is_given else None)
 
     def slot(self, place: int) -> str:

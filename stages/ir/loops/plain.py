@@ -1,4 +1,4 @@
-"""The plain form of a kernel: every `otherwise`, no groups and no marks, nests one by one."""
+"""The plain form of a kernel: every `otherwise`, no tiles and no marks, nests one by one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .traverse import rewrite
 def plain(kernel: Kernel) -> Kernel:
     """Return a kernel that does the same, one nest after the other, as no platform decided on it.
 
-    Arrays of tiles stay: a kernel that has some has no plain form.
+    A kernel whose tiles have arrays has no plain form. Long columns, which run where short ones do
+    not fit, stay.
     """
     return rewrite(kernel, _plain)
 

@@ -27,7 +27,7 @@ _NO_STREAMS: Final = -1
 def gpu_source(loops: SdfgLoops, rules: SdfgRules, vendor: Vendor) -> SdfgSource:
     """Return the source of a program for GPUs, as DaCe writes it."""
     kernel, names = loops.kernel, SdfgNames(loops.kernel)
-    tests = tested_stores(loops.lists) if rules.style.checked else {}
+    tests = tested_stores(loops.kernel) if rules.style.checked else {}
     text = dace_text(loops, rules, names, lambda: _choose_vendor(vendor))
     frame = text.objects[0].clean_code
     device = "\n".join(each.clean_code for each in text.objects if each.language in ("cu", "cpp")

@@ -80,6 +80,6 @@ def test_the_source_has_no_name_of_the_user_and_no_header() -> None:
 def test_the_loops_say_what_is_a_thread_and_why_values_are_where_they_are() -> None:
     lowered = laplacians(3)
     loops = STAGE.run(lowered=lowered, variant=all_unit(lowered, I))["generated"].loops
-    assert "  blocks of " in loops
+    assert "  gpu block " in loops
     assert re.search(r"^ +thread I: start", loops, re.MULTILINE)
     assert re.search(r"# %\d+ is (computed in place|an array): \d+ points", loops)

@@ -46,8 +46,8 @@ def test_nests_that_hand_an_array_on_are_one_kernel_with_the_same_bits(lists_mad
     assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
     assert len(lists_made) == 1
     text = loops(both, backend, arguments)
-    assert "one kernel of nests" in text
-    assert "levels of a patch of 40 by" in text
+    assert "  patches arrays " in text
+    assert " size 40 " in text
     assert "need not go to memory and back" in text
 
 
@@ -93,7 +93,7 @@ def test_patches_can_be_switched_off(options, lists_made):
     arguments = of_nabla()
     given = {"first": 0, "last": EDGES}
     backend = HOST.with_options(**options)
-    assert "one kernel of" not in loops(in_part, backend, arguments, **given)
+    assert "  patches " not in loops(in_part, backend, arguments, **given)
     run(in_part, backend, arguments, ["out"], provider=tables(), **given)
     assert not lists_made
 

@@ -26,6 +26,10 @@ from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.codegen.cpu.options import CPU_PASSES
 from fieldforge.stages.codegen.cpu.text import units
 from fieldforge.stages.codegen.pass_list import without
+from fieldforge.stages.ir.loops.cpu import Portions
+from fieldforge.stages.ir.loops.kernel import Choice
+from fieldforge.stages.ir.loops.reader import read
+from fieldforge.stages.ir.loops.traverse import nests_of, nodes_of
 from fieldforge.stages.sizes import Patches
 
 from ...mesh_programs import (
@@ -129,16 +133,16 @@ def test_the_listing_says_what_a_thread_keeps_and_why():
         loops(in_part, CPU.with_options(patches=patches, passes=passes), of_nabla(), **WHOLE)
         for passes in (without(CPU_PASSES, "patch"), CPU_PASSES)
     )
-    assert "in portions" not in before
-    (line,) = [line for line in after.splitlines() if "in portions" in line]
-    assert line.startswith("nests 0, 1 in portions of 8, patches of at most 120 by E2V, rows of @6")
-    assert "used again in slot 1, asked for in 0: %6, %13" in line
-    assert line.endswith("is 1  # @6 need not go to memory and back")
-    nests = [
-        [line for line in text.splitlines() if line.startswith(("nest ", "    ", "  vector"))]
-        for text in (before, after)
-    ]
-    assert nests[0] == nests[1]
+    assert not list(nodes_of(read(before), Choice))
+    (choice,) = nodes_of(read(after), Choice)
+    portions = choice.then
+    assert isinstance(portions, Portions)
+    assert choice.reason == "@6 need not go to memory and back"
+    assert (portions.arrays, portions.slot) == (("@6",), 1)
+    assert (portions.order.portion, portions.order.size) == (8, 120)
+    assert portions.order.tables == ("E2V",)
+    assert portions.loops[0].asked[:2] == (6, 13)
+    assert nests_of(choice.otherwise) == nests_of(read(before))
 
 
 def test_threads_share_the_elements_of_a_mesh_and_not_its_levels():
@@ -147,7 +151,7 @@ def test_threads_share_the_elements_of_a_mesh_and_not_its_levels():
     provider = icosahedral(2, 0).connectivities()
     traced = program.with_backend(CPU).trace(offset_provider=provider, until="codegen")
     text = traced["codegen"].loops
-    assert "tiles of" not in text
+    assert "  tiles " not in text
     assert text.count("parallel Edge") == text.count("parallel Vertex") == 1
 
 
