@@ -8,8 +8,8 @@ from ..ir.bounds import Apply, Bound, Const, PatchBound, Range
 from ..ir.loops.cpu import Portions, Tiles
 from ..ir.loops.gpu import Columns, Long, Patches, Rows
 from ..ir.loops.kernel import Choice, Kernel, Node
+from ..ir.loops.nest import Number
 from ..ir.loops.traverse import arrays_of, nests_of, nodes_of
-from ..ir.nests import Load, Nest, Number, Store
 from ..ir.settled import shared
 from ..ir.strides import Stride
 
@@ -52,12 +52,6 @@ def split(bound: Bound) -> tuple[Bound | None, int]:
 def ends(ranges: Iterable[Range]) -> Iterator[Bound]:
     """Yield start and stop of each range."""
     return (end for range_ in ranges for end in (range_.start, range_.stop))
-
-
-def buffers_of(nest: Nest) -> list[str]:
-    """Return the buffers that a nest touches, each once, in order."""
-    accesses = (row for row in nest.body if isinstance(row, Load | Store))
-    return list(dict.fromkeys(access.buffer for access in accesses))
 
 
 def _bounds(kernel: Kernel) -> Iterator[Bound]:

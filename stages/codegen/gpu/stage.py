@@ -16,7 +16,7 @@ from .options import GpuOptions
 from .pass_list import gpu_passes
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ..rows.names import WriterOptions
+    from ..rows.options import WriterOptions
 
 
 @classes.frozen
@@ -32,7 +32,6 @@ class CodegenGpu(GpuOptions, Stage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the kernels, and what a call computes and launches."""
-        from ...ir.loops.flat import flat
         from ...ir.loops.text import show
         from ..integers import integers
         from ..interface import describe, step_numbers
@@ -45,7 +44,6 @@ class CodegenGpu(GpuOptions, Stage):
         tree, groups = make_loops(lowered, variant, self.rules(), gpu_passes(self.passes))
         ints = integers(tree)
         clamping = clamping_of(lowered.program, groups, ints)
-        kernel = flat(tree)
         source, kernels = write_gpu(tree, ints, self._writer_options(), self.vendor, clamping)
         orders = orders_of(tree, kernels, step_numbers(groups))
         interface = describe(
@@ -55,7 +53,7 @@ class CodegenGpu(GpuOptions, Stage):
             "gpu-host" if self.host else "gpu",
             self._device(),
             () if variant.domain else variant.alike,
-            statuses(kernel, clamping) if self.checked else (),
+            statuses(tree, clamping) if self.checked else (),
             tuple(bound for order in orders for bound in order.bounds),
             clamping,
             in_steps=True,
@@ -68,7 +66,7 @@ class CodegenGpu(GpuOptions, Stage):
         )
         interface = with_launches(interface, orders, self.vendor.platform)
         if self.checked:
-            interface = attrs.evolve(interface, codes=codes(kernel))
+            interface = attrs.evolve(interface, codes=codes(tree))
         return {"generated": generated, "interface": interface}
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
@@ -90,7 +88,7 @@ class CodegenGpu(GpuOptions, Stage):
         return (*archs, *self.vendor.flags)
 
     def _writer_options(self) -> WriterOptions:
-        from ..rows.names import WriterOptions
+        from ..rows.options import WriterOptions
 
         own_math = self.mathematics == "own" and self.numerics == "contract"
         return WriterOptions(parallel_from=0, own_math=own_math, checked=self.checked)

@@ -9,7 +9,6 @@ from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Ranges, difference
 from ...ir.loops.cpu import Member
 from ...ir.loops.nest import Load, Nest, Store
-from ...ir.nests import AnyNest
 
 Turn: TypeAlias = tuple[Member, ...]  # nests that run one after the other, or tile by tile
 
@@ -88,7 +87,7 @@ def _is_read_first(name: str, step: Sequence[Nest], targets: frozenset[str]) -> 
     return True
 
 
-def is_own(nest: AnyNest, dims: Sequence[Dimension], load: Load) -> bool:
+def is_own(nest: Nest, dims: Sequence[Dimension], load: Load) -> bool:
     """Tell whether a load reads a point of `dims` that its nest writes in the same iteration."""
     if any(row is not None for row in load.rows):
         return False
@@ -110,7 +109,7 @@ def _moves(dims: Sequence[Dimension], offsets: Sequence[int]) -> dict[Dimension,
     return {dim: offset for dim, offset in zip(dims, offsets, strict=True) if offset}
 
 
-def loads(nest: AnyNest) -> Iterator[Load]:
+def loads(nest: Nest) -> Iterator[Load]:
     """Yield the loads of a nest."""
     return (row for row in nest.body if isinstance(row, Load))
 

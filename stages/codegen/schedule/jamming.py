@@ -8,13 +8,13 @@ the remaining rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import attrs
 
 from ....runtime.language.dimension import Dimension, DimensionKind
 from ...ir import dataflow
-from ...ir.bounds import Bound, Const, Range, add, floor_divide, multiply, subtract
+from ...ir.bounds import Const, Range, add, floor_divide, multiply, subtract
 from ...ir.loops.nest import Compute, Instruction, Load, Nest, NestLoop
 from .body import BodyWriter
 from .discovery import Homes
@@ -22,7 +22,6 @@ from .needs import Need
 from .places import OWN, Point
 from .points import Points
 
-N = TypeVar("N", bound=Any)  # a nest of lists or of trees
 ROWS: Final = 4
 # What a shared body may take of the single ones to be worth it, and how long it may be.
 WORTH: Final = 0.85
@@ -58,21 +57,6 @@ def jammed(
         attrs.evolve(nest, loops=steps, body=body, reason=reason),
         attrs.evolve(nest, loops=rest, reason=f"{nest.reason}; the rows that are left"),
     ]
-
-
-def unjammed(nests: Sequence[N]) -> list[N]:
-    """Return nests without those for groups of rows: the nests of single rows take all rows."""
-    single: list[N] = []
-    start: Bound | None = None
-    for nest in nests:
-        if len(nest.loops) > 1 and nest.loops[-2].step > 1:
-            start = nest.loops[-2].range.start
-            continue
-        if start is not None:
-            rows = attrs.evolve(nest.loops[-2].range, start=start)
-            nest, start = attrs.evolve(nest, loops=_over(nest.loops, rows, 1)), None  # noqa: PLW2901
-        single.append(nest)
-    return single
 
 
 def _is_stencil(points: Points, nest: Nest, needs: Mapping[int, Need]) -> bool:

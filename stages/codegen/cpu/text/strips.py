@@ -16,10 +16,8 @@ from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Load, Nest, Row, Store
 from ....ir.loops.traverse import arrays_of
-from ....ir.nests import AnyNest
 from ...rows.addresses import Address, Element, InRow
 from ...rows.body import Body, line, name, pointers, written
-from ...rows.checks import AnyNames
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
@@ -384,7 +382,7 @@ def _apart(scope: Scope, nest: Nest) -> list[str] | None:
     ]
 
 
-def lanes_of(scope: AnyNames, nest: AnyNest) -> int:
+def lanes_of(scope: Scope, nest: Nest) -> int:
     """Return the points of a strip: as many as a register holds of the smallest elements.
 
     Functions are long chains of operations; with a second register, the two chains overlap. Where

@@ -14,7 +14,6 @@ from typing import Final
 
 import attrs
 
-from ....ir import nest_groups
 from ....ir.bounds import Const
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.gpu import Patches, marked
@@ -83,15 +82,14 @@ def _in_one_loop(patches: Patches, pair: Choice) -> Patches:
     return attrs.evolve(patches, order=order, body=in_order(*steps))
 
 
-def fillers_of(patches: Patches | nest_groups.Patches) -> dict[str, int]:
+def fillers_of(patches: Patches) -> dict[str, int]:
     """Return by array the number of the list for whose elements a loop fills it."""
-    loops = nodes_of(patches, Each) if isinstance(patches, Patches) else patches.loops
     return {
         row.buffer: each.elements
-        for each in loops
-        if each.part not in ("owned", "both")
-        for row in each.nest.body
-        if isinstance(row, Store) and row.buffer in patches.arrays
+        for each in nodes_of(patches, Each)
+        if each.part != "owned"
+        for row in accesses(each, Store)
+        if row.buffer in patches.arrays
     }
 
 

@@ -16,18 +16,18 @@ from ....ir.loops.nest import (
     Index,
     Instruction,
     Load,
+    Nest,
     Row,
     Store,
     with_operands,
 )
-from ....ir.nests import AnyNest
 
 Shift: TypeAlias = Mapping[Dimension, int]
 DimsOf: TypeAlias = Mapping[str, tuple[Dimension, ...]]
 Points: TypeAlias = tuple[int, ...]
 
 
-def unrolled(nest: AnyNest, points: Points, dims_of: DimsOf) -> tuple[Instruction, ...]:
+def unrolled(nest: Nest, points: Points, dims_of: DimsOf) -> tuple[Instruction, ...]:
     """Return one body for all points of a thread, the stores last; `dims_of` are those of buffers.
 
     A thread has `points` along each loop, inner to outer, from the current indices on. Equal
@@ -40,7 +40,7 @@ def unrolled(nest: AnyNest, points: Points, dims_of: DimsOf) -> tuple[Instructio
     return bodies.finished()
 
 
-def interleaved(nest: AnyNest, points: Points, dims_of: DimsOf) -> tuple[Instruction, ...]:
+def interleaved(nest: Nest, points: Points, dims_of: DimsOf) -> tuple[Instruction, ...]:
     """Return one body for all points of a thread, each instruction for all of them at a time.
 
     So points are done with a load before the next one: few values wait for their use.
@@ -53,7 +53,7 @@ def interleaved(nest: AnyNest, points: Points, dims_of: DimsOf) -> tuple[Instruc
     return bodies.finished()
 
 
-def joined(nests: Sequence[AnyNest], dims_of: DimsOf) -> tuple[Instruction, ...]:
+def joined(nests: Sequence[Nest], dims_of: DimsOf) -> tuple[Instruction, ...]:
     """Return one body for nests with the same loops: equal instructions once, the stores last."""
     bodies = _Unrolling(nests[0], dims_of)
     for nest in nests:
@@ -62,7 +62,7 @@ def joined(nests: Sequence[AnyNest], dims_of: DimsOf) -> tuple[Instruction, ...]
     return bodies.finished()
 
 
-def shifts(nest: AnyNest, points: Points) -> Iterator[Shift]:
+def shifts(nest: Nest, points: Points) -> Iterator[Shift]:
     """Yield the offset of each point of a thread, the innermost dimension fastest."""
     dims = [range_.dim for range_ in reversed(nest.box)][: len(points)]
     for offsets in product(*map(range, reversed(points))):
@@ -70,7 +70,7 @@ def shifts(nest: AnyNest, points: Points) -> Iterator[Shift]:
 
 
 class _Unrolling:
-    def __init__(self, nest: AnyNest, dims_of: DimsOf) -> None:
+    def __init__(self, nest: Nest, dims_of: DimsOf) -> None:
         self.nest = nest
         self.dims_of = dims_of
         self.rows: list[Instruction] = []
