@@ -75,7 +75,11 @@ class Schema:
         found = tuple(option for option in self.options if name in (option.name, option.short))
         if found:
             return found
-        found = tuple(o for o in self.options if o.was and name in (o.was, o.was.partition(".")[2]))
+        found = tuple(
+            option
+            for option in self.options
+            if option.was and name in (option.was, option.was.rpartition(".")[2])
+        )
         for option in found:
             warn_of_old(f"{place}Option '{name}' is now '{option.short}': write that name instead.")
         return found
