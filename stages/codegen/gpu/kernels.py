@@ -9,12 +9,14 @@ from typing import Final, TypeAlias
 import attrs
 
 from ...ir.bounds import Bound, Const, multiply, subtract
-from ...ir.loops.gpu import Columns, Patches, Rows, marked, marks_of
-from ...ir.loops.kernel import Choice, Kernel, Node
+from ...ir.loops.column import Column
+from ...ir.loops.gpu import Columns, GpuMarks, Patches, Rows, marked, marks_of
+from ...ir.loops.kernel import Choice, Kernel, Loop, Node
 from ...ir.loops.nest import Nest
 from ...ir.loops.traverse import arrays_of, children, nests_of, rewrite, with_nests
 
-Whole: TypeAlias = Nest | Columns | Patches
+Whole: TypeAlias = Nest | Column | Columns | Patches
+OF_COLUMNS: Final = 64  # threads of a block
 ALWAYS: Final[Bound] = Const(1)
 
 
@@ -23,12 +25,14 @@ class Part:
     """What is one kernel: a nest, or a group of nests, and the numbers of these.
 
     It runs in calls where all of `factors` are 1. A nest `instead` of others comes after them.
+    Loops `around` it, each with the number of its first nest, run it for one index after the other.
     """
 
     node: Whole
     nests: tuple[int, ...]
     factors: tuple[Bound, ...] = ()
     instead: bool = False
+    around: tuple[tuple[int, Loop], ...] = ()
 
     @property
     def when(self) -> Bound:
@@ -41,6 +45,8 @@ class Part:
         match self.node:
             case Nest():
                 return self.node
+            case Column():
+                return threads_of(self.node)
             case Columns(scans=scans):
                 return scans[0]
         return nests_of(self.node)[0]
@@ -54,7 +60,10 @@ def parts(node: Node | Kernel, first: int = 0) -> list[Part]:
     """
     if isinstance(node, Choice):
         return list(_chosen(node, first))
-    if isinstance(node, Nest | Columns | Patches):
+    if isinstance(node, Loop):
+        inside = parts(node.body, first)
+        return [attrs.evolve(each, around=((first, node), *each.around)) for each in inside]
+    if isinstance(node, Nest | Column | Columns | Patches):
         count = len(node.scans) if isinstance(node, Columns) else 1
         return [Part(node, tuple(range(first, first + count)))]
     found: list[Part] = []
@@ -63,29 +72,42 @@ def parts(node: Node | Kernel, first: int = 0) -> list[Part]:
     return found
 
 
+def threads_of(column: Column) -> Nest:
+    """Return the loops of a column as those of a nest: a thread has a column."""
+    loops = tuple(attrs.evolve(loop, kind="thread") for loop in column.loops)
+    marks = GpuMarks(block=(OF_COLUMNS,) if loops else ())
+    return Nest(column.group, loops, (), column.reason, marks=marks)
+
+
 def _chosen(choice: Choice, first: int) -> Iterator[Part]:
+    """Yield the parts of a choice: between those that both sides contain, what each has alone."""
     otherwise = parts(without_group(choice), first)
-    stop, both, own = _stop(otherwise, first), set[int](), list[Part]()
+    number = stop = _stop(otherwise, first)
+    common, gaps = [-1], list[list[Part]]([[]])  # places in `otherwise`; what only `then` has
     for part in parts(choice.then, stop):
-        alike = (n for n, other in enumerate(otherwise) if n not in both and _is_same(part, other))
-        place = next(alike, None)
-        if place is None:
-            own.append(attrs.evolve(part, factors=(choice.when, *part.factors)))
-        else:
-            both.add(place)
-    for part in own:
-        if not isinstance(part.node, Nest):
-            yield attrs.evolve(part, nests=_members(part, otherwise))
-    for place, part in enumerate(otherwise):
-        without = () if place in both else (subtract(ALWAYS, choice.when),)
-        yield attrs.evolve(part, factors=(*without, *part.factors))
-    for part in own:
-        if isinstance(part.node, Nest):
-            yield attrs.evolve(part, instead=True)
+        later = range(common[-1] + 1, len(otherwise))
+        place = next((n for n in later if _is_same(part, otherwise[n])), None)
+        if place is not None:
+            common.append(place)
+            gaps.append([])
+            continue
+        is_nest = isinstance(part.node, Nest | Column)
+        nests = (number,) if is_nest else _members(part, otherwise)
+        factors = (choice.when, *part.factors)
+        gaps[-1].append(attrs.evolve(part, nests=nests, factors=factors, instead=is_nest))
+        number += is_nest
+    without = subtract(ALWAYS, choice.when)
+    for before, place, own in zip(common, [*common[1:], len(otherwise)], gaps, strict=True):
+        yield from (part for part in own if not part.instead)
+        for part in otherwise[before + 1 : place]:
+            yield attrs.evolve(part, factors=(without, *part.factors))
+        yield from (part for part in own if part.instead)
+        yield from otherwise[place : place + 1]
 
 
 def _is_same(part: Part, other: Part) -> bool:
-    return (part.node, part.factors) == (other.node, other.factors)
+    ours, theirs = ([loop for _, loop in each.around] for each in (part, other))
+    return (part.node, part.factors, ours) == (other.node, other.factors, theirs)
 
 
 def _members(part: Part, otherwise: Sequence[Part]) -> tuple[int, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Final
 
 import attrs
@@ -15,15 +16,17 @@ from ...ir.bounds import (
     PatchBound,
     Ranges,
     add,
+    difference,
     maximum,
     minimum,
     multiply,
     subtract,
 )
 from ...ir.loops.gpu import Columns, Patches, Rows, marks_of
-from ...ir.loops.kernel import Kernel
+from ...ir.loops.kernel import Kernel, Loop
 from ...ir.loops.nest import Nest
 from ...ir.strides import Stride
+from ..errors import CodegenError
 from .text.grid import blocks_of, columns_in_a_row
 from .text.kernel import Written
 
@@ -43,12 +46,14 @@ class Order:
     most_shared: int = 0
     slots: Mapping[int, Bound] = attrs.field(factory=dict)
     step: int = 1
+    indices: tuple[Bound, ...] = ()  # of loops around it
 
     @property
     def bounds(self) -> Iterator[Bound]:
         """Everything that the call computes for it."""
         yield from self.blocks
         yield from self.slots.values()
+        yield from self.indices
         yield self.shared
 
 
@@ -65,9 +70,43 @@ def orders_of(tree: Kernel, kernels: Sequence[Written], steps: Sequence[int]) ->
             _order(tree, written),
             slots={place: ends[place] for kind, place in written.arguments if kind == "slot"},
             step=steps[written.part.first.group],
+            indices=indices,
         )
-        for written in kernels
+        for written, indices in _in_turn(kernels)
     )
+
+
+def _in_turn(
+    kernels: Iterable[Written], indices: tuple[Bound, ...] = ()
+) -> Iterator[tuple[Written, tuple[Bound, ...]]]:
+    """Yield kernels in the order of a call, those in loops for one index after the other."""
+    depth = len(indices)
+    alike = groupby(kernels, key=lambda each: (each.version, each.part.around[depth:][:1]))
+    for (_, around), several in alike:
+        own = list(several)
+        if not around:
+            yield from ((written, indices) for written in own)
+        for _, loop in around:
+            for index in _turns(loop):
+                yield from _in_turn(own, (*indices, index))
+
+
+def _turns(loop: Loop) -> list[Bound]:
+    """Return the indices of a loop in its order.
+
+    Raises:
+        CodegenError: if only a call knows how many there are.
+
+    """
+    start, stop = loop.range.start, loop.range.stop
+    count = difference(stop, start)
+    if count is None:
+        raise CodegenError(
+            f"A GPU launches each plane of dimension '{loop.range.dim.value}' by itself, "
+            f"but only a call knows how many there are in {start} .. {stop}."
+        )
+    indices = [add(start, place) for place in range(count)]
+    return indices[::-1] if loop.backward else indices
 
 
 def _order(tree: Kernel, written: Written) -> Order:
@@ -105,13 +144,20 @@ def with_launches(interface: Interface, orders: Sequence[Order], platform: str) 
                 needed=places[order.shared] if order.most_shared else -1,
                 step=order.step,
                 arguments=tuple(
-                    (kind, places[order.slots[place]] if kind == "slot" else place)
-                    for kind, place in order.written.arguments
+                    _argument(kind, place, order, places) for kind, place in order.written.arguments
                 ),
             )
             for order in orders
         ),
     )
+
+
+def _argument(
+    kind: str, place: int, order: Order, places: Mapping[Bound | Stride, int]
+) -> tuple[str, int]:
+    if kind == "index":
+        return "int", places[order.indices[place]]
+    return kind, places[order.slots[place]] if kind == "slot" else place
 
 
 def _blocks(nest: Nest, box: Ranges) -> tuple[Bound, Bound, Bound]:

@@ -44,11 +44,6 @@ from .expressions import TYPES
 from .extrema import spelled, trees
 from .scope import Scope, stored_type
 
-__all__ = [
-    "NAMELESS", "Body", "body_of", "element", "index", "line", "loaded", "name",
-    "operand", "pointer", "pointers", "states", "value_of", "written",
-]  # fmt: skip
-
 # Instructions without a variable: their text stands at each use.
 NAMELESS: Final = (Constant, Argument, Index, Number)
 

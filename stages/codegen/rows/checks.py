@@ -21,22 +21,6 @@ from ..soft_reads import Clamping
 from .expressions import TYPES, is_nothing
 from .scope import Scope
 
-__all__ = [
-    "FOUND",
-    "NOTE",
-    "Tests",
-    "beyond",
-    "codes",
-    "functions",
-    "head",
-    "is_nothing",
-    "status",
-    "statuses",
-    "tested",
-    "tested_stores",
-    "tests_of",
-]  # fmt: skip
-
 # Type, bits of the exponent, its lowest bit, place of the sign bit. Only if all exponent bits are
 # set (a number that is not finite) does adding the lowest bit carry into the sign bit.
 _BITS: Final = {
@@ -63,18 +47,20 @@ def tested_stores(kernel: Kernel) -> dict[tuple[int, str], int]:
     return {store: number for number, store in enumerate(dict.fromkeys(stores))}
 
 
-def functions(names: Scope) -> Iterator[str]:
+def functions(scope: Scope) -> Iterator[str]:
     """Write the functions that the tests call."""
-    dtypes = {names.by_name[buffer].dtype for _, buffer in names.tests}
+    dtypes = {scope.by_name[buffer].dtype for _, buffer in scope.tests}
     for dtype in sorted(dtypes):
         bits, exponent, lowest, _ = _BITS[dtype]
         real = TYPES[dtype][0]
-        yield f"static inline {bits} exponent_{real}({real} a) {{"
-        yield f"  {bits} b;"
-        yield "  __builtin_memcpy(&b, &a, sizeof b);"
-        yield f"  return (b & {exponent}) + {lowest};"
-        yield "}"
-    if names.tests:
+        yield from (
+            f"static inline {bits} exponent_{real}({real} a) {{",
+            f"  {bits} b;",
+            "  __builtin_memcpy(&b, &a, sizeof b);",
+            f"  return (b & {exponent}) + {lowest};",
+            "}",
+        )
+    if scope.tests:
         yield NOTE
 
 
@@ -97,11 +83,11 @@ def head(scope: Scope) -> Iterator[tuple[str, str]]:
         yield "", f"  __builtin_memcpy(&nothing_{real}, &bits_{real}, sizeof bits_{real});"
 
 
-def status(names: Scope) -> str:
+def status(scope: Scope) -> str:
     """Return the expression that the entry returns."""
-    if not names.tests:
+    if not scope.tests:
         return "0"
-    places = ", ".join(map(str, codes(names.kernel)))
+    places = ", ".join(map(str, codes(scope.kernel)))
     return f"((const s32[]){{{places}, 0}})[first]"
 
 
@@ -115,10 +101,10 @@ def statuses(
     kernel: Kernel, clamping: Clamping | None = None
 ) -> tuple[tuple[int, StatusKind, str], ...]:
     """Return the codes that the entry can return, each with its field."""
-    fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]
-    tested = dict.fromkeys(field for _, field in tested_stores(kernel))
+    fields = (field for _, field in tested_stores(kernel))
     found: list[tuple[int, StatusKind, str]] = [
-        (fields.index(field) + 1, "not_finite", field) for field in tested
+        (code, "not_finite", field)
+        for code, field in dict.fromkeys(zip(codes(kernel), fields, strict=True))
     ]
     if clamping is not None:
         found.append((beyond(kernel), "beyond", min(clamping.ends)))
@@ -147,10 +133,10 @@ class Tests:
         names = ", ".join(f"e{number}" for number, _ in self.stores)
         return f" reduction(|:{names})" if names else ""
 
-    def end(self, indent: str) -> Iterator[str]:
-        """Test the gathered bits."""
+    def end(self, indent: str, first: str = "found") -> Iterator[str]:
+        """Test the gathered bits; `first` is the pointer to the smallest number."""
         for number, dtype in self.stores:
-            yield f"{indent}if (e{number} >> {_BITS[dtype][3]}) note(found, {number});"
+            yield f"{indent}if (e{number} >> {_BITS[dtype][3]}) note({first}, {number});"
 
 
 def tests_of(scope: Scope, group: int, rows: Iterable[Instruction]) -> Tests:

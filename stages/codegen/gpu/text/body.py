@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
+from ....ir.loops.column import Column
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Load, Nest, Row, Store
+from ....ir.loops.traverse import instructions
 from ...rows.body import Body, body_of, written
 from ...rows.definitions import array
 from ...rows.scope import Scope
@@ -28,13 +30,15 @@ def within(body: Body, level: int, indent: str) -> Iterator[str]:
     yield from (indent + line for line in written(body, level) if line)
 
 
-def buffers_of(*nests: Nest) -> list[str]:
+def buffers_of(*nests: Nest | Column) -> list[str]:
     """Return the buffers that nests touch, each once, in order."""
-    rows = (row for nest in nests for row in nest.body)
+    rows = (row for nest in nests for row in instructions(nest))
     return list(dict.fromkeys(row.buffer for row in rows if isinstance(row, Load | Store)))
 
 
-def arrays(scope: Scope, nests: Collection[Nest], besides: Collection[str] = ()) -> Iterator[str]:
+def arrays(
+    scope: Scope, nests: Iterable[Nest | Column], besides: Collection[str] = ()
+) -> Iterator[str]:
     """Define the arrays of the arena that nests touch, but those `besides`."""
     for name in buffers_of(*nests):
         buffer = scope.by_name[name]

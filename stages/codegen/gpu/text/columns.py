@@ -11,6 +11,7 @@ from ...schedule.costs import ITEMSIZES
 from .body import arrays, buffers_of
 from .grid import axes_of, columns_in_a_row, flat_places
 from .landing import write_landing
+from .lines import braced, indented, shared_arrays
 from .long import rooms, write_long
 from .rows import write_rows
 from .sweep import scoped, write_sweep
@@ -22,23 +23,23 @@ def write_columns(scope: Scope, columns: Columns) -> Iterator[str]:
     load = columns.load
     threads = load.columns if isinstance(load, Rows) else columns.threads
     nests = [columns_in_a_row(nest, threads) for nest in columns.scans]
-    yield from arrays(scope, nests, () if isinstance(load, Long) else columns.arrays)
-    if isinstance(load, Rows):
-        yield from write_rows(scope, columns, load, nests)
-        return
     is_long = isinstance(load, Long)
-    yield from rooms(scope, columns, load) if isinstance(load, Long) else _rooms(scope, columns)
+    yield from arrays(scope, nests, () if is_long else columns.arrays)
+    if isinstance(load, Rows):
+        yield from indented(write_rows(scope, columns, load, nests))
+        return
+    defined = rooms(scope, columns, load) if isinstance(load, Long) else _rooms(scope, columns)
+    yield from indented(defined)
     yield from flat_places(scope, nests[0], "i")
     stops = {axis.level: nests[0].loops[axis.level].range.stop for axis in axes_of(nests[0])}
     inside = (f"i{level} < {scope.bound(stop)}" for level, stop in stops.items())
-    yield f"  if ({' && '.join(inside)}) {{"
     kept = {name for name, *_ in _kept(scope, columns)}
     once = [
         _once(nests, place, kept) if is_long or columns.keeps else set[str]()
         for place in range(len(nests))
     ]
-    yield from (write_long if is_long else _scans)(scope, nests, columns, once)
-    yield "  }"
+    scans = (write_long if is_long else _scans)(scope, nests, columns, once)
+    yield from indented(braced(f"if ({' && '.join(inside)})", scans))
 
 
 def _scans(
@@ -54,12 +55,11 @@ def _scans(
             ahead = marked(nest, ahead=load.ahead)
             sweep = sweep_of(scope, ahead, rooms_of(nest, handed), once[0])
             landing = {each: shared[_name(each)].array for each in load.landed}
-            levels = write_landing(sweep, load, landing, columns.threads, "      ")
-            yield from scoped(sweep, levels)
+            yield from scoped(sweep, write_landing(sweep, load, landing, columns.threads))
             continue
         own = rooms_of(nest, shared)
         sweep = sweep_of(scope, nest, own, once[number], unroll=8 if load else 0)
-        yield from scoped(sweep, write_sweep(sweep, "      "))
+        yield from scoped(sweep, write_sweep(sweep))
 
 
 def _kept(scope: Scope, columns: Columns) -> Iterator[tuple[str, str, str, int, bool]]:
@@ -80,14 +80,14 @@ def _name(landed: Landed) -> str:
 
 def _rooms(scope: Scope, columns: Columns) -> Iterator[str]:
     """Define the arrays in shared memory."""
-    range_, room, load = columns.scans[0].loops[-1].range, "0", columns.load
-    levels = f"({scope.bound(range_.stop)} - {scope.bound(range_.start)})"
-    few = str(load.ahead * (load.rounds + 1)) if isinstance(load, Landing) else "0"
+    load = columns.load
+    start, stop = scope.ends(columns.scans[0].loops[-1].range)
+    few = load.ahead * (load.rounds + 1) if isinstance(load, Landing) else 0
     wide_first = sorted(_kept(scope, columns), key=lambda each: -each[3])  # so all are aligned
-    for _, name, type_, size, is_whole in wide_first:
-        count = f"{levels if is_whole else few} * {columns.threads}"
-        yield f"  const ff::shared_array<{type_}> {name}(u32({room}), {count});"
-        room += f" + {count} * {size}"
+    return shared_arrays(
+        (name, type_, f"{f'({stop} - {start})' if is_whole else few} * {columns.threads}", size)
+        for _, name, type_, size, is_whole in wide_first
+    )
 
 
 def _once(nests: Sequence[Nest], place: int, kept: Container[str]) -> set[str]:

@@ -96,27 +96,24 @@ def first_text(scope: Scope, nest: Nest, axis: Axis) -> str:
 
 def flat_places(scope: Scope, nest: Nest, index: str) -> Iterator[str]:
     """Define the first point of a thread along each loop, `<index><level>`, from its number."""
+    yield f"  const u64 t = u64(blockIdx.x) * {marks_of(nest).block[0]} + threadIdx.x;"
+    yield from (f"  {line}" for line in places(scope, nest, index, "t", "q"))
+
+
+def places(scope: Scope, nest: Nest, index: str, left: str, quotient: str) -> Iterator[str]:
+    """Define the indices of a thread with the number `left`; `quotient` is a letter for names."""
     scope.uses.functions["over"] = DIVIDE
     axes = axes_of(nest)
-    yield f"  const u64 t = u64(blockIdx.x) * {marks_of(nest).block[0]} + threadIdx.x;"
-    left = "t"
-    for place, axis in enumerate(axes):
-        level = axis.level
-        first = first_text(scope, nest, axis)
+    for axis in axes[:-1]:
+        level, first = axis.level, first_text(scope, nest, axis)
         times = f" * {axis.points}" if axis.points > 1 else ""
-        if place == len(axes) - 1:
-            yield f"  const s64 {index}{level} = {first} + s64({left}){times};"
-            return
         stop = scope.bound(nest.loops[level].range.stop)
         more = f" + {axis.points - 1}) / {axis.points}" if axis.points > 1 else ")"
-        yield f"  const u64 m{level} = u64({stop} - {first}{more};"
-        yield f"  const u64 q{level} = over({left}, m{level});"
-        yield f"  const s64 {index}{level} = {first} + s64({left} - q{level} * m{level}){times};"
-        left = f"q{level}"
-
-
-def loop_text(index: str, start: str, stop: str, *, backward: bool) -> str:
-    """Open a loop inside of each thread."""
-    if backward:
-        return f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
-    return f"for (s64 {index} = {start}; {index} < {stop}; ++{index}) {{"
+        own, size = f"{quotient}{level}", f"m{level}"
+        yield f"const u64 {size} = u64({stop} - {first}{more};"
+        yield f"const u64 {own} = over({left}, {size});"
+        yield f"const s64 {index}{level} = {first} + s64({left} - {own} * {size}){times};"
+        left = own
+    times = f" * {axes[-1].points}" if axes[-1].points > 1 else ""
+    first = first_text(scope, nest, axes[-1])
+    yield f"const s64 {index}{axes[-1].level} = {first} + s64({left}){times};"

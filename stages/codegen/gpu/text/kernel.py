@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 import attrs
 
 from ....ir.bounds import Bound
+from ....ir.loops.column import Column
 from ....ir.loops.gpu import Columns, Long, Patches, marks_of
 from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Nest, Store
-from ....ir.loops.traverse import nests_of
+from ....ir.loops.nest import Store
+from ....ir.loops.traverse import bodies
 from ....ir.strides import Stride
+from ....vendors.dialect import BLOCK
 from ....vendors.vendor import Vendor
 from ...rows.checks import NOTE, tested_stores
 from ...rows.checks import functions as test_functions
@@ -23,7 +25,7 @@ from ...rows.uses import Argument
 from ...soft_reads import Clamping
 from ..kernels import Part, clamping_version, parts
 from .columns import write_columns
-from .nest import write_nest
+from .nest import write_column, write_nest
 from .patches import write_patches
 from .spellings import dialect_of, on_device
 
@@ -76,7 +78,7 @@ def write_gpu(
     functions = [text for _, text in sorted(scope.uses.functions.items())]
     tests = [on_device(line) for line in test_functions(scope) if line != NOTE]
     tests += [on_device(WITHIN)] if len(versions) > 1 else []
-    source = "\n".join([vendor.dialect("".join(texts)), *tests, *functions, "", *texts, ""])
+    source = "\n".join([vendor.dialect(scope.uses.names), *tests, *functions, "", *texts, ""])
     return source, tuple(found)
 
 
@@ -85,13 +87,15 @@ def write_version(
 ) -> Iterator[tuple[str, Written]]:
     """Write each part of a kernel, and what it takes; `scope` uses the functions that they call."""
     for part in parts:
-        own = scope.apart()
+        indices = {loop.range.dim: f"o{place}" for place, (_, loop) in enumerate(part.around)}
+        own = attrs.evolve(scope.apart(), around=indices)
         kind, bounds, said, lines = _written(own, part)
         name = f"{letter}{kind}{part.nests[0]}"
-        scope.uses.functions.update(own.uses.functions)
-        arguments = own.uses.arguments
-        if any((nest.group, row.buffer) in scope.tests for nest, row in _stores(part)):
-            arguments += (("status", 0),)
+        scope.uses.add(own.uses)
+        arguments = own.uses.arguments + tuple(("index", place) for place in range(len(indices)))
+        rows = ((group, row) for group, rows in bodies(part.node) for row in rows)
+        stored = {(group, row.buffer) for group, row in rows if isinstance(row, Store)}
+        arguments += (("status", 0),) if stored & scope.tests.keys() else ()
         takes = [_parameter(scope, argument) for argument in arguments]
         types = tuple(type_ for type_, _ in takes)
         head = ", ".join(map(" ".join, takes))
@@ -104,6 +108,8 @@ def write_version(
 def _written(scope: Scope, part: Part) -> tuple[str, str, str, list[str]]:
     """Return the letter of a part, its threads and blocks, what it does, and its lines."""
     node, first = part.node, part.nests[0]
+    if isinstance(node, Columns | Patches):
+        scope.ask(BLOCK)
     match node:
         case Patches():
             said = f"a patch of nests {', '.join(map(str, part.nests))}"
@@ -112,19 +118,14 @@ def _written(scope: Scope, part: Part) -> tuple[str, str, str, list[str]]:
             said = f"nests {first} to {part.nests[-1]}"
             letter = "b" if isinstance(load, Long) else "s"
             return letter, f"{threads}, {blocks}", said, list(write_columns(scope, node))
-    marks = marks_of(node)
+    marks = marks_of(part.first)
     bounds = _bounds(math.prod(marks.block), marks.blocks)
-    return "", bounds, f"nest {first}", list(write_nest(scope, node))
+    lines = write_column(scope, node) if isinstance(node, Column) else write_nest(scope, node)
+    return "", bounds, f"nest {first}", list(lines)
 
 
 def _bounds(threads: int, blocks: int) -> str:
     return f"{threads}, {blocks}" if blocks > 1 else str(threads)
-
-
-def _stores(part: Part) -> Iterator[tuple[Nest, Store]]:
-    return (
-        (nest, row) for nest in nests_of(part.node) for row in nest.body if isinstance(row, Store)
-    )
 
 
 def _parameter(scope: Scope, argument: Argument) -> tuple[str, str]:
@@ -136,6 +137,7 @@ def _parameter(scope: Scope, argument: Argument) -> tuple[str, str]:
         return f"{stored_type(scope.by_name[buffer])}*", name
     if kind == "scalar":
         return TYPES[scope.kernel.scalars[place][1]][0], f"x{place}"
-    return {"slot": ("char*", f"slot{place}"), "status": ("s32*", "first")}.get(
-        kind, ("s64", f"n{place}")
-    )
+    return {
+        "slot": ("char*", f"slot{place}"), "status": ("s32*", "first"),
+        "index": ("s64", f"o{place}"), "int": ("s64", f"n{place}"),
+    }[kind]  # fmt: skip

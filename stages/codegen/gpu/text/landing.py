@@ -14,8 +14,9 @@ from functools import partial
 import attrs
 
 from ....ir.loops.gpu import Landed, Landing
+from .lines import braced
 from .sweep import twice, write_step
-from .windows import Sweep, Window, fill, moved, wanted
+from .windows import Sweep, Window, each_of, fill, moved, wanted
 
 
 @attrs.frozen
@@ -35,7 +36,7 @@ class Landings:
 
 
 def write_landing(
-    sweep: Sweep, load: Landing, arrays: Mapping[Landed, str], threads: int, indent: str
+    sweep: Sweep, load: Landing, arrays: Mapping[Landed, str], threads: int
 ) -> Iterator[str]:
     """Write the loop over the levels; loads land in `arrays` of shared memory."""
     places = {(each.buffer, each.offsets): (each, array) for each, array in arrays.items()}
@@ -48,71 +49,58 @@ def write_landing(
     )
     sweep = attrs.evolve(sweep, windows=windows)
     apart = [window for window in windows if window.name not in landed]
-    later, inner = load.ahead * load.rounds, indent + "  "
     start, stop = sweep.body.scope.ends(sweep.nest.loops[-1].range)
-    yield f"{indent}const s32 total = s32({stop} - {start});"
-    yield from (f"{indent}{each.type_} {each.name}[{each.size}];" for each in windows)
+    yield f"const s32 total = s32({stop} - {start});"
+    yield from (f"{each.type_} {each.name}[{each.size}];" for each in windows)
     for each in windows:
-        yield from fill(sweep, each, str(each.low), each.size - each.span, each.span, indent)
-    yield from (f"{indent}{each.type_} n{each.name}[{steps}];" for each in apart)
-    yield f"{indent}#pragma unroll 1"
-    yield f"{indent}for (s32 begin = -{later}; begin < total; begin += {steps}) {{"
-    yield from _come(sweep, apart, steps, inner) if apart else ()
+        yield from fill(sweep, each, str(each.low), each.size - each.span, each.span)
+    yield from (f"{each.type_} n{each.name}[{steps}];" for each in apart)
+    lines = list(_come(sweep, apart, steps)) if apart else []
     for part in range(0, steps, load.ahead):
         now = (each if each.name in landed else attrs.evolve(each, begin=part) for each in windows)
         own = attrs.evolve(sweep, windows=tuple(now))
-        yield f"{inner}{{"
-        yield f"{inner}  const s32 first = begin + {part}, later = first + {later};"
-        yield from _round(own, Landings(load, landed, threads), f"{inner}  ")
-        yield f"{inner}}}"
-    yield f"{indent}}}"
+        lines += braced("", _round(own, Landings(load, landed, threads), part))
+    yield "#pragma unroll 1"
+    head = f"for (s32 begin = -{load.ahead * load.rounds}; begin < total; begin += {steps})"
+    yield from braced(head, lines)
 
 
-def _round(sweep: Sweep, landings: Landings, indent: str) -> Iterator[str]:
+def _round(sweep: Sweep, landings: Landings, part: int) -> Iterator[str]:
     """Write the copies that begin with a round, and its steps."""
-    ahead, copies, visits = sweep.ahead, partial(_copies, landings), partial(_visits, landings)
-    yield f"{indent}if (later < total) {{"
-    yield from twice(sweep, ("inside", "later", ahead), copies, f"{indent}  ")
-    yield f"{indent}}}"
-    yield f"{indent}ff::async_commit();"
-    yield f"{indent}if (first >= 0) {{"
-    yield f"{indent}  ff::async_wait<{landings.load.rounds}>();"
-    yield from twice(sweep, ("inside", "first", ahead), visits, f"{indent}  ")
-    yield f"{indent}}}"
+    ahead, rounds = sweep.ahead, landings.load.rounds
+    copies = twice(sweep, "inside", "later", ahead, partial(_copies, landings))
+    visits = twice(sweep, "inside", "first", ahead, partial(_visits, landings))
+    yield f"const s32 first = begin + {part}, later = first + {ahead * rounds};"
+    yield from braced("if (later < total)", copies)
+    yield "ff::async_commit();"
+    yield from braced("if (first >= 0)", [f"ff::async_wait<{rounds}>();"], visits)
 
 
-def _come(sweep: Sweep, apart: list[Window], steps: int, indent: str) -> Iterator[str]:
+def _come(sweep: Sweep, apart: list[Window], steps: int) -> Iterator[str]:
     """Write the loads of the next iteration; those of this one have come."""
     for window in apart:
-        value = f"n{window.name}[j]"
-        yield from _newest(window, steps, [], value, indent, test="if (begin >= 0) ")
+        name, span = window.name, window.span
+        yield from _newest(window, steps, [f"if (begin >= 0) {name}[{span} + j] = n{name}[j];"])
 
-    def loads(own: Sweep, inner: str) -> Iterator[str]:
+    def loads(own: Sweep) -> Iterator[str]:
         for window in apart:
-            first = f"next + {window.low + window.span}"
             waiting = attrs.evolve(window, name=f"n{window.name}", size=steps)
-            yield from fill(own, waiting, first, 0, steps, inner)
+            yield from fill(own, waiting, f"next + {window.low + window.span}", 0, steps)
 
-    yield f"{indent}const s32 next = begin + {steps};"
-    yield f"{indent}if (next >= 0 && next < total) {{"
-    yield from twice(sweep, ("inside", "next", steps), loads, f"{indent}  ")
-    yield f"{indent}}}"
+    yield f"const s32 next = begin + {steps};"
+    yield from braced(
+        "if (next >= 0 && next < total)", twice(sweep, "inside", "next", steps, loads)
+    )
 
 
-def _newest(
-    window: Window, steps: int, lines: list[str], value: str, indent: str, test: str = ""
-) -> Iterator[str]:
+def _newest(window: Window, steps: int, lines: list[str]) -> Iterator[str]:
     """Write that the newest elements of a window become its oldest, and so many new ones."""
     for old in range(window.span):
-        yield f"{indent}{window.name}[{old}] = {window.name}[{steps + old}];"
-    yield f"{indent}#pragma unroll"
-    yield f"{indent}for (s32 j = 0; j < {steps}; ++j) {{"
-    yield from (f"{indent}  {line}" for line in lines)
-    yield f"{indent}  {test}{window.name}[{window.span} + j] = {value};"
-    yield f"{indent}}}"
+        yield f"{window.name}[{old}] = {window.name}[{steps + old}];"
+    yield from each_of(steps, lines)
 
 
-def _copies(landings: Landings, sweep: Sweep, indent: str) -> Iterator[str]:
+def _copies(landings: Landings, sweep: Sweep) -> Iterator[str]:
     """Write the copies of the newest elements of a round, each if a step wants it."""
     for window in sweep.windows:
         if window.name in landings.arrays:
@@ -121,24 +109,23 @@ def _copies(landings: Landings, sweep: Sweep, indent: str) -> Iterator[str]:
             address = "from" if window.is_row else f"&{window.element}"
             copy = f"ff::async_copy<1>({array}, {place}, {address});"
             first = f"later + {newest}" if newest else "later"
-            move = partial(_if, copy)
-            yield from moved(sweep, window, first, sweep.ahead, move, indent)
+            yield from moved(sweep, window, first, sweep.ahead, partial(_if, copy))
 
 
 def _if(statement: str, test: str) -> str:
     return f"if ({test}) {statement}" if test else statement
 
 
-def _visits(landings: Landings, sweep: Sweep, indent: str) -> Iterator[str]:
+def _visits(landings: Landings, sweep: Sweep) -> Iterator[str]:
     """Write the steps of a round."""
     for window in sweep.windows:
         if window.name in landings.arrays:
             array, place = landings.newest(window, "first")
-            newest = f"first + j + {window.low + window.span}"
+            newest, value = f"first + j + {window.low + window.span}", f"{array}[{place}]"
             lines, test = wanted(sweep, window, newest)
-            value = f"{array}[{place}]"
             if test:
                 value = f"{test} ? {window.type_}({value}) : {window.type_}(0)"
-            yield from _newest(window, sweep.ahead, lines, value, indent)
+            lines.append(f"{window.name}[{window.span} + j] = {value};")
+            yield from _newest(window, sweep.ahead, lines)
     for step in range(sweep.ahead):
-        yield from write_step(sweep, step, 0, indent)
+        yield from write_step(sweep, step, 0)

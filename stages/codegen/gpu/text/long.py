@@ -16,6 +16,7 @@ from ....ir.loops.nest import Nest
 from ...rows.body import pointers, states
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
+from .lines import braced, shared_arrays
 from .sweep import first_elements, outside, rounds, scoped, write_sweep
 from .windows import Room, rooms_of, sweep_of
 
@@ -34,21 +35,22 @@ def write_long(
 
 def rooms(scope: Scope, columns: Columns, load: Long) -> Iterator[str]:
     """Define the arrays in shared memory, and which levels they have where."""
-    start = scope.bound(load.outside.start)
+    start, threads = scope.bound(load.outside.start), columns.threads
     stop = scope.bound(columns.scans[0].loops[-1].range.stop)
-    room = "0"
-    yield f"  const s32 levels = s32({scope.bound(load.levels)});"
-    yield f"  const s32 rest = s32({scope.bound(load.rest)});"
     arrays = [(number, scope.by_name[name]) for number, name in enumerate(columns.arrays)]
-    for number, buffer in sorted(arrays, key=lambda each: -ITEMSIZES[each[1].dtype]):
-        count = f"levels * {columns.threads}"
-        yield f"  const ff::shared_array<{stored_type(buffer)}> h{number}(u32({room}), {count});"
-        room += f" + {count} * {ITEMSIZES[buffer.dtype]}"
-    yield f"  const s32 wrap = (s32({stop} - {start}) - 1) / levels * levels;"
-    yield "  const auto kept = [&](s64 level) {"
-    yield f"    const s32 place = s32(level - {start}) - wrap;"
-    yield f"    return (place < 0 ? place + levels : place) * {columns.threads} + s32(threadIdx.x);"
-    yield "  };"
+    yield f"const s32 levels = s32({scope.bound(load.levels)});"
+    yield f"const s32 rest = s32({scope.bound(load.rest)});"
+    yield from shared_arrays(
+        (f"h{number}", stored_type(buffer), f"levels * {threads}", ITEMSIZES[buffer.dtype])
+        for number, buffer in sorted(arrays, key=lambda each: -ITEMSIZES[each[1].dtype])
+    )
+    yield f"const s32 wrap = (s32({stop} - {start}) - 1) / levels * levels;"
+    yield from (
+        "const auto kept = [&](s64 level) {",
+        f"  const s32 place = s32(level - {start}) - wrap;",
+        f"  return (place < 0 ? place + levels : place) * {threads} + s32(threadIdx.x);",
+        "};",
+    )
 
 
 def _rooms(nest: Nest, columns: Columns, place: str) -> dict[int, Room]:
@@ -58,18 +60,13 @@ def _rooms(nest: Nest, columns: Columns, place: str) -> dict[int, Room]:
 
 def _first(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) -> Iterator[str]:
     """Write the first scan: rounds that store to memory, then to shared memory."""
-    far, indent = sweep_of(scope, nest, {}, once), "      "
+    far = sweep_of(scope, nest, {}, once)
     near = attrs.evolve(
         far,
         rooms=_rooms(nest, columns, f"(place + {{step}}) * {columns.threads} + threadIdx.x"),
         opening=("const s32 place = s32(u32(first) % u32(levels));",),
     )
-    lines = (
-        *first_elements(far, indent),
-        *rounds(far, "rest", indent),
-        *rounds(near, "total", indent),
-    )
-    yield from scoped(far, lines)
+    yield from scoped(far, (*first_elements(far), *rounds(far, "rest"), *rounds(near, "total")))
 
 
 def _later(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) -> Iterator[str]:
@@ -82,15 +79,11 @@ def _later(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) ->
         sweep_of(scope, near, rooms, once, unroll=8),
         sweep_of(scope, _over(nest, load.outside), {}, once),
     ]
-    yield "    {"
-    yield from (f"      {line}" for line in states(parts[0].body))
-    for sweep in parts if nest.loops[-1].backward else reversed(parts):
-        yield "      {"
-        yield from outside(sweep, "      ")
-        yield from (f"        {line}" for line in pointers(sweep.body))
-        yield from write_sweep(sweep, "        ")
-        yield "      }"
-    yield "    }"
+    blocks = (
+        braced("", outside(sweep), pointers(sweep.body), write_sweep(sweep))
+        for sweep in (parts if nest.loops[-1].backward else reversed(parts))
+    )
+    yield from braced("", states(parts[0].body), *blocks)
 
 
 def _over(nest: Nest, range_: Range) -> Nest:

@@ -33,9 +33,9 @@ class Room:
 
 @attrs.frozen
 class Near:
-    """The rows of a nest in a patch; `places` has each place in shared memory, and its name.
+    """The rows of a nest in a patch; `pointers` names the pointer to the row of each access.
 
-    `pointers` has by access the name of the pointer to its row, or of its place.
+    Of an array in shared memory it is the place of the row.
     """
 
     body: Body

@@ -6,13 +6,19 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
+from ....ir.loops.column import Column
 from ....ir.loops.gpu import marks_of
-from ....ir.loops.nest import Nest, Store
+from ....ir.loops.nest import Nest
+from ....ir.loops.traverse import instructions
+from ...rows.acts import loop_over, write_acts
 from ...rows.body import Body, pointers, states
+from ...rows.checks import tests_of
 from ...rows.scope import Scope
+from ..kernels import threads_of
 from ..passes.unrolling import unrolled
 from .body import arrays, at, thread_body, within
-from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat, loop_text
+from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat
+from .lines import braced, indented
 from .sweep import write_sweep
 from .wide import aligned, packed, packs_of, starts_of, together
 from .windows import sweep_of
@@ -24,50 +30,62 @@ def write_nest(scope: Scope, nest: Nest) -> Iterator[str]:
     The grid has enough blocks along x. Along y and z vendors allow few; there a thread takes
     several indices if it must.
     """
-    yield from arrays(scope, [nest])
-    tests = _tests(scope, nest)
-    yield from (f"  u{bits} e{number} = 0;" for number, bits in tests)
-    if marks_of(nest).points:
-        yield from _several(scope, nest)
-    elif nest.states:
-        yield from _column(scope, nest)
-    else:
-        yield from _points(scope, nest)
-    yield from (f"  if (e{number} >> {bits - 1}) note(first, {number});" for number, bits in tests)
+    write = _column if nest.states else _several if marks_of(nest).points else _points
+    yield from _whole(scope, nest, write(scope, nest))
+
+
+def write_column(scope: Scope, column: Column) -> Iterator[str]:
+    """Write the statements of a thread that has an imperative column."""
+    yield from _whole(scope, column, _acts(scope, column))
+
+
+def _whole(scope: Scope, node: Nest | Column, lines: Iterator[str]) -> Iterator[str]:
+    """Write the arrays that lines touch, and the tests of what they store."""
+    tests = tests_of(scope, node.group, instructions(node))
+    yield from (*arrays(scope, [node]), *tests.begin("  "), *lines, *tests.end("  ", "first"))
+
+
+def _acts(scope: Scope, column: Column) -> Iterator[str]:
+    nest = threads_of(column)
+    yield from flat_places(scope, nest, "i") if is_flat(nest) else ()
+    yield from (_opened(scope, nest, level) for level in range(len(nest.loops)))
+    yield from (f"    {line}" for line in write_acts(scope, column))
+    yield "  " + "}" * len(nest.loops)
 
 
 def _column(scope: Scope, nest: Nest) -> Iterator[str]:
     """Write the loops of a thread that has a column."""
-    sweep, depth = sweep_of(scope, nest, {}), len(nest.loops)
-    yield from at(sweep.body, 0, "    ")
-    yield from flat_places(scope, nest, "i") if is_flat(nest) else ()
-    for level in range(depth - 1):
-        yield _opened(scope, nest, level)
-        yield from at(sweep.body, level + 1, "  " * (level + 3))
-    yield from ("  " * depth + line for line in (*pointers(sweep.body), *states(sweep.body)))
-    yield from write_sweep(sweep, "  " * depth)
-    yield from ["  " + "}" * (depth - 1)] if depth > 1 else []
+    sweep, inner = sweep_of(scope, nest, {}), len(nest.loops) - 1
+    yield from _outer(scope, nest, sweep.body, inner)
+    lines = (*pointers(sweep.body), *states(sweep.body), *write_sweep(sweep))
+    yield from indented(lines, "  " * (inner + 1))
+    yield from ["  " + "}" * inner] if inner else []
 
 
 def _points(scope: Scope, nest: Nest) -> Iterator[str]:
     """Write the loops of a thread that has one point along each of its loops."""
     body, depth = thread_body(scope, nest), len(nest.loops)
+    indent, index = "  " * depth, f"i{depth - 1}"
+    yield from _outer(scope, nest, body, max(0, depth - 1))
+    if not depth:
+        return
+    yield from (*indented(pointers(body), indent), _opened(scope, nest, depth - 1))
+    if len(nest.parts) <= 1:
+        yield from at(body, depth, f"{indent}    ")
+    for part, range_ in enumerate(nest.parts if len(nest.parts) > 1 else ()):
+        start, stop = scope.ends(range_)
+        head = f"if ({index} >= {start} && {index} < {stop})"
+        rows = at(body, depth, "  ", part)
+        yield from indented(braced(head, rows), f"{indent}  ")
+    yield "  " + "}" * depth
+
+
+def _outer(scope: Scope, nest: Nest, body: Body, depth: int) -> Iterator[str]:
+    """Open so many loops of a thread, with the rows around and inside each of them."""
     yield from at(body, 0, "    ")
     yield from flat_places(scope, nest, "i") if is_flat(nest) else ()
     for level in range(depth):
-        indent = "  " * (level + 1)
-        is_inner = level == depth - 1
-        yield from (indent + line for line in pointers(body)) if is_inner else ()
-        yield _opened(scope, nest, level)
-        if not is_inner or len(nest.parts) <= 1:
-            yield from at(body, level + 1, f"{indent}    ")
-            continue
-        for part, range_ in enumerate(nest.parts):
-            start, stop = scope.ends(range_)
-            yield f"{indent}  if (i{level} >= {start} && i{level} < {stop}) {{"
-            yield from at(body, level + 1, f"{indent}      ", part)
-            yield f"{indent}  }}"
-    yield from ["  " + "}" * depth] if depth else []
+        yield from (_opened(scope, nest, level), *at(body, level + 1, "  " * (level + 3)))
 
 
 def _several(scope: Scope, nest: Nest) -> Iterator[str]:
@@ -154,7 +172,7 @@ def _opened(scope: Scope, nest: Nest, level: int, letter: str = "i") -> str:
     start, stop = scope.ends(loop.range)
     axis = next((axis for axis in axes_of(nest) if axis.level == level), None)
     if axis is None:
-        return f"{indent}{loop_text(f'i{level}', start, stop, backward=loop.backward)}"
+        return f"{indent}{loop_over(f'i{level}', (start, stop), backward=loop.backward)}"
     index = f"{letter}{level}"
     if is_flat(nest):
         return f"{indent}if ({index} < {stop}) {{"
@@ -167,13 +185,3 @@ def _opened(scope: Scope, nest: Nest, level: int, letter: str = "i") -> str:
         return f"{indent}const s64 {index} = {first}; if ({index} < {stop}) {{"
     step = f"{index} += s64(gridDim.{name}) * {size * axis.points}"
     return f"{indent}for (s64 {index} = {first}; {index} < {stop}; {step}) {{"
-
-
-def _tests(scope: Scope, nest: Nest) -> list[tuple[int, int]]:
-    """Return the numbers of the tested stores of a nest, and the bits of what they store."""
-    stored = {row.buffer: row.dtype for row in nest.body if isinstance(row, Store)}
-    return [
-        (scope.tests[nest.group, buffer], 32 if dtype == "float32" else 64)
-        for buffer, dtype in stored.items()
-        if (nest.group, buffer) in scope.tests
-    ]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
 from ....ir.bounds import Bound, Const, PatchBound
 from ....ir.loops.gpu import Patches
-from ....ir.loops.kernel import Choice, Node, Seq
+from ....ir.loops.kernel import Choice, Node, Seq, steps_of
 from ....ir.loops.nest import Each, Load, Nest, Store
 from ....ir.loops.traverse import nodes_of
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
+from ..passes.sharing_in_patches import fillers_of
 from .body import arrays as define
 from .body import buffers_of
+from .lines import indented, shared_arrays
 from .near import Room, all_at_once, one_by_one
 from .wide import together as all_aligned
 
@@ -41,21 +43,29 @@ def write_patches(scope: Scope, patches: Patches) -> Iterator[str]:
     """Write the statements of one thread: in order the loops over the elements of lists."""
     loops = list(_loops(patches.body))
     nests = [loop.each.nest for loop in loops]
-    levels = nests[0].loops[-1].range
+    range_, levels, points = nests[0].loops[-1].range, patches.levels, patches.points
     address = scope.bound(PatchBound("address", patches.order))
-    parts = scope.bound(patches.parts(levels))
-    first = f"({scope.bound(levels.start)} & -{patches.points})"
+    start, count, lanes = scope.bound(range_.start), len(patches.order.members), levels // points
+    fillers = fillers_of(patches)
+    arrays = {name: f"h{place}" for place, name in enumerate(patches.arrays)}
     yield from define(scope, nests, patches.arrays)
-    count = len(patches.order.members)
-    yield f"  const u32* const lists = (const u32*){address};"
-    yield f"  const u32 parts = u32({parts}), patch = blockIdx.x / parts;"
-    lanes = patches.levels // patches.points
-    yield f"  const u32 lane = threadIdx.x % {lanes}, own = threadIdx.x / {lanes};"
-    yield f"  const s64 start = {first} + s64(blockIdx.x - patch * parts) * {patches.levels};"
-    yield f"  const s64 f1 = start + lane * {patches.points};"
-    yield f"  const u32* const firsts = lists + {HEADER * count} + patch * {count};"
-    yield "  u32 turn = 0;  // of the threads that take the first elements of a loop"
-    arrays = yield from _shared(scope, patches)
+    yield from indented((
+        f"const u32* const lists = (const u32*){address};",
+        f"const u32 parts = u32({scope.bound(patches.parts(range_))}), patch = blockIdx.x / parts;",
+        f"const u32 lane = threadIdx.x % {lanes}, own = threadIdx.x / {lanes};",
+        f"const s64 start = ({start} & -{points}) + s64(blockIdx.x - patch * parts) * {levels};",
+        f"const s64 f1 = start + lane * {points};",
+        f"const u32* const firsts = lists + {HEADER * count} + patch * {count};",
+        "u32 turn = 0;  // of the threads that take the first elements of a loop",
+        *shared_arrays(
+            (
+                own, stored_type(scope.by_name[name]),
+                f"lists[{HEADER * fillers[name] + 2}] * {levels}",
+                ITEMSIZES[scope.by_name[name].dtype],
+            )
+            for name, own in arrays.items()
+        ),
+    ))  # fmt: skip
     fresh: set[str] = set()  # filled since the last barrier
     for loop in loops:
         waits = any(isinstance(row, Load) and row.buffer in fresh for row in loop.each.nest.body)
@@ -67,7 +77,7 @@ def write_patches(scope: Scope, patches: Patches) -> Iterator[str]:
 
 def _loops(body: Node) -> Iterator[_Loop]:
     """Yield the loops of a patch: of a choice, both sides; one of its loops is on both."""
-    steps = list(body.steps if isinstance(body, Seq) else (body,))
+    steps = list(steps_of(body))
     while steps:
         step = steps.pop(0)
         if isinstance(step, Each) and step.part == "all":
@@ -91,32 +101,6 @@ def _stored(nest: Nest) -> set[str]:
     return {row.buffer for row in nest.body if isinstance(row, Store)}
 
 
-def _fillers(patches: Patches) -> dict[str, int]:
-    """Return by array the number of the list for whose elements a loop fills it."""
-    return {
-        name: each.elements
-        for each in nodes_of(patches.body, Each)
-        if each.part != "owned"
-        for name in patches.arrays
-        if name in _stored(each.nest)
-    }
-
-
-def _shared(scope: Scope, patches: Patches) -> Generator[str, None, dict[str, str]]:
-    """Define the arrays in shared memory, one after the other; return their scope."""
-    found: dict[str, str] = {}
-    fillers = _fillers(patches)
-    room = "0"
-    for name in patches.arrays:
-        buffer = scope.by_name[name]
-        elements = f"lists[{HEADER * fillers[name] + 2}] * {patches.levels}"
-        found[name] = f"h{len(found)}"
-        type_ = stored_type(buffer)
-        yield f"  const ff::shared_array<{type_}> {found[name]}(u32({room}), {elements});"
-        room += f" + {elements} * {ITEMSIZES[buffer.dtype]}"
-    return found
-
-
 def _loop(scope: Scope, patches: Patches, loop: _Loop, room: Room, *, waits: bool) -> Iterator[str]:
     """Write a loop over the elements of a list that a patch has.
 
@@ -125,21 +109,16 @@ def _loop(scope: Scope, patches: Patches, loop: _Loop, room: Room, *, waits: boo
     tests: list[str] = []
     if loop.joint is not None and loop.only is not None:
         tests = [f"{'' if loop.only else '!'}({scope.bound(loop.joint)} > 0)"]
-    step = patches.threads * patches.points // patches.levels
-    if waits:
-        yield "  turn = 0;"
-    yield "  {"
+    nest, step = loop.each.nest, patches.threads * patches.points // patches.levels
+    done = f"(turn + to - from) % {step}"
+    yield from ("  turn = 0;", "  {") if waits else ("  {",)
     yield from _list(scope, len(patches.order.members), loop, is_near=bool(room.near))
     yield f"    u32 q = from + (own >= turn ? own - turn : own + {step} - turn);"
     yield "    u32 next = q < to ? lists[q] : 0;"
-    if waits:
-        yield "    ff::barrier();"
-    nest = loop.each.nest
+    yield from ("    ff::barrier();",) if waits else ()
     opening = list(_elements(scope, nest, step))
     yield from _versions(scope, nest, room, patches.points, tests, opening)
-    done = f"(turn + to - from) % {step}"
-    yield f"    turn = {f'{tests[0]} ? {done} : turn' if tests else done};"
-    yield "  }"
+    yield from (f"    turn = {f'{tests[0]} ? {done} : turn' if tests else done};", "  }")
 
 
 def _list(scope: Scope, count: int, loop: _Loop, *, is_near: bool) -> Iterator[str]:
@@ -174,7 +153,7 @@ def _versions(
 def _room(patches: Patches, each: Each, arrays: Mapping[str, str], once: frozenset[str]) -> Room:
     near = {way: number for number, way in enumerate(patches.order.members[each.elements].readings)}
     own = frozenset(_stored(each.nest) & arrays.keys())
-    return Room(arrays, _fillers(patches), near, own, once, patches.levels)
+    return Room(arrays, fillers_of(patches), near, own, once, patches.levels)
 
 
 def _once(scope: Scope, each: Each, others: Sequence[_Loop]) -> Iterator[str]:
@@ -196,8 +175,10 @@ def _elements(scope: Scope, nest: Nest, step: int) -> Iterator[str]:
         for each in scope.kernel.groups[nest.group].box
         if each not in nest.box
     ]
-    yield "#pragma unroll 1"
-    yield f"      for (; q < to; q += {step}) {{"
-    yield "        const s64 i0 = s64(next);"
-    yield f"        next = q + {step} < to ? lists[q + {step}] : 0;"
-    yield f"        if ({' && '.join(inside)}) {{"
+    yield from (
+        "#pragma unroll 1",
+        f"      for (; q < to; q += {step}) {{",
+        "        const s64 i0 = s64(next);",
+        f"        next = q + {step} < to ? lists[q + {step}] : 0;",
+        f"        if ({' && '.join(inside)}) {{",
+    )

@@ -8,11 +8,13 @@ import attrs
 
 from ....gpu_target import WIDEST
 from ....ir.bounds import Range
-from ....ir.loops.gpu import Columns, ColumnTile, Rows
+from ....ir.loops.gpu import Columns, Rows
 from ....ir.loops.nest import Load, Nest, Row, Store
+from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
-from .grid import DIVIDE, axes_of
+from .grid import axes_of, places
+from .lines import braced, shared_arrays
 from .sweep import scoped, write_sweep
 from .wide import addresses
 from .wide import together as all_aligned
@@ -38,39 +40,39 @@ def _tiles(nest: Nest, columns: Columns, load: Rows) -> dict[Row, Room]:
 
 def write_rows(scope: Scope, columns: Columns, load: Rows, nests: Sequence[Nest]) -> Iterator[str]:
     """Write the kernel of some columns; the arrays of the arena that it touches are defined."""
-    lanes = max(1, columns.threads // load.columns)  # that copy one row
-    scope.uses.functions["over"] = DIVIDE
-    yield f"  const u32 pitch = u32({scope.bound(load.pitch)});"
-    yield f"  const s64 first_level = {scope.bound(load.first_level)};"
-    room = "0"
-    for number, tile in enumerate(load.tiles):
-        type_ = stored_type_of(tile)
-        count = f"pitch * {load.columns}"
-        yield f"  const ff::shared_array<{type_}> t{number}({room}, {count});"
-        room += f" + {count} * {ITEMSIZES[tile.dtype]}"
-    yield f"  const bool aligned = {all_aligned(_addresses(scope, load))};"
-    yield f"  const u64 column = u64(blockIdx.x) * {load.columns};"
-    yield f"  const u64 columns = {_count(scope, nests[0])};"
-    yield f"  const u32 r = threadIdx.x / {lanes}, lane = threadIdx.x % {lanes};"
-    yield f"  const bool copies = r < {load.columns} && column + r < columns;"
-    yield "  if (copies) {"
-    yield from _places(scope, nests[0], "column + r", "    ")
-    yield from _copies(scope, lanes, _filled(scope, load, nests[0]))
-    yield "  }"
-    yield "  ff::async_commit();"
-    yield "  ff::async_wait<0>();"
-    yield "  ff::barrier();"
-    yield f"  if (threadIdx.x < {load.columns} && column + threadIdx.x < columns) {{"
-    yield from _places(scope, nests[0], "column + threadIdx.x", "    ")
-    for nest in nests:
-        sweep = sweep_of(scope, nest, _tiles(nest, columns, load), tiles=True)
-        yield from scoped(sweep, write_sweep(sweep, "      "))
-    yield "  }"
-    yield "  ff::barrier();"
-    yield "  if (copies) {"
-    yield from _places(scope, nests[0], "column + r", "    ")
-    yield from _copies(scope, lanes, _written(scope, load, nests[0]))
-    yield "  }"
+    nest, lanes = nests[0], max(1, columns.threads // load.columns)  # that copy one row
+    names = (
+        name
+        for tile in load.tiles
+        for name in (*([tile.source] if tile.source else ()), *dict(tile.written))
+    )
+    ranges = (nest.loops[axis.level].range for axis in axes_of(nest))
+    extents = (f"u64({stop} - {start})" for start, stop in map(scope.ends, ranges))
+    yield f"const u32 pitch = u32({scope.bound(load.pitch)});"
+    yield f"const s64 first_level = {scope.bound(load.first_level)};"
+    yield from shared_arrays(
+        (
+            (f"t{number}", TYPES[tile.dtype][0], f"pitch * {load.columns}", ITEMSIZES[tile.dtype])
+            for number, tile in enumerate(load.tiles)
+        ),
+        place="{}",
+    )
+    yield f"const bool aligned = {all_aligned(addresses(scope, names))};"
+    yield f"const u64 column = u64(blockIdx.x) * {load.columns};"
+    yield f"const u64 columns = {' * '.join(extents)};"
+    yield f"const u32 r = threadIdx.x / {lanes}, lane = threadIdx.x % {lanes};"
+    yield f"const bool copies = r < {load.columns} && column + r < columns;"
+    row = list(places(scope, nest, "i", "(column + r)", "d"))
+    yield from braced("if (copies)", row, _copies(scope, lanes, _filled(scope, load, nest)))
+    yield from ("ff::async_commit();", "ff::async_wait<0>();", "ff::barrier();")
+    sweeps = (sweep_of(scope, each, _tiles(each, columns, load), tiles=True) for each in nests)
+    yield from braced(
+        f"if (threadIdx.x < {load.columns} && column + threadIdx.x < columns)",
+        places(scope, nest, "i", "(column + threadIdx.x)", "d"),
+        *(scoped(sweep, write_sweep(sweep)) for sweep in sweeps),
+    )
+    yield "ff::barrier();"
+    yield from braced("if (copies)", row, _copies(scope, lanes, _written(scope, load, nest)))
 
 
 @attrs.frozen
@@ -85,39 +87,6 @@ class _Copy:
     row: str
     wide: str
     single: str
-
-
-def stored_type_of(tile: ColumnTile) -> str:
-    """Return the type of the elements of a tile."""
-    return {"float64": "f64", "float32": "f32", "int32": "s32", "int64": "s64",
-            "uint32": "u32", "uint64": "u64"}[tile.dtype]  # fmt: skip
-
-
-def _count(scope: Scope, nest: Nest) -> str:
-    extents = []
-    for axis in axes_of(nest):
-        range_ = nest.loops[axis.level].range
-        extents.append(f"u64({scope.bound(range_.stop)} - {scope.bound(range_.start)})")
-    return " * ".join(extents)
-
-
-def _places(scope: Scope, nest: Nest, column: str, indent: str) -> Iterator[str]:
-    """Define the indices of a column from its number."""
-    left = f"({column})"
-    axes = axes_of(nest)
-    for place, axis in enumerate(axes):
-        range_ = nest.loops[axis.level].range
-        start, stop = scope.bound(range_.start), scope.bound(range_.stop)
-        if place == len(axes) - 1:
-            yield f"{indent}const s64 i{axis.level} = {start} + s64({left});"
-            return
-        yield f"{indent}const u64 m{axis.level} = u64({stop} - {start});"
-        yield f"{indent}const u64 d{axis.level} = over({left}, m{axis.level});"
-        yield (
-            f"{indent}const s64 i{axis.level} = {start} + "
-            f"s64({left} - d{axis.level} * m{axis.level});"
-        )
-        left = f"d{axis.level}"
 
 
 def _row(scope: Scope, name: str, nest: Nest, offsets: Mapping[int, int]) -> str:
@@ -170,37 +139,24 @@ def _written(scope: Scope, load: Rows, nest: Nest) -> Iterator[_Copy]:
 
 def _copies(scope: Scope, lanes: int, copies: Iterator[_Copy]) -> Iterator[str]:
     """Write copies of rows: those of the same levels in one loop, the ends element by element."""
-    yield "    const s32 at = s32(r * pitch);"
+    yield "const s32 at = s32(r * pitch);"
     alike: dict[tuple[int, Range], list[_Copy]] = {}
     for copy in copies:
         alike.setdefault((copy.size, copy.range), []).append(copy)
     for (size, range_), several in alike.items():
+        start, stop = scope.ends(range_)
         count = WIDEST // size
-        yield "    {"
-        yield from (f"      {copy.row}" for copy in several)
-        yield f"      const s32 first = s32({scope.bound(range_.start)} - first_level);"
-        yield f"      const s32 stop = s32({scope.bound(range_.stop)} - first_level);"
-        yield f"      s32 from = (first + {count - 1}) / {count} * {count};"
-        yield f"      s32 to = stop / {count} * {count};"
-        yield "      if (!aligned || from > to) from = to = stop;"
-        step = lanes * count
-        yield f"      for (s32 k = from + s32(lane) * {count}; k < to; k += {step}) {{"
-        yield from (f"        {copy.wide}" for copy in several)
-        yield "      }"
+        lines = [copy.row for copy in several]
+        lines += [
+            f"const s32 first = s32({start} - first_level);",
+            f"const s32 stop = s32({stop} - first_level);",
+            f"s32 from = (first + {count - 1}) / {count} * {count};",
+            f"s32 to = stop / {count} * {count};",
+            "if (!aligned || from > to) from = to = stop;",
+        ]
+        head = f"for (s32 k = from + s32(lane) * {count}; k < to; k += {lanes * count})"
+        lines += braced(head, (copy.wide for copy in several))
         for low, high in (("first", "from"), ("to", "stop")):
-            yield (f"      for (s32 k = {low} + s32(lane); k < {high}; k += {lanes}) {{")
-            yield from (f"        {copy.single}" for copy in several)
-            yield "      }"
-        yield "    }"
-
-
-def _addresses(scope: Scope, load: Rows) -> list[str]:
-    """Return the addresses and strides in bytes that wide copies need to be aligned."""
-    return addresses(
-        scope,
-        (
-            name
-            for tile in load.tiles
-            for name in (*([tile.source] if tile.source else ()), *dict(tile.written))
-        ),
-    )
+            head = f"for (s32 k = {low} + s32(lane); k < {high}; k += {lanes})"
+            lines += braced(head, (copy.single for copy in several))
+        yield from braced("", lines)

@@ -12,6 +12,7 @@ import attrs
 
 from ....gpu_target import WIDEST
 from ....ir.loops.nest import Load, Row, Store
+from ....vendors.dialect import ONCE, WIDE
 from ...rows.addresses import InRow, places_of
 from ...rows.body import Body, name, operand
 from ...rows.expressions import TYPES
@@ -95,6 +96,7 @@ def packed(
         access = body.rows[pack.members[0]]
         assert isinstance(access, Load | Store)
         after = "_once" if access.buffer in once else ""
+        body.scope.ask(ONCE if after else WIDE)
         type_ = f"ff::pack<{stored_type(body.scope.by_name[access.buffer])}, {len(pack.members)}>"
         start = starts[pack.members[0]]
         if isinstance(access, Store):

@@ -6,17 +6,19 @@ the middle of a column every load is inside, and conditions on the level have th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Load, Nest, Row, Store
+from ....vendors.dialect import ONCE
 from ...rows.addresses import Access, Address, Element, InRow
 from ...rows.body import NAMELESS, Body, element, index, line, name, operand
 from ...rows.scope import Scope, stored_type
 from ..passes.loading_ahead import condition, is_usually, usual_conditions
 from .body import thread_body
+from .lines import braced
 
 
 @attrs.frozen
@@ -87,21 +89,19 @@ class Sweep:
     is_middle: bool = False
 
     @property
-    def index(self) -> str:
-        """The name of the current level."""
-        return f"i{len(self.nest.loops) - 1}"
-
-    @property
     def span(self) -> int:
         """The span of the widest window."""
         return max(window.span for window in self.windows)
 
-    def level(self, number: str) -> str:
-        """Return the level with that number."""
+    def at(self, number: str) -> str:
+        """Define the level with that number as the current one."""
         loop, bound = self.nest.loops[-1], self.body.scope.bound
-        if loop.backward:
-            return f"{bound(loop.range.stop)} - 1 - ({number})"
-        return f"{bound(loop.range.start)} + ({number})"
+        level = (
+            f"{bound(loop.range.stop)} - 1 - ({number})"
+            if loop.backward
+            else f"{bound(loop.range.start)} + ({number})"
+        )
+        return f"const s64 i{self.body.depth - 1} = {level};"
 
 
 def sweep_of(
@@ -120,6 +120,7 @@ def sweep_of(
         if isinstance(row, Store) and row.buffer in once:
             type_ = stored_type(scope.by_name[row.buffer])
             place, value = element(body, row, body.addresses[number]), operand(body, row.value)
+            scope.ask(ONCE)
             stores[number] = f"ff::store_once(&{place}, {type_}({value}));"
     body = attrs.evolve(body, instead={**body.instead, **stores})
     sweep = Sweep(nest, body, usual_conditions(nest), rooms, once, ahead, unroll)
@@ -198,44 +199,41 @@ def body_at(sweep: Sweep, step: int = 0, slot: int = 0) -> Body:
 # --- elements -------------------------------------------------------------------------------------
 
 
-def fill(
-    sweep: Sweep, window: Window, first: str, slot: int, count: int, indent: str
-) -> Iterator[str]:
+def fill(sweep: Sweep, window: Window, first: str, slot: int, count: int) -> Iterator[str]:
     """Load `count` elements of a row from `first` on, each if a step of the sweep loads it."""
     value = window.element
     if window.is_row:
-        value = "ff::load_once(from)" if window.buffer in sweep.once else "*from"
+        value = "*from"
+        if window.buffer in sweep.once:
+            sweep.body.scope.ask(ONCE)
+            value = "ff::load_once(from)"
 
     def move(test: str) -> str:
         loaded = f"{test} ? {value} : {window.type_}(0)" if test else value
         return f"{window.name}[(j + {slot}) % {window.size}] = {loaded};"
 
-    yield from moved(sweep, window, first, count, move, indent)
+    return moved(sweep, window, first, count, move)
 
 
 def moved(
-    sweep: Sweep, window: Window, first: str, count: int, move: Callable[[str], str], indent: str
+    sweep: Sweep, window: Window, first: str, count: int, move: Callable[[str], str]
 ) -> Iterator[str]:
     """Write the moves of some elements of a row from memory, each by the test that it is wanted."""
-    loop, inner = sweep.nest.loops[-1], f"{indent}    "
-    yield f"{indent}{{"
-    if window.is_row:
-        yield f"{indent}  const s64 {sweep.index} = {sweep.level(first)};"
-        yield f"{indent}  const {window.type_}* from = &{window.element};"
-    yield f"{indent}  #pragma unroll"
-    yield f"{indent}  for (s32 j = 0; j < {count}; ++j) {{"
+    loop, buffer = sweep.nest.loops[-1], sweep.body.scope.by_name[window.buffer]
     lines, test = wanted(sweep, window, f"{first} + j")
-    yield from (inner + each for each in lines)
+    around: tuple[str, ...] = ()
     if window.is_row:
-        buffer = sweep.body.scope.by_name[window.buffer]
         stride = sweep.body.scope.stride(buffer, buffer.dims.index(loop.range.dim))
-        yield f"{inner}{move(test)}"
-        yield f"{inner}from {'-' if loop.backward else '+'}= {stride};"
+        around = (sweep.at(first), f"const {window.type_}* from = &{window.element};")
+        lines += [move(test), f"from {'-' if loop.backward else '+'}= {stride};"]
     else:
-        yield f"{inner}const s64 {sweep.index} = {sweep.level(f'{first} + j')};"
-        yield f"{inner}{move(test)}"
-    yield f"{indent}  }}"
-    yield f"{indent}}}"
+        lines += [sweep.at(f"{first} + j"), move(test)]
+    yield from braced("", around, each_of(count, lines))
+
+
+def each_of(count: int, lines: Iterable[str]) -> Iterator[str]:
+    """Write a loop over elements `j`, which the compiler joins."""
+    yield from ("#pragma unroll", *braced(f"for (s32 j = 0; j < {count}; ++j)", lines))
 
 
 def wanted(sweep: Sweep, window: Window, number: str) -> tuple[list[str], str]:
@@ -258,11 +256,10 @@ def wanted(sweep: Sweep, window: Window, number: str) -> tuple[list[str], str]:
         rows = [when for when in whens if when is not None]
         if len(rows) < len(whens):
             continue
-        lines += [f"bool c{place} = {tests.pop()};", "{"]
-        lines.append(f"  const s64 {sweep.index} = {sweep.level(at)};")
         needed = sorted({row for when in rows for row in condition(nest, when) or ()})
-        lines += [f"  {line(body, r)}" for r in needed if not isinstance(body.rows[r], NAMELESS)]
-        any_ = " || ".join(operand(body, when) for when in rows)
-        lines += [f"  c{place} = c{place} && ({any_});", "}"]
+        named = [line(body, r) for r in needed if not isinstance(body.rows[r], NAMELESS)]
+        test = f"c{place} = c{place} && ({' || '.join(operand(body, when) for when in rows)});"
+        lines.append(f"bool c{place} = {tests.pop()};")
+        lines += braced("", [sweep.at(at), *named, test])
         tests.append(f"c{place}")
     return lines, " || ".join(tests)

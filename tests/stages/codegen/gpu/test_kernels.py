@@ -99,3 +99,14 @@ def test_patches_have_the_numbers_of_the_nests_that_touch_their_arrays(columns):
     found = parts(Choice(P, in_order(patches, BETWEEN), in_order(fills, BETWEEN, reads)), first=3)
 
     assert found[0].nests == (3, 5)
+
+
+def test_what_both_sides_contain_stays_between_what_each_has_alone():
+    found = parts(Choice(P, in_order(FUSED, BETWEEN), in_order(FIRST, BETWEEN, LAST)))
+
+    assert [(part.node, part.nests, part.when) for part in found] == [
+        (FIRST, (0,), subtract(ONE, P)),
+        (FUSED, (3,), P),
+        (BETWEEN, (1,), ONE),
+        (LAST, (2,), subtract(ONE, P)),
+    ]
