@@ -8,9 +8,10 @@ from typing import TypeAlias
 import attrs
 
 from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
-from ..ir.loops.buffers import Buffer
+from ..ir.loops.buffers import Buffer, empty_where
 from ..ir.loops.cpu import Portions, Tiles
-from ..ir.loops.kernel import Kernel, Node
+from ..ir.loops.gpu import Columns, Long, Patches, Rows
+from ..ir.loops.kernel import Choice, Kernel, Node, steps_of
 from ..ir.loops.traverse import arrays_of, nests_of, nodes_of, rewrite
 from .schedule.costs import ITEMSIZES
 from .schedule.rules import Rules
@@ -32,7 +33,7 @@ def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
             ends = [nests.index(each.members[at].nest) for at in (0, -1)]
             lives |= dict.fromkeys(each.arrays, (ends[0], ends[1]))
     threads = max((each.threads for each in tiles), default=1)
-    buffers, sizes = placed(kernel.buffers, lives, threads)
+    buffers, sizes = placed(_where_needed(kernel), lives, threads)
     places = {each: len(sizes) + n for n, each in enumerate(nodes_of(kernel, Portions))}
     sizes += tuple(multiply(each.room, multiply(each.fits, each.threads)) for each in places)
 
@@ -40,6 +41,30 @@ def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
         return attrs.evolve(node, slot=places[node]) if isinstance(node, Portions) else node
 
     return attrs.evolve(rewrite(kernel, with_place), buffers=buffers, slots=sizes)
+
+
+def _where_needed(kernel: Kernel) -> tuple[Buffer, ...]:
+    """Return buffers whose arrays are empty in calls where a group keeps them to itself.
+
+    Where columns come as rows, code that clamps indices has no group, and needs the arrays.
+    """
+    buffers = {buffer.name: buffer for buffer in kernel.buffers}
+    for choice in nodes_of(kernel, Choice):
+        group = steps_of(choice.then)[0]
+        if not isinstance(group, Columns | Patches | Portions):
+            continue
+        if isinstance(group, Columns) and isinstance(group.load, Rows):
+            continue
+        axis = nests_of(group)[0].loops[-1].range.dim
+        match choice.otherwise:
+            case Columns(load=Long(outside=outside)):
+                inside = {axis: outside}
+            case _:
+                inside = {}
+        for array in (buffers[name] for name in group.arrays if buffers[name].memory == "arena"):
+            box = tuple(inside.get(range_.dim, range_) for range_ in array.box)
+            buffers[array.name] = empty_where(attrs.evolve(array, box=box), axis, choice.when)
+    return tuple(buffers.values())
 
 
 def placed(

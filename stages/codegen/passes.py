@@ -8,7 +8,6 @@ from typing import Any, Final, TypeAlias
 from ...runtime.process.errors import OptionError
 from ..artifacts import Lowered, Variant
 from ..ir.loops.kernel import Kernel
-from ..ir.loops.lift import lift
 from ..ir.loops.text import show
 from ..ir.loops.verify import verify
 from .arena import plan_arena
@@ -26,12 +25,12 @@ from .gpu.passes.reciprocals import share_reciprocals
 from .gpu.passes.sharing_in_patches import share_in_patches
 from .gpu.passes.spreading import spread
 from .gpu.passes.widening import widen
-from .on_lists import LoopPass
 from .pass_list import PassName, name_of
 from .schedule.drafts import Group
 from .schedule.rules import Rules
 from .schedule.schedule import schedule
 
+LoopPass: TypeAlias = Callable[[Kernel, Rules], Kernel]
 Watch: TypeAlias = Callable[[str, Kernel], None]
 
 # Without an order: `pass_list.py` has that of each platform.
@@ -59,9 +58,8 @@ def make_loops(
 
     `watch` sees the kernel after each step, under the name of the step; the first is `schedule`.
     """
-    lists, groups = schedule(lowered, variant, rules)
-    kernel = verify(lift(lists))
-    watch("schedule", kernel)
+    kernel, groups = schedule(lowered, variant, rules)
+    watch("schedule", verify(kernel))
     for step in passes:
         kernel = verify(_applied(step, kernel, rules))
         watch(name_of(step), kernel)

@@ -93,7 +93,6 @@ class CodegenGpu(Stage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the kernels, and what a call computes and launches."""
-        from ...ir.loops.flat import flat
         from ...ir.loops.text import show
         from ..integers import integers
         from ..interface import describe, step_numbers
@@ -104,10 +103,10 @@ class CodegenGpu(Stage):
         from .text.kernel import write_gpu
 
         tree, groups = make_loops(lowered, variant, self.rules(), self.passes)
-        kernel, ints = flat(tree), integers(tree)
+        ints = integers(tree)
         clamping = clamping_of(lowered.program, groups, ints)
-        source, kernels = write_gpu(kernel, ints, self._writer_options(), self.vendor, clamping)
-        orders = orders_of(tree, kernel.nests, kernels, step_numbers(groups))
+        source, kernels = write_gpu(tree, ints, self._writer_options(), self.vendor, clamping)
+        orders = orders_of(tree, kernels, step_numbers(groups))
         interface = describe(
             lowered.program,
             tree,
@@ -115,7 +114,7 @@ class CodegenGpu(Stage):
             "gpu-host" if self.host else "gpu",
             self._device(),
             () if variant.domain else variant.alike,
-            statuses(kernel, clamping) if self.checked else (),
+            statuses(tree, clamping) if self.checked else (),
             tuple(bound for order in orders for bound in order.bounds),
             clamping,
             in_steps=True,
@@ -128,7 +127,7 @@ class CodegenGpu(Stage):
         )
         interface = with_launches(interface, orders, self.vendor.platform)
         if self.checked:
-            interface = attrs.evolve(interface, codes=codes(kernel))
+            interface = attrs.evolve(interface, codes=codes(tree))
         return {"generated": generated, "interface": interface}
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]

@@ -9,7 +9,7 @@ import attrs
 
 from ....runtime.language.dimension import DimensionKind
 from ...ir.bounds import Bound, PatchMember, Range, subtract
-from ...ir.loops.buffers import Buffer, empty_where
+from ...ir.loops.buffers import Buffer
 from ...ir.loops.cpu import Portions
 from ...ir.loops.gpu import Patches
 from ...ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
@@ -40,11 +40,7 @@ Cover: TypeAlias = tuple[Patches | Portions, str]  # and its reason
 
 
 def in_chains(kernel: Kernel, kinds: Kinds, cover: Callable[[Chain], Cover | None]) -> Kernel:
-    """Let covers run in place of chains of nests on the same levels, in calls where they fit.
-
-    Arrays of a cover have no elements in these calls.
-    """
-    buffers = {buffer.name: buffer for buffer in kernel.buffers}
+    """Let covers run in place of chains of nests on the same levels, in calls where they fit."""
     steps = []
     for step in kernel.steps:
         nodes: list[Node] = []
@@ -52,12 +48,10 @@ def in_chains(kernel: Kernel, kinds: Kinds, cover: Callable[[Chain], Cover | Non
             chain = None if _levels(run[0], kinds) is None else _chain(kernel, run)
             made = None if chain is None else cover(chain)
             if chain is not None and made is not None:
-                for name in chain.arrays:
-                    buffers[name] = empty_where(buffers[name], buffers[name].unit, made[0].fits)
                 run = _covered(run, chain, *made)  # noqa: PLW2901
             nodes += run
         steps.append(attrs.evolve(step, body=in_order(*nodes)))
-    return attrs.evolve(kernel, steps=tuple(steps), buffers=tuple(buffers.values()))
+    return attrs.evolve(kernel, steps=tuple(steps))
 
 
 def _covered(

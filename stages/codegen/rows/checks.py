@@ -16,7 +16,6 @@ import attrs
 from ....runtime.calls.plan import StatusKind
 from ...ir import flat_kernel
 from ...ir.loops.kernel import Kernel
-from ...ir.loops.lift import lift
 from ...ir.loops.nest import Constant, Instruction, Store
 from ...ir.loops.traverse import bodies
 from ..soft_reads import Clamping
@@ -65,15 +64,17 @@ def tested_stores(kernel: AnyKernel) -> dict[tuple[int, str], int]:
     floats = {b.name for b in kernel.buffers if b.memory == "field" and b.dtype in _BITS}
     stores = (
         (group, row.buffer)
-        for group, rows in bodies(_tree(kernel))
+        for group, rows in _bodies(kernel)
         for row in rows
         if isinstance(row, Store) and row.buffer in floats
     )
     return {store: number for number, store in enumerate(dict.fromkeys(stores))}
 
 
-def _tree(kernel: AnyKernel) -> Kernel:
-    return kernel if isinstance(kernel, Kernel) else lift(kernel)
+def _bodies(kernel: AnyKernel) -> Iterable[tuple[int, Iterable[Instruction]]]:
+    if isinstance(kernel, Kernel):
+        return bodies(kernel)
+    return ((nest.statement, nest.body) for nest in kernel.nests)
 
 
 def functions(names: AnyNames) -> Iterator[str]:
@@ -160,10 +161,10 @@ class Tests:
         names = ", ".join(f"e{number}" for number, _ in self.stores)
         return f" reduction(|:{names})" if names else ""
 
-    def end(self, indent: str) -> Iterator[str]:
-        """Test the gathered bits."""
+    def end(self, indent: str, first: str = "found") -> Iterator[str]:
+        """Test the gathered bits; `first` is the pointer to the smallest number."""
         for number, dtype in self.stores:
-            yield f"{indent}if (e{number} >> {_BITS[dtype][3]}) note(found, {number});"
+            yield f"{indent}if (e{number} >> {_BITS[dtype][3]}) note({first}, {number});"
 
 
 def tests_of(scope: Scope, group: int, rows: Iterable[Instruction]) -> Tests:

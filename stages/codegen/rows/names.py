@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ...ir.bounds import Bound, Const, difference
-from ...ir.flat_kernel import Buffer, Kernel
+from ...ir.flat_kernel import Buffer
 from ...ir.nests import Load, Nest, Store
 from ...ir.strides import Stride
 from ..integers import split
@@ -21,7 +22,7 @@ class Names:
     """The names of one kernel, and the inline functions that its expressions call."""
 
     def __init__(
-        self, kernel: Kernel, known: Sequence[Bound | Stride], options: WriterOptions
+        self, kernel: Any, known: Sequence[Bound | Stride], options: WriterOptions
     ) -> None:
         self.kernel = kernel
         self.options = options

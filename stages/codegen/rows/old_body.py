@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ....runtime.language.dimension import Dimension
 from ...ir.flat_kernel import Buffer
@@ -38,15 +38,19 @@ class BodyText:
     With `later`, the pointers are to the rows that the code prefetches.
     """
 
-    def __init__(self, names: Names, nest: Nest, *, later: bool = False) -> None:
+    def __init__(self, names: Names, nest: Any, *, later: bool = False) -> None:
         self.names = names
         self.nest = nest
         self.later = later
+        self.group = nest.statement if isinstance(nest, Nest) else nest.group
         self.dims = [loop.range.dim for loop in nest.loops]
-        self.trees = {} if nest.slides else trees(nest.body, len(nest.loops), nest.states)
+        self.trees = (
+            {}
+            if not isinstance(nest, Nest) or nest.slides
+            else trees(nest.body, len(nest.loops), nest.states)
+        )
         self.rows: dict[tuple[str, Places], str] = {}
-        asked = [nest.body[number] for number in nest.asked]
-        for row in asked if later else nest.body:
+        for row in [nest.body[number] for number in nest.asked] if later else nest.body:
             if isinstance(row, Load | Store):
                 key = self._key(row)
                 if key is not None:
@@ -229,7 +233,7 @@ class BodyText:
             array = kept.get(self.rows[key]) if key is not None else None
             place = f"{array}[l]" if array else self._place(row)
             value = self._operand(row.value)
-            store = self.names.tests.get((self.nest.statement, row.buffer))
+            store = self.names.tests.get((self.group, row.buffer))
             test = "" if store is None else f" {tested(store, row.dtype, value)}"
             return f"{place} = {value};{test}"
         if isinstance(row, Advance):
@@ -283,4 +287,4 @@ class BodyText:
 
     def _moves(self, number: Row) -> bool:
         """Tell whether the next outer loop changes a row."""
-        return self.nest.body[number].level == len(self.dims) - 1
+        return bool(self.nest.body[number].level == len(self.dims) - 1)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from ....runtime.language.dimension import Dimension
-from ...ir import nests
 from ...ir.bounds import Ranges, difference
 from ...ir.loops.cpu import Member
 from ...ir.loops.nest import Load, Nest, Store
@@ -15,19 +14,24 @@ from ...ir.nests import AnyNest
 Turn: TypeAlias = tuple[Member, ...]  # nests that run one after the other, or tile by tile
 
 
-def fields_to_stage(nest: nests.Nest, later: Sequence[nests.Nest]) -> frozenset[str]:
+def fields_to_stage(nest: Nest, later: Sequence[Nest], boxes: Sequence[Ranges]) -> frozenset[str]:
     """Return the fields that `nest` may not store yet, because its statement still reads them.
 
     The nest reads them at other points than it writes, or a later nest reads points that it writes.
+    `boxes` are those of groups.
     """
+
+    def reads_own(nest: Nest, load: Load) -> bool:
+        return is_own(nest, [range_.dim for range_ in boxes[nest.group]], load)
+
     written = {row.buffer for row in nest.body if isinstance(row, Store)}
     written = {name for name in written if not name.startswith("@")}  # arrays are written once
-    elsewhere = (load.buffer for load in loads(nest) if not _is_own_of(nest, load))
+    elsewhere = (load.buffer for load in loads(nest) if not reads_own(nest, load))
     risky = {name for name in elsewhere if name in written}
     for other in later if written else ():
         for reading in other.reads:
             found = (load for load in loads(other) if load.buffer == reading.buffer)
-            own = all(_is_own_of(other, load) for load in found)
+            own = all(reads_own(other, load) for load in found)
             box = other.box if own else reading.box
             if reading.buffer in written and not are_disjoint(box, nest.box):
                 risky.add(reading.buffer)
@@ -82,10 +86,6 @@ def _is_read_first(name: str, step: Sequence[Nest], targets: frozenset[str]) -> 
             return False
         stored = stored or _stores(nest, targets)
     return True
-
-
-def _is_own_of(nest: nests.Nest, load: Load) -> bool:
-    return is_own(nest, tuple(range_.dim for range_ in nest.guard), load)
 
 
 def is_own(nest: AnyNest, dims: Sequence[Dimension], load: Load) -> bool:

@@ -1,4 +1,4 @@
-"""Turn a tree into lists of nests and of groups, for passes and writers that take lists.
+"""Turn a tree into lists of nests and of groups, for writers that take lists.
 
 Numbers of nests are their places in a walk that visits `otherwise` before `then`.
 """

@@ -9,6 +9,7 @@ carries its reason.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal as OneOf
 from typing import TypeAlias
 
@@ -151,6 +152,20 @@ class Store(Instruction):
     def operands(self) -> tuple[Row, ...]:
         """The stored row, the indices and the condition."""
         return (self.value, *(row for row in (*self.rows, self.when) if row is not None))
+
+
+def with_operands(row: Instruction, place: Callable[[Row], Row]) -> Instruction:
+    """Return an instruction with its operands replaced by `place`."""
+    match row:
+        case Compute(args=args):
+            return attrs.evolve(row, args=tuple(map(place, args)))
+        case Advance(value=value):
+            return attrs.evolve(row, value=place(value))
+        case Load(rows=rows, when=when) | Store(rows=rows, when=when):
+            moved = tuple(None if each is None else place(each) for each in rows)
+            made = attrs.evolve(row, rows=moved, when=None if when is None else place(when))
+            return attrs.evolve(made, value=place(made.value)) if isinstance(made, Store) else made
+    return row
 
 
 @attrs.frozen

@@ -10,7 +10,7 @@ import attrs
 
 from ..bounds import Apply, Bound, Const, DomainSymbol, PatchBound, ScalarSymbol, TableBound
 from .column import Column, If, Sweep, While
-from .kernel import Choice, Kernel, Node, Seq
+from .kernel import Choice, Kernel, Node, steps_of
 from .nest import Instruction, Load, Nest, Store
 
 T = TypeVar("T", bound=Node | Kernel)
@@ -84,7 +84,7 @@ def nodes_of(node: Node | Kernel, kind: type[N]) -> Iterator[N]:
 
 def runs_of(node: Node, alike: Callable[[Node, Node], bool]) -> Iterator[tuple[Node, ...]]:
     """Yield the steps of a node in the longest runs that are all like their first."""
-    steps = node.steps if isinstance(node, Seq) else (node,)
+    steps = steps_of(node)
     first = 0
     for stop in range(1, len(steps) + 1):
         if stop == len(steps) or not alike(steps[first], steps[stop]):

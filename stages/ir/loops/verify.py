@@ -8,7 +8,7 @@ from typing import Final
 from .column import Column
 from .cpu import CpuMarks, Member, Portions, Tiles
 from .gpu import Columns, GpuMarks, Patches
-from .kernel import Choice, Kernel, Node, Seq
+from .kernel import Choice, Kernel, Node, steps_of
 from .nest import Each, Nest, Store
 from .traverse import accesses, children, nests_of, touches, walk
 from .verify_rows import row_problems
@@ -69,7 +69,7 @@ class _Checks:
         everywhere = touches(self.kernel)
         for node in self.nodes:
             sides = (node.then, node.otherwise) if isinstance(node, Choice) else (node,)
-            groups = [each for side in sides for each in _steps(side) if isinstance(each, GROUPS)]
+            groups = [each for side in sides for each in steps_of(side) if isinstance(each, GROUPS)]
             if groups and (isinstance(node, Choice | Tiles)):
                 here = touches(node)
                 for name in {name for group in groups for name in group.arrays}:
@@ -144,7 +144,3 @@ class _Checks:
         if isinstance(node, Nest):
             return f"nest n{nests_of(self.kernel).index(node)}"
         return f"a '{type(node).__name__}'"
-
-
-def _steps(node: Node) -> tuple[Node, ...]:
-    return node.steps if isinstance(node, Seq) else (node,)

@@ -9,14 +9,12 @@ import attrs
 
 from ....ir.bounds import Bound
 from ....ir.loops.kernel import Kernel
-from ....ir.loops.lift import lift
 from ....ir.strides import Stride
 from ...entry_point import PARAMETERS, UNUSED, entry_head
 from ...rows import checks
 from ...rows.definitions import pointers, scalars
 from ...rows.dialect import cpp
 from ...rows.expressions import TYPES
-from ...rows.names import Names
 from ...rows.options import Steps, WriterOptions
 from ...rows.scope import WITHIN, Scope, places_of
 from ...rows.uses import Uses
@@ -83,14 +81,8 @@ def write_cpp(
     return "\n".join([*write_units(shared, callers), ""])
 
 
-def clamped_version(names: Scope | Names, clamping: Clamping, steps: Steps | None = None) -> Caller:
+def clamped_version(names: Scope, clamping: Clamping, steps: Steps | None = None) -> Caller:
     """Write the version that clamps loads: plain loops, so that it takes little time to compile."""
-    if isinstance(names, Names):  # until DaCe's writers take trees
-        steps = names.steps
-        names = Scope(
-            lift(names.kernel), names.places, names.options, cpp(names.options),
-            Uses(functions=names.functions),
-        )  # fmt: skip
     scope = Scope(
         plain(names.kernel), places_of((*names.places, *clamping.integers)), names.options,
         names.dialect, Uses(functions=names.uses.functions), clamping.ends,

@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ....ir.bounds import Range
-from ....ir.loops.flat import flat
+from ....ir.loops.gpu import marks_of
+from ....ir.loops.nest import Nest
 from ....ir.loops.plain import plain
-from ....ir.nests import Nest
 from ....vendors.vendor import Vendor
+from ...gpu.kernels import parts
 from ...gpu.launches import MOST_BLOCKS
 from ...gpu.passes.spreading import spread
 from ...gpu.text.grid import axes_of
 from ...gpu.text.kernel import Written, write_version
+from ...gpu.text.spellings import dialect_of
 from ...rows.checks import beyond
-from ...rows.memory import pointers, scalars
-from ...rows.names import Names, WriterOptions
+from ...rows.definitions import pointers, scalars
+from ...rows.options import WriterOptions
+from ...rows.scope import Scope, places_of
 from ..loops import SdfgLoops, SdfgRules
 from ..rare import RareVersion
 from .opening import launched
@@ -36,38 +39,40 @@ def rare_kernels(loops: SdfgLoops, rules: SdfgRules, vendor: Vendor) -> RareVers
     if rules.style.checked:
         return RareVersion(ints, (f"{flag} return {beyond(loops.kernel)};",))
     options = WriterOptions(0, vector_math=False, own_math=rules.style.own_math)
-    names = Names(flat(spread(plain(loops.kernel), rules.schedule)), ints, options)
-    names.clamped = clamping.ends
+    tree = spread(plain(loops.kernel), rules.schedule)
+    dialect = dialect_of(options)
+    scope = Scope(tree, places_of(ints), options, dialect, clamped=clamping.ends)
     opening = (f"{flag} clamped(&state, ptrs, ints, scalars, arena);", "  else")
-    lines = tuple(_lines(names, loops.steps, vendor))
-    return RareVersion(ints, opening, lines, names.functions)
+    lines = tuple(_lines(scope, loops.steps, vendor))
+    return RareVersion(ints, opening, lines, scope.uses.functions)
 
 
-def _lines(names: Names, steps: Sequence[int], vendor: Vendor) -> Iterator[str]:
+def _lines(scope: Scope, steps: Sequence[int], vendor: Vendor) -> Iterator[str]:
     """Write the kernels, and the function that launches them in order."""
     launches: list[str] = []
-    for text, written in write_version(names, "c", vendor):
+    for text, written in write_version(scope, parts(scope.kernel), "c", vendor):
         yield _without_grid(text) if vendor.in_turn else text
         if vendor.in_turn:
             yield _on_host(written)
-        launches += _launch(names, steps, written, vendor)
+        launches += _launch(scope, steps, written, vendor)
     yield "static void clamped(kernel_state_t* state, const void* const* ptrs, const s64* ints,"
     yield "                    const void* scalars, void* arena) {"
     yield "  (void)state, (void)ptrs, (void)ints, (void)scalars, (void)arena;"
-    yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(names.places)))
-    yield from (*scalars(names), *pointers(names), *launches, "}")
+    yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(scope.places)))
+    definitions = (*scalars(scope), *pointers(scope))
+    yield from (*(line for _, line in definitions), *launches, "}")
 
 
-def _launch(names: Names, steps: Sequence[int], written: Written, vendor: Vendor) -> Iterator[str]:
-    nest = names.kernel.nests[written.first]
+def _launch(scope: Scope, steps: Sequence[int], written: Written, vendor: Vendor) -> Iterator[str]:
+    nest = written.part.first
     given = [f"(void*)&{_NAMES[kind]}{place}" for kind, place in written.arguments]
-    blocks = [_blocks(names, nest, axis) for axis in range(len(axes_of(nest)))]
+    blocks = [_blocks(scope, nest, axis) for axis in range(len(axes_of(nest)))]
     x, y, z = (*blocks, "1", "1", "1")[:3]
-    tests = [_is_there(names, each) for each in nest.guard]
+    tests = [_is_there(scope, each) for each in scope.kernel.groups[nest.group].box]
     if steps:
-        only = f"ints[{len(names.places)}]"
-        tests.append(f"(!{only} || {only} == {steps[nest.statement]})")
-    kernel = f"c{written.first}"
+        only = f"ints[{len(scope.places)}]"
+        tests.append(f"(!{only} || {only} == {steps[nest.group]})")
+    kernel = _name(written)
     yield f"  if ({' && '.join(tests) or 'true'}) {{"
     yield f"    void* args[] = {{{', '.join([*given, 'nullptr'])}}};"
     yield "    s64 first_y = 0, first_z = 0;"
@@ -78,20 +83,24 @@ def _launch(names: Names, steps: Sequence[int], written: Written, vendor: Vendor
     yield "  }"
 
 
+def _name(written: Written) -> str:
+    return f"c{written.part.nests[0]}"
+
+
 def _threads(nest: Nest) -> tuple[int, int, int]:
-    x, y, z = (*nest.block, 1, 1, 1)[:3]
+    x, y, z = (*marks_of(nest).block, 1, 1, 1)[:3]
     return x, y, z
 
 
-def _is_there(names: Names, range_: Range) -> str:
-    return f"{names.bound(range_.start)} < {names.bound(range_.stop)}"
+def _is_there(scope: Scope, range_: Range) -> str:
+    return f"{scope.bound(range_.start)} < {scope.bound(range_.stop)}"
 
 
-def _blocks(names: Names, nest: Nest, place: int) -> str:
+def _blocks(scope: Scope, nest: Nest, place: int) -> str:
     """Return how many blocks a grid has; along y and z the threads of so many share all indices."""
     axis = axes_of(nest)[place]
     range_ = nest.loops[axis.level].range
-    extent = f"later({names.bound(range_.stop)} - {names.bound(range_.start)}, 0)"
+    extent = f"later({scope.bound(range_.stop)} - {scope.bound(range_.start)}, 0)"
     count = f"({extent} + {axis.threads - 1}) / {axis.threads}"
     return f"earlier({count}, {MOST_BLOCKS})" if place else count
 
@@ -105,5 +114,5 @@ def _on_host(written: Written) -> str:
     """Return the function that gives a thread its arguments."""
     types = written.types
     values = ", ".join(f"*({each}*)args[{place}]" for place, each in enumerate(types))
-    kernel = f"c{written.first}"
+    kernel = _name(written)
     return f"static void thread_of_{kernel}(void** args) {{ (void)args; {kernel}({values}); }}"

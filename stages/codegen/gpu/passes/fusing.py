@@ -15,7 +15,7 @@ import attrs
 
 from ....ir.bounds import Bound, Const, Range, difference, maximum, multiply, subtract
 from ....ir.loops.buffers import Buffer
-from ....ir.loops.kernel import Choice, Kernel, Node, Seq, Step, in_order
+from ....ir.loops.kernel import Choice, Kernel, Node, Seq, Step, in_order, steps_of
 from ....ir.loops.nest import Instruction, Load, Nest, Store
 from ....ir.loops.traverse import accesses, walk
 from ...schedule.rules import Rules
@@ -42,7 +42,7 @@ def fuse(kernel: Kernel, rules: Rules) -> Kernel:
 def _fused(body: Node, buffers: Buffers, number: int) -> Node:
     """Return the body of a step, of which the first nest has a number."""
     done: list[Node] = []
-    left = list(body.steps if isinstance(body, Seq) else (body,))
+    left = list(steps_of(body))
     while (pair := next(_pairs(left, buffers), None)) is not None:
         (place, fills), (at, other) = pair
         above = _ancestors(left)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import attrs
@@ -18,8 +18,8 @@ from ....ir.bounds import (
     multiply,
     subtract,
 )
-from ....ir.loops.buffers import Buffer, empty_where
-from ....ir.loops.gpu import Columns, Long, Rows, marked, marks_of
+from ....ir.loops.buffers import Buffer
+from ....ir.loops.gpu import Columns, Rows, marked, marks_of
 from ....ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
 from ....ir.loops.nest import Load, Nest, NestLoop, Store
 from ....ir.loops.traverse import accesses, arrays_of, nests_of, runs_of
@@ -43,17 +43,16 @@ def hand_on(kernel: Kernel, rules: Rules) -> Kernel:
     """Make scans that follow each other one kernel if they save arrays in memory."""
     if rules.checked or not rules.gpu.shared:
         return kernel
-    buffers = {buffer.name: buffer for buffer in kernel.buffers}
     steps = []
     for step in kernel.steps:
         nodes: list[Node] = []
         for run in runs_of(step.body, _are_alike):
             scans = tuple(node for node in run if isinstance(node, Nest) and node.states)
             if scans and (made := _made(kernel, scans, rules)) is not None:
-                run, buffers = (made,), buffers | _where_needed(buffers, made)  # noqa: PLW2901
+                run = (made,)  # noqa: PLW2901
             nodes += run
         steps.append(attrs.evolve(step, body=in_order(*nodes)))
-    return attrs.evolve(kernel, steps=tuple(steps), buffers=tuple(buffers.values()))
+    return attrs.evolve(kernel, steps=tuple(steps))
 
 
 def _are_alike(one: Node, other: Node) -> bool:
@@ -165,17 +164,3 @@ def _extent(range_: Range) -> Bound:
 
 def _along(buffer: Buffer, axis: object) -> Range:
     return next(range_ for range_ in buffer.box if range_.dim is axis)
-
-
-def _where_needed(buffers: Mapping[str, Buffer], made: Choice) -> dict[str, Buffer]:
-    """Return the arrays of scans, of which there are no columns in calls where these fit."""
-    if not isinstance(made.then, Columns) or isinstance(made.then.load, Rows):
-        return {}
-    axis = made.then.scans[0].loops[-1].range.dim
-    long = made.otherwise.load if isinstance(made.otherwise, Columns) else None
-    outside = {axis: long.outside} if isinstance(long, Long) else {}
-    found = {}
-    for name in made.then.arrays:
-        box = tuple(outside.get(range_.dim, range_) for range_ in buffers[name].box)
-        found[name] = empty_where(attrs.evolve(buffers[name], box=box), axis, made.when)
-    return found

@@ -6,11 +6,8 @@ from typing import Final
 
 import attrs
 
-from ....ir import flat_kernel
-from ....ir.loops.flat import flat
 from ....ir.loops.gpu import marked
 from ....ir.loops.kernel import Kernel
-from ....ir.loops.lift import lift
 from ....ir.loops.nest import Nest
 from ....ir.loops.traverse import with_nests
 from ...schedule.rules import Rules
@@ -29,11 +26,6 @@ def spread(kernel: Kernel, rules: Rules) -> Kernel:
     if it has unit stride. Loops around the third run inside each thread.
     """
     return with_nests(kernel, lambda nest: _spread(nest, rules))
-
-
-def spread_lists(kernel: flat_kernel.Kernel, rules: Rules) -> flat_kernel.Kernel:
-    """Do so with lists."""
-    return flat(spread(lift(kernel), rules))
 
 
 def _spread(nest: Nest, rules: Rules) -> Nest:

@@ -9,7 +9,17 @@ from typing import TypeAlias
 import attrs
 
 from .....runtime.language.dimension import Dimension
-from ....ir.loops.nest import Advance, Compute, Constant, Index, Instruction, Load, Row, Store
+from ....ir.loops.nest import (
+    Advance,
+    Compute,
+    Constant,
+    Index,
+    Instruction,
+    Load,
+    Row,
+    Store,
+    with_operands,
+)
 from ....ir.nests import AnyNest
 
 Shift: TypeAlias = Mapping[Dimension, int]
@@ -65,7 +75,7 @@ class _Unrolling:
         self.dims_of = dims_of
         self.rows: list[Instruction] = []
         self.known: dict[Instruction, Row] = {}
-        self.stores: list[Store] = []
+        self.stores: list[Instruction] = []
 
     def add(self, shift: Shift) -> None:
         """Write the body for one point."""
@@ -79,7 +89,8 @@ class _Unrolling:
             dims = self.dims_of[row.buffer]
             offsets = row.offsets or (0,) * len(dims)
             moved = tuple(o + shift.get(d, 0) for d, o in zip(dims, offsets, strict=True))
-            self.stores.append(attrs.evolve(row, value=places[row.value], offsets=moved))
+            store = attrs.evolve(row, offsets=moved)
+            self.stores.append(with_operands(store, places.__getitem__))
             places.append(-1)  # nothing refers to a store
         else:
             places.append(self._written(row, places, shift))
@@ -94,22 +105,14 @@ class _Unrolling:
                 )
             case Load(rows=rows):
                 named = rows or (None,) * len(row.dims)
-                return self._add(
-                    attrs.evolve(
-                        row,
-                        offsets=tuple(
-                            offset if place is not None else offset + shift.get(dim, 0)
-                            for dim, place, offset in zip(row.dims, named, row.offsets, strict=True)
-                        ),
-                        rows=tuple(None if each is None else places[each] for each in rows),
-                        when=None if row.when is None else places[row.when],
-                    )
+                offsets = tuple(
+                    offset if place is not None else offset + shift.get(dim, 0)
+                    for dim, place, offset in zip(row.dims, named, row.offsets, strict=True)
                 )
-            case Compute(args=args):
-                return self._add(attrs.evolve(row, args=tuple(places[arg] for arg in args)))
+                row = attrs.evolve(row, offsets=offsets)
             case Advance():
                 raise TypeError("The points of a thread cannot share the state of a scan.")
-        return self._add(row)
+        return self._add(with_operands(row, places.__getitem__))
 
     def _add(self, row: Instruction) -> Row:
         place = self.known.setdefault(row, len(self.rows))

@@ -7,6 +7,7 @@ from textwrap import indent
 import attrs
 import pytest
 
+from fieldforge.stages.codegen.arena import plan_arena
 from fieldforge.stages.codegen.gpu.passes.patching import patch
 from fieldforge.stages.codegen.gpu_choices import GpuChoices
 from fieldforge.stages.codegen.schedule.rules import Rules
@@ -78,7 +79,8 @@ def chosen(head: str, when: str, reason: str) -> str:
 
 
 def test_nests_that_hand_an_array_on_are_a_kernel_for_each_patch() -> None:
-    after = show(patch(read(BEFORE), ON_GPU))
+    made = patch(read(BEFORE), ON_GPU)
+    after = show(made)
     fits = (
         "mul(min(1, floordiv(mul(max(0, n), 2), max(1, mul(patches(o0), 192)))), "
         "min(1, patches(o0)))"
@@ -86,7 +88,8 @@ def test_nests_that_hand_an_array_on_are_a_kernel_for_each_patch() -> None:
     head = "patches arrays @0 order o0 levels 16 points 4 threads 256 blocks 5 extent n"
     room = "; room for 5 blocks, faster than fewer even if threads spill a little"
     assert step_of(after) == chosen(head, fits, room)
-    assert f"box (Vertex: 0 .. mul(max(0, m), mul({fits}, -1) + 1), K: 0 .. 40)" in after
+    left = f"box (Vertex: 0 .. mul(max(0, m), mul({fits}, -1) + 1), K: 0 .. 40)"
+    assert left in show(plan_arena(made, ON_GPU))
     readings = (
         'list fills false row_bytes 0 owner "" leads_back false readings 0 (E2V 0), 0 (E2V 1)'
     )
