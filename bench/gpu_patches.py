@@ -19,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import lists_made
 
 from fieldforge.runtime import gpu
-from fieldforge.stages.codegen.pass_list import GPU_PASSES, without
+from fieldforge.stages.codegen.gpu.pass_list import GPU_PASSES
+from fieldforge.stages.codegen.pass_list import without
 
 Tables = Mapping[str, np.ndarray]
 Options = tuple[int, ...]

@@ -146,7 +146,7 @@ def _parts(field: AnyValue, axis: Dimension, levels: UnitRange) -> Iterator[Stri
         return
     for strip in strips(field, axis, levels):
         if strip.have is None and strip.domain[axis].unit_range == levels:
-            yield strip
+            yield strip.spread(axis)
 
 
 def _walked(

@@ -1,4 +1,7 @@
-"""Lay the pieces of a value out along one dimension, so that any index there can be read."""
+"""Lay the pieces of a value out along one dimension, so that any index there can be read.
+
+A stretch of indices with one value, or with none, is one element: bounds may be far apart.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..fields.alignment import first, view_on
-from ..fields.field import make, values_of
+from ..fields.alignment import extents, first, view_on
+from ..fields.field import values_of
 from ..language.dimension import Dimension
 from ..language.domain import Domain, NamedRange
 from ..language.ranges import UnitRange
@@ -21,14 +24,30 @@ from .piecewise_field import AnyValue, Piece, hull, narrowed, pieces_of
 class Strip:
     """An array over a contiguous range of one dimension, on a box of the others.
 
-    `box` lacks the dimension. `domain` are the axes of the array, infinite where it is constant
-    (never along the dimension). `have` says where there are values, None for everywhere.
+    `box` lacks the dimension. `domain` are the axes of the values, infinite where they are constant
+    (never along the dimension). The indices of a stretch, counted from the first index of the
+    strip, share one element of `array`. `have` says which elements are values, None for all.
     """
 
     box: Domain
     array: Any
     domain: Domain
     have: Any = None
+    stretches: tuple[UnitRange, ...] = ()
+
+    def places(self, indices: Any) -> Any:
+        """Return where in the array indices stand, counted from the first one of the strip."""
+        shared = (np.clip(indices - first(one), 0, len(one) - 1) for one in self.stretches)
+        return indices - sum(shared)
+
+    def spread(self, dim: Dimension) -> Strip:
+        """Return the strip with an element for each index."""
+        if not self.stretches:
+            return self
+        axis, count = self.domain.dim_index(dim, False), len(self.domain[dim].unit_range)
+        places = self.places(np.arange(count))
+        have = None if self.have is None else self.have[places]
+        return Strip(self.box, self.array.take(places, axis=axis), self.domain, have)
 
 
 def strips(value: AnyValue, dim: Dimension, span: UnitRange) -> Iterator[Strip]:
@@ -44,42 +63,50 @@ def strips(value: AnyValue, dim: Dimension, span: UnitRange) -> Iterator[Strip]:
             near = own & span
             if not near.is_empty() and (wanted & box) == box:
                 place = piece.box.dim_index(dim, False)
-                parts.append(_narrowed(piece, box.insert(place, NamedRange(dim, near)), near, dim))
+                part = box.insert(place, NamedRange(dim, near))
+                parts.append(Piece(part, narrowed(piece.field, part)))
         if parts:
             yield _strip(box, parts, dim)
 
 
-def _narrowed(piece: Piece, box: Domain, near: UnitRange, dim: Dimension) -> Piece:
-    """Cut a piece; repeat its values along `dim` where they are constant."""
-    field = narrowed(piece.field, box)
-    if field.domain[dim].unit_range.is_finite():
-        return Piece(box, field)
-    domain = field.domain.replace(dim, NamedRange(dim, near))
-    return Piece(box, make(values_of(field), domain))
-
-
 def _strip(box: Domain, parts: Sequence[Piece], dim: Dimension) -> Strip:
-    if len(parts) == 1:
-        field = parts[0].field
-        return Strip(box, values_of(field), field.domain)
     whole = hull([part.box for part in parts])
     own = whole[dim].unit_range
     ranges = []
     for named in whole:
         constant = all(not part.field.domain[named.dim].unit_range.is_finite() for part in parts)
-        ranges.append(NamedRange(named.dim, UnitRange.infinite()) if constant else named)
+        is_infinite = constant and named.dim is not dim
+        ranges.append(NamedRange(named.dim, UnitRange.infinite()) if is_infinite else named)
     domain = Domain(*ranges)
-    shape = [len(r) if r.is_finite() else 1 for r in domain.ranges]
-    array = np.zeros(shape, values_of(parts[0].field).dtype)
-    have = np.zeros(len(own), np.bool_)
+    stretches = tuple(one - first(own) for one in _stretches(parts, dim))
+    if len(parts) == 1:
+        return Strip(box, values_of(parts[0].field), domain, None, stretches)
+    made = Strip(box, None, domain, None, stretches)
+    packed = domain.replace(dim, NamedRange(dim, UnitRange(0, int(made.places(len(own))))))
+    array = np.zeros(extents(packed), values_of(parts[0].field).dtype)
+    have = np.zeros(len(packed[dim].unit_range), np.bool_)
     for part in parts:
         near = part.box[dim].unit_range
-        target = domain.replace(dim, NamedRange(dim, near))
-        view_on(array, domain, target)[...] = view_on(
-            values_of(part.field), part.field.domain, target
+        start, last = (int(made.places(index - first(own))) for index in (near[0], near[-1]))
+        target = packed.replace(dim, NamedRange(dim, UnitRange(start, last + 1)))
+        view_on(array, packed, target)[...] = view_on(
+            values_of(part.field), part.field.domain, domain.replace(dim, NamedRange(dim, near))
         )
-        have[first(near) - first(own) : first(near) - first(own) + len(near)] = True
-    return Strip(box, array, domain, None if have.all() else have)
+        have[start : last + 1] = True
+    return attrs.evolve(made, array=array, have=None if have.all() else have)
+
+
+def _stretches(parts: Sequence[Piece], dim: Dimension) -> Iterator[UnitRange]:
+    """Yield the ranges of `dim` in which the values of parts are constant, or lack."""
+    ordered = sorted(parts, key=lambda part: first(part.box[dim].unit_range))
+    stop = ordered[0].box[dim].unit_range.start
+    for part in ordered:
+        near = part.box[dim].unit_range
+        if stop != near.start:
+            yield UnitRange(stop, near.start)
+        if not part.field.domain[dim].unit_range.is_finite():
+            yield near
+        stop = near.stop
 
 
 def _cells(boxes: Sequence[Domain]) -> Iterator[Domain]:

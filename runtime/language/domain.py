@@ -27,7 +27,7 @@ DomainLike: TypeAlias = (
     Domain | Mapping[Dimension, RangeLike] | Sequence[tuple[Dimension, RangeLike]]
 )
 
-MOST: Final = 2**62  # bounds of loops, which add offsets and tiles to it, stay within 64 bits
+MOST: Final = 2**38  # loops add offsets, tiles and what lies beyond every index to it
 
 
 def domain(given: DomainLike) -> Domain:
@@ -54,17 +54,17 @@ def domain_of_memory(given: DomainLike) -> Domain:
     """Make the domain of an array: no index is so large that arithmetic on bounds could overflow.
 
     Raises:
-        DomainError: an index lies beyond -2**62 or 2**62.
+        DomainError: an index lies beyond -2**38 or 2**38.
 
-    >>> str(domain_of_memory({Dimension("I"): (2**62 - 3, 2**62)}))
-    'Domain(I[horizontal]=(4611686018427387901:4611686018427387904))'
+    >>> str(domain_of_memory({Dimension("I"): (2**38 - 3, 2**38)}))
+    'Domain(I[horizontal]=(274877906941:274877906944))'
     """
     made = domain(given)
     for dim, own in made:
         for bound in (own.start, own.stop):
             if isinstance(bound, int) and abs(bound) > MOST:
                 raise DomainError(
-                    f"The indices of a field must lie between -2**62 and 2**62, but those along "
+                    f"The indices of a field must lie between -2**38 and 2**38, but those along "
                     f"'{dim.value}' are {own.start}:{own.stop}."
                 )
     return made

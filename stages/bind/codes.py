@@ -86,8 +86,8 @@ def _word(
     symbol: Const | ScalarSymbol | DomainSymbol | PatchBound | Stride, symbols: Symbols
 ) -> Word:
     match symbol:
-        case Const(value=value):
-            return Word("const", value=value)
+        case Const(value=value):  # no field has an index near the ends of 64 bits
+            return Word("const", value=min(max(value, -(2**63)), 2**63 - 1))
         case ScalarSymbol(name=name):
             return Word("scalar", argument=symbols.places[name])
         case DomainSymbol(end=end, field=name, dim=dim):

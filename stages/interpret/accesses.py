@@ -88,13 +88,17 @@ def displaced(value: Displace, arg: Boxed, by: Boxed, spans: Spans, span: tuple[
     """Read at displaced indices along a dimension, clamped to the range of the argument."""
     index = []
     for dim in arg.dims:
-        places = _indices(value.dims, spans, dim)
-        if dim is value.dim:
-            moved = by.on(value.dims, spans).astype(np.int64, copy=False)
-            with np.errstate(all="ignore"):
-                places = np.clip(places + moved, span[0], span[1] - 1)
+        is_moved = dim is value.dim
+        places = led_to(value, by, spans, span) if is_moved else _indices(value.dims, spans, dim)
         index.append(places - arg.along(dim)[0])
     return np.broadcast_to(arg.array[tuple(index)], shape_of(spans))
+
+
+def led_to(value: Displace, by: Boxed, spans: Spans, span: tuple[int, int]) -> Array:
+    """Return the index that a displacement reads at each point."""
+    moved = by.on(value.dims, spans).astype(np.int64, copy=False)
+    with np.errstate(all="ignore"):
+        return np.clip(_indices(value.dims, spans, value.dim) + moved, span[0], span[1] - 1)
 
 
 def _indices(dims: tuple[Dimension, ...], spans: Spans, dim: Dimension) -> Any:

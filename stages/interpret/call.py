@@ -85,7 +85,10 @@ class Call:
 
     def needed(self, stores: list[tuple[Store, Spans]]) -> dict[Ref, Spans]:
         """Return the box of each value that these stores need, in the order of the rows."""
-        needs = self._needs(stores)
+        return self.boxes(self._needs(stores))
+
+    def boxes(self, needs: dict[Ref, Need]) -> dict[Ref, Spans]:
+        """Return the hull of each need that is not empty."""
         return {ref: self._box(ref, need) for ref, need in needs.items() if need}
 
     def hard(self, stores: list[tuple[Store, Spans]]) -> Iterator[tuple[Ref, Spans, Dims]]:

@@ -27,6 +27,7 @@ from ..ir.dataflow import (
 from ..lower.boxes.areas import Dims
 from .boxed import Memory, Spans, view
 from .call import Arguments, Call
+from .reaching import needed
 from .validity import check_valid
 from .values import values_of
 
@@ -37,7 +38,7 @@ def interpret(lowered: Lowered, arguments: Arguments) -> None:
     for statement in lowered.program.statements:
         stores = list(call.live(statement))
         _check_overlap(list(call.outputs(statement)), arguments)
-        boxes = call.needed(stores)
+        boxes = needed(call, stores)
         done = values_of(call, boxes, {store.value for store, _ in stores})
         results = []
         for store, spans in stores:

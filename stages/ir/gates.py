@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from ...runtime.language.domain import MOST
 from . import bounds
 from .bounds import Bound, Const
 
-FAR: Final = 1 << 40  # beyond any index; sums of it and indices do not wrap
+FAR: Final = 4 * MOST  # beyond any index, also added to one; sums of several do not wrap
 
 
 def far_unless(ranges: Iterable[tuple[Bound, Bound]]) -> Bound:

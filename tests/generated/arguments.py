@@ -11,7 +11,7 @@ from .calls import Operator
 from .case import FieldSpec
 from .demand import Demand, Meaning, Mode, mode
 from .expressions import is_local
-from .grids import VERTICAL, Box, extent_of
+from .grids import INT32, VERTICAL, Box, extent_of
 from .literals import literal
 from .pieces import INTEGERS, Draw, Kind, Variable
 
@@ -121,7 +121,7 @@ def _scalar(d: Draw, state: State, parameter: Variable) -> tuple[str, int | None
     """Draw a scalar argument: a parameter, a literal, or an expression of them."""
     dtype = parameter.type.dtype
     if parameter.region:
-        low, high = state.frame[VERTICAL]
+        low, high = (end if end in INT32 else 7 for end in state.frame[VERTICAL])
         value = d.pick((1, 0, 2, low, high, high - 1, 100, -100))
         return (str(value) if d.chance(30) else state.new_scalar("int32", str(value))), value
     known = [name for name, other, _ in state.scalars if other == dtype]

@@ -1,8 +1,8 @@
 """Run generated programs for as long as one likes: `python -m tests.generated.fuzz 10000`.
 
-Every worker draws batches of its own, so a program is known by the seed, and by the numbers of its
-batch and of its place in it; `--seed 7400 --only 5/63` runs one again. Ctrl-C ends the run early,
-with the same summary.
+Every worker takes the next batch when it is done with one. A program is known by the seed, and by
+the numbers of its batch and of its place in it; `--seed 7400 --only 5/63` runs one again. Ctrl-C
+and `timeout` end the run early, with the same summary, which says how many did not run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import Value
 from pathlib import Path
 from typing import Any, Final
 
@@ -65,14 +66,26 @@ def draw_batch(seed: int, batch: int, count: int, features: frozenset[str]) -> l
     ]
 
 
-def work(options: Options, worker: int) -> Iterator[dict[str, Any]]:
-    """Run every batch of one worker; yield what happened in each."""
+def turns() -> Callable[[], int]:
+    """Return a function that gives the numbers from 0 on, each to one process that asks."""
+    following = Value("q", 0)
+
+    def take() -> int:
+        with following.get_lock():
+            following.value += 1
+            return following.value - 1
+
+    return take
+
+
+def work(options: Options, take: Callable[[], int]) -> Iterator[dict[str, Any]]:
+    """Run the batches that this worker takes; yield what happened in each."""
     shrunk: Counter[str] = Counter()
     batches = -(-options.count // BATCH)
     if options.only:
         yield from _again(options, *options.only)
         return
-    for batch in range(worker, batches, options.jobs):
+    while (batch := take()) < batches:
         size = min(BATCH, options.count - batch * BATCH)
         began = time.monotonic()
         level = options.level(batch)
@@ -140,7 +153,7 @@ class Worker:
     pipe: int
 
 
-def start(options: Options, number: int) -> Worker:
+def start(options: Options, take: Callable[[], int]) -> Worker:
     """Begin to work in another process, which leads a group of its own."""
     reading, writing = os.pipe()
     process = os.fork()
@@ -153,7 +166,7 @@ def start(options: Options, number: int) -> Worker:
     status = 1
     try:
         with os.fdopen(writing, "w") as pipe:
-            for event in work(options, number):
+            for event in work(options, take):
                 print(json.dumps(event), file=pipe, flush=True)
         status = 0
     except BaseException:
@@ -219,8 +232,8 @@ def run(options: Options, folder: Path | None) -> Tally:
         TimeRemainingColumn,
     )
 
-    tally = Tally()
-    workers = [start(options, number) for number in range(options.jobs)]
+    tally, take = Tally(), turns()
+    workers = [start(options, take) for _ in range(options.jobs)]
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
     console = Console()
     try:

@@ -14,6 +14,7 @@ CARTESIAN: Final = ("I", "J", "K", "Ih", "Jh", "Kh")
 HALVES: Final = {"I": "Ih", "J": "Jh", "K": "Kh", "Ih": "I", "Jh": "J", "Kh": "K"}
 HORIZONTAL: Final = ("Cell", "Edge", "Vertex")
 VERTICAL: Final = "K"
+INT32: Final = range(-(2**31), 2**31)
 COUNTS: Final = {"Cell": 12, "Edge": 18, "Vertex": 9}
 
 HEADER: Final = """\

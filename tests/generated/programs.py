@@ -19,7 +19,8 @@ SIZES: Final = {
     "Ih": (6, 3, 9, 17, 1), "Jh": (3, 2, 1), "Kh": (5, 3, 1),
 }  # fmt: skip
 STARTS: Final = (0, 0, -2, 5)
-FAR: Final = 2**31 - 128  # bounds are int32 parameters, some with a sum
+# The ends of what regions compare, an int32, and of what fields may have, without shifts and sums.
+FAR: Final = tuple(sign * (2**bits - 128) for bits in (31, 38) for sign in (1, -1))
 
 
 def program(d: Draw, features: frozenset[str]) -> Case:
@@ -62,7 +63,7 @@ def program(d: Draw, features: frozenset[str]) -> Case:
 
 def _frame(d: Draw) -> Box:
     frame: Box = {}
-    far = {dim: d.pick((FAR, -FAR)) if d.chance(8) else 0 for dim in ("I", "J", "K")}
+    far = {dim: d.pick(FAR) if d.chance(8) else 0 for dim in ("I", "J", "K")}
     for dim, sizes in SIZES.items():
         start = far[dim[0]] + d.pick(STARTS)
         frame[dim] = (start, start + d.pick(sizes))

@@ -9,7 +9,7 @@ from .arguments import LAYOUTS, State
 from .boxes import inside
 from .calls import Operator
 from .case import FieldSpec
-from .grids import COUNTS, Box
+from .grids import COUNTS, INT32, Box
 from .pieces import Draw, Kind
 
 
@@ -81,17 +81,18 @@ def _domain(d: Draw, state: State, spec: FieldSpec, box: Box) -> str:
 
 
 def _bound(d: Draw, state: State, value: int) -> str:
-    """Write a bound of a domain: a number, or an expression of int32 parameters."""
+    """Write a bound of a domain: a number, or an expression of parameters."""
     form = d.weighted([(6, "literal"), (2, "name"), (2, "sum"), (1, "least"), (1, "product")])
     if form == "literal":
         return str(value)
     offset = {"name": 0, "sum": d.pick((1, -1, 3)), "least": 0, "product": 0}[form]
-    name = state.new_scalar("int32", str(value - offset))
+    dtype = "int32" if value in INT32 else "int64"
+    name = state.new_scalar(dtype, str(value - offset))
     match form:
         case "sum":
-            return f"{name} {'+' if offset > 0 else '-'} {abs(offset)}"
+            return f"{name} {'+' if offset > 0 else '-'} {dtype}({abs(offset)})"
         case "least":
             return f"{d.pick(('minimum', 'maximum'))}({name}, {value})"
         case "product":
-            return f"{name} * 2 - {value}"
+            return f"{name} * {dtype}(2) - {value}"
     return name

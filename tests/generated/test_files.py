@@ -99,14 +99,28 @@ def test_what_ends_the_process_is_judged_by_the_reader_that_is_alone(
     assert all(wrong.startswith(said) and bool(wrong) == bool(said) for _, wrong, _ in rows)
 
 
+def _reads(pid):
+    """Tell whether a child of the run has begun to read.
+
+    Earlier the run may still be in `os.fork`, whose hooks swallow an interrupt.
+    """
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    try:
+        return any(Path(f"/proc/{child}/cwd").readlink() != ROOT for child in children)
+    except OSError:  # the child has ended
+        return False
+
+
 def test_ctrl_c_ends_the_run_with_a_summary():
     command = [sys.executable, "-m", "tests.generated.files", "1000000", "--kind", "journal"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
-        children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
-        while not children.read_text().strip() and running.poll() is None:
-            pass  # until it reads the first batch
+        while not _reads(running.pid) and running.poll() is None:
+            pass
         running.send_signal(signal.SIGINT)
-        said, _ = running.communicate()
+        try:
+            said, _ = running.communicate(timeout=60)
+        finally:
+            running.kill()
 
     assert running.returncode == 1
     assert "Ended early." in said

@@ -106,12 +106,12 @@ def test_a_disagreement_is_told_in_a_form_that_runs_again(monkeypatch):
     monkeypatch.setattr(fuzz, "draw_batch", lambda seed, batch, count, features: [wrong_case()])
     monkeypatch.setattr(fuzz, "check_apart", lambda cases, *_, **__: check(cases))
 
-    events = list(work(Options(1, seed=4, shrinking=0.0), 0))
+    events = list(work(Options(1, seed=4, shrinking=0.0), fuzz.turns()))
 
     assert [event.get("seen") for event in events[:2]] == [None, events[1]["seen"]]
     assert events[1]["seen"].startswith("--seed 4 --only 0/0: definition")
     assert "def test_seed_4_batch_0_program_0():" in events[2]["source"]
-    again = list(work(Options(1, seed=4, shrinking=0.0, only=(0, 0)), 0))
+    again = list(work(Options(1, seed=4, shrinking=0.0, only=(0, 0)), fuzz.turns()))
     assert again[0]["found"] == 1
     assert again[1]["sort"] == events[2]["sort"]
 
@@ -142,10 +142,22 @@ def test_programs_that_did_not_run_are_no_success(monkeypatch, capsys):
 
     monkeypatch.setattr(fuzz, "draw_batch", refuse)
 
-    assert fuzz.main(["70", "--jobs", "1"]) == 1
+    assert fuzz.main(["70", "--jobs", "2"]) == 1
     printed = capsys.readouterr().out
     assert "drawn badly" in printed
     assert "70 programs did NOT run" in printed
+
+
+def test_workers_share_all_batches_whatever_each_takes(monkeypatch):
+    """Those that are compiled with '-O3', one in eight, were all given to two workers of 16."""
+    monkeypatch.setattr(fuzz, "draw_batch", lambda seed, batch, count, features: [])
+    monkeypatch.setattr(fuzz, "check_apart", lambda *_, **__: [])
+    take = fuzz.turns()
+    quick, slow = (work(Options(6 * fuzz.BATCH + 5, jobs=2), take) for _ in range(2))
+
+    events = [next(slow), *quick, *slow]
+
+    assert [each["count"] for each in events] == [fuzz.BATCH] * 6 + [5]
 
 
 def test_a_disagreement_is_made_small():

@@ -77,9 +77,9 @@ def cut_definition(definition: Definition, wanted: Sequence[Repeated]) -> Defini
         for number, each in enumerate(wanted)
         for made in _statements(tree.body[first + number], number, each)
     ]
-    tree.args.args += [ast.arg(name, ast.Name("int32", ast.Load())) for name in more]
+    tree.args.args += [ast.arg(name, ast.Name("int64", ast.Load())) for name in more]
     text = ast.unparse(tree) + "\n"
-    types: dict[str, Any] = dict.fromkeys(more, np.int32)
+    types: dict[str, Any] = dict.fromkeys(more, np.int64)
     return _with_text(definition, text, types, dims)
 
 

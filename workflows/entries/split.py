@@ -171,12 +171,12 @@ def _repeated(found: Footprint, made: Cut, has_domain: bool, is_inner: bool) -> 
 
 def _bounds(
     rows: Sequence[Repeated], boxes: Sequence[Box | None], cuts: Sequence[Cut], is_inner: bool
-) -> Iterator[tuple[str, np.int32]]:
+) -> Iterator[tuple[str, np.int64]]:
     for number, (row, box, made) in enumerate(zip(rows, boxes, cuts, strict=True)):
         parts = made.outer if not is_inner else (made.inner or {},)
         for place, dim, ends in bounds_of(number, row):
             range_ = {**(box or {}), **parts[place]}[dim]
-            yield from zip(ends, map(np.int32, range_), strict=True)
+            yield from zip(ends, map(np.int64, range_), strict=True)
 
 
 def _ready(found: Sequence[Footprint], cuts: Sequence[Cut]) -> Iterator[tuple[str, Domain]]:

@@ -13,8 +13,9 @@ from ...base import VALUES, Artifact, Stage
 from ...numerics import EXACTNESS, FUNCTIONS
 from ...option_kinds import BYTES, FLAG, VALUE_NAMES, option, optional, whole
 from ...target import CPU_TARGET, CpuTarget
-from ..pass_list import CPU_PASSES, LOOP_PASSES, PassName, without
+from ..pass_list import LOOP_PASSES, PassName, without
 from ..patch_sizes import PORTIONS
+from .pass_list import CPU_PASSES, cpu_passes
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..rows.options import WriterOptions
@@ -99,7 +100,7 @@ class Codegen(Stage):
         from ..soft_reads import clamping_of
         from .text.kernel import write_cpp
 
-        tree, groups = make_loops(lowered, variant, self.rules(), self.chosen())
+        tree, groups = make_loops(lowered, variant, self.rules(), cpu_passes(self.chosen()))
         ints = integers(tree)
         # a call with `domain=` compares the domains, not the ranges of the fields
         alike = () if variant.domain else variant.alike
@@ -133,7 +134,7 @@ class Codegen(Stage):
         """Return the text of the loops after each pass."""
         from ..passes import listings
 
-        return listings(lowered, variant, self.rules(), self.chosen())
+        return listings(lowered, variant, self.rules(), cpu_passes(self.chosen()))
 
     def chosen(self) -> tuple[PassName, ...]:
         """Return the loop passes that the options ask for."""

@@ -10,6 +10,7 @@ from ...ir.loops.cpu import Tiles
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.traverse import nodes_of
 from ...ir.strides import Stride
+from ..cpu.pass_list import cpu_passes
 from ..integers import integers
 from ..interface import step_numbers, step_place
 from ..pass_list import PLAN_ONLY, PassName, without
@@ -76,7 +77,8 @@ class SdfgLoops:
 
 def sdfg_loops(lowered: Lowered, variant: Variant, rules: SdfgRules) -> SdfgLoops:
     """Schedule a program; scans run row by row only where an SDFG can say so."""
-    kernel, groups = make_loops(lowered, variant, rules.schedule, rules.loop_passes)
+    passes = cpu_passes(rules.loop_passes)
+    kernel, groups = make_loops(lowered, variant, rules.schedule, passes)
     ints = integers(kernel)
     clamping = clamping_of(lowered.program, groups, ints)
     has_tile_arrays = any(buffer.memory == "tile" for buffer in kernel.buffers)

@@ -15,8 +15,9 @@ from ...gpu_target import GPU_TARGET, GpuTarget
 from ...numerics import EXACTNESS, FUNCTIONS
 from ...option_kinds import BLOCK, FLAG, MOST_THREADS, VALUE_NAMES, option, optional, whole
 from ...vendors.vendor import Vendor
-from ..pass_list import GPU_PASSES, LOOP_PASSES, PassName
+from ..pass_list import LOOP_PASSES, PassName
 from ..patch_sizes import PATCHES, POINTS
+from .pass_list import GPU_PASSES, gpu_passes
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..rows.names import WriterOptions
@@ -102,7 +103,7 @@ class CodegenGpu(Stage):
         from .launches import orders_of, with_launches
         from .text.kernel import write_gpu
 
-        tree, groups = make_loops(lowered, variant, self.rules(), self.passes)
+        tree, groups = make_loops(lowered, variant, self.rules(), gpu_passes(self.passes))
         ints = integers(tree)
         clamping = clamping_of(lowered.program, groups, ints)
         source, kernels = write_gpu(tree, ints, self._writer_options(), self.vendor, clamping)
@@ -134,7 +135,7 @@ class CodegenGpu(Stage):
         """Return the text of the loops after each pass."""
         from ..passes import listings
 
-        return listings(lowered, variant, self.rules(), self.passes)
+        return listings(lowered, variant, self.rules(), gpu_passes(self.passes))
 
     @property
     def vendor(self) -> Vendor:

@@ -98,6 +98,14 @@ def is_own(nest: AnyNest, dims: Sequence[Dimension], load: Load) -> bool:
     return _moves(load.dims, load.offsets) in [{}, *stored]
 
 
+def is_own_column(nest: Nest, load: Load) -> bool:
+    """Tell whether a load of a scan reads the column that its nest walks at the time."""
+    axis = nest.loops[-1].range.dim
+    named = load.rows or (None,) * len(load.dims)
+    places = zip(load.dims, named, load.offsets, strict=True)
+    return all(row is None and (dim is axis or not offset) for dim, row, offset in places)
+
+
 def _moves(dims: Sequence[Dimension], offsets: Sequence[int]) -> dict[Dimension, int]:
     return {dim: offset for dim, offset in zip(dims, offsets, strict=True) if offset}
 

@@ -10,8 +10,8 @@ carries its reason.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
 from typing import Literal as OneOf
-from typing import TypeAlias
 
 import attrs
 
@@ -20,6 +20,7 @@ from ..bounds import Bound, Range, Ranges
 from .kernel import Node
 
 Row: TypeAlias = int
+M = TypeVar("M", bound="Marks")
 
 
 @attrs.frozen
@@ -206,6 +207,17 @@ class Nest(Node):
     def box(self) -> Ranges:
         """The ranges of the loops."""
         return tuple(loop.range for loop in self.loops)
+
+
+def marks_as(kind: type[M], nest: Nest) -> M:
+    """Return what a platform decided about a nest, the defaults before that."""
+    return nest.marks if isinstance(nest.marks, kind) else kind()
+
+
+def marked_as(kind: type[Marks], nest: Nest, **changes: Any) -> Nest:
+    """Return a nest with other marks, with none if all are the defaults."""
+    made = attrs.evolve(marks_as(kind, nest), **changes)
+    return attrs.evolve(nest, marks=None if made == kind() else made)
 
 
 @attrs.frozen

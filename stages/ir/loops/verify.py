@@ -8,7 +8,7 @@ from typing import Final
 from .column import Column
 from .cpu import CpuMarks, Member, Portions, Tiles
 from .gpu import Columns, GpuMarks, Patches
-from .kernel import Choice, Kernel, Node, steps_of
+from .kernel import Choice, Kernel, Loop, Node, steps_of
 from .nest import Each, Nest, Store
 from .traverse import accesses, children, nests_of, touches, walk
 from .verify_rows import row_problems
@@ -95,6 +95,9 @@ class _Checks:
                 self._check_group(node)
                 group, own = node, set(node.arrays)
                 return self._through(node, filled - own, group) - own
+            case Loop() if isinstance(group, GROUPS):  # each turn has new arrays of the group
+                own = set(group.arrays) & {row.buffer for row in accesses(node, Store)}
+                return filled | self._through(node, filled - own, group)
             case Member() | Each() if not isinstance(group, HOMES[type(node)]):
                 raise ValueError(f"{self._name(node)} stands in no group of its kind.")
         return self._through(node, filled, group)

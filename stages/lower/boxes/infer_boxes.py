@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import attrs
 
@@ -64,12 +64,16 @@ def _box(value: Value, need: Need, areas: Areas) -> Ranges:
 
 @attrs.frozen
 class Walk:
-    """The rows of a program, and the areas found so far."""
+    """The rows of a program, and the areas found so far.
+
+    `narrowed` gives the range that a displacement reads of the whole range of its argument.
+    """
 
     values: tuple[Value, ...]
     tables: Mapping[str, Table]
     spans: Spans
     areas: Areas
+    narrowed: Callable[[Displace, Range, Need], Range] = lambda _, whole, _need: whole
     _outside: dict[regions.Boxes, regions.Boxes] = attrs.field(factory=dict)
 
     @classmethod
@@ -128,7 +132,7 @@ class Walk:
             case Displace():
                 yield value.by, value.dims, self.areas.firm(need)
                 start, stop = map(self.areas.resolve, self.spans.of(value.arg, value.dim))
-                new = Range(value.dim, start, stop)
+                new = self.narrowed(value, Range(value.dim, start, stop), need)
                 asked = self._replaced(value.dims, need, new, is_loose=True)
                 yield value.arg, value.dims, asked
             case Region():

@@ -28,7 +28,7 @@ AGAIN: Final = 150
 MOST_ROWS: Final = 1 << 20  # bytes that one level of all rows of a thread may take
 
 
-def portion(kernel: Kernel, rules: Rules) -> Kernel:
+def patch(kernel: Kernel, rules: Rules) -> Kernel:
     """Run nests on a mesh together if the arrays between them then need not go to memory."""
     if rules.checked or rules.patches[:1] == (-1,):
         return kernel

@@ -26,7 +26,7 @@ from .threads import CALLEE, FAR, MACHINE, MARCH, SHARING, TURNS
 from .tiles import EVEN
 from .units import CLAMPED_SHARE, Caller, Known, known, write_units
 
-__all__ = ["CLAMPED", "ENDS", "WITHIN", "clamped_version", "write_cpp"]
+__all__ = ["CLAMPED", "ENDS", "clamped_version", "write_cpp"]
 
 ENDS: Final = """\
 static inline s64 later(s64 a, s64 b) { return a < b ? b : a; }

@@ -8,9 +8,9 @@ from typing import Final
 
 from ....ir.loops.kernel import Kernel
 from ....vendors.vendor import Vendor
-from ...cpu.text.kernel import WITHIN
 from ...gpu.text.spellings import on_device
 from ...rows.checks import tested_stores
+from ...rows.scope import WITHIN
 from ..checks import finite_functions, missing_values, status_of
 from ..entry import Entry
 from ..loops import SdfgLoops, SdfgRules

@@ -23,8 +23,8 @@ from ....ir.loops.gpu import Columns, Rows, marked, marks_of
 from ....ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
 from ....ir.loops.nest import Load, Nest, NestLoop, Store
 from ....ir.loops.traverse import accesses, arrays_of, nests_of, runs_of
-from ....ir.nests import AnyNest
 from ...schedule.costs import ITEMSIZES
+from ...schedule.hazards import is_own_column
 from ...schedule.rules import Rules
 from .blocking import in_blocks
 from .column_tiles import in_tiles
@@ -148,14 +148,6 @@ def _crosses(nests: Sequence[Nest]) -> Iterator[str]:
         for row in nest.body:
             if isinstance(row, Load) and row.buffer in stored and not is_own_column(nest, row):
                 yield row.buffer
-
-
-def is_own_column(nest: AnyNest, load: Load) -> bool:
-    """Tell whether a load reads the column of its thread."""
-    axis = nest.loops[-1].range.dim
-    named = load.rows or (None,) * len(load.dims)
-    places = zip(load.dims, named, load.offsets, strict=True)
-    return all(row is None and (dim is axis or not offset) for dim, row, offset in places)
 
 
 def _extent(range_: Range) -> Bound:

@@ -2,7 +2,7 @@
 
 A nest that fills an array on vertices and one that reads it on edges become one kernel. Each of its
 blocks has some edges, and the vertices that they need. Each patch computes all vertices that it
-needs, also those at its rim that other patches compute too. For CPUs see `portions.py`.
+needs, also those at its rim that other patches compute too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from ....ir.loops.gpu import Patches
 from ....ir.loops.kernel import Kernel, in_order
 from ....ir.loops.nest import Each, Load, Nest
 from ....ir.loops.traverse import accesses
-from ...cpu.passes.portions import portion
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
@@ -42,11 +41,8 @@ AGAIN: Final = 250
 
 
 def patch(kernel: Kernel, rules: Rules) -> Kernel:
-    """Run nests on a mesh together, on a CPU or a GPU, if that saves arrays in memory."""
-    if rules.checked:
-        return kernel
-    kernel = portion(kernel, rules)
-    if rules.gpu.patches[:1] == (-1,):
+    """Run nests on a mesh together if that saves arrays in memory."""
+    if rules.checked or rules.gpu.patches[:1] == (-1,):
         return kernel
     return in_chains(kernel, ["thread", "thread"], lambda chain: _made(kernel, chain, rules))
 

@@ -26,7 +26,8 @@ from fieldforge.examples.icosahedral import (
     icosahedral,
 )
 from fieldforge.runtime.fields import patch_lists
-from fieldforge.stages.codegen.pass_list import GPU_PASSES, without
+from fieldforge.stages.codegen.gpu.pass_list import GPU_PASSES
+from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.ir.loops.gpu import Patches
 from fieldforge.stages.ir.loops.kernel import Node
 from fieldforge.stages.ir.loops.nest import Load, Store

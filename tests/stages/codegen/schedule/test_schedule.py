@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fieldforge.stages.artifacts import Lowered, Variant
-from fieldforge.stages.codegen.pass_list import PLAN_ONLY
+from fieldforge.stages.codegen.arena import plan_arena
 from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.codegen.schedule.schedule import schedule
@@ -117,7 +117,7 @@ def test_an_option_overrides_the_cost_model() -> None:
 
 
 def test_a_chain_of_200_stencils_stays_linear_and_shares_memory() -> None:
-    kernel, _ = make_loops(laplacians(200), Variant(), RULES, PLAN_ONLY)
+    kernel, _ = make_loops(laplacians(200), Variant(), RULES, (plan_arena,))
     nests = nests_of(kernel)
     assert len(nests) == 100
     assert max(len(nest.body) for nest in nests) < 60

@@ -11,7 +11,9 @@ import numpy as np
 from fieldforge.examples.icosahedral import icosahedral
 from fieldforge.examples.precision import in_precision
 from fieldforge.stages.artifacts import Lowered, Variant
+from fieldforge.stages.codegen.cpu.pass_list import cpu_passes
 from fieldforge.stages.codegen.cpu.stage import Codegen
+from fieldforge.stages.codegen.gpu.pass_list import gpu_passes
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.gpu_target import GpuTarget
@@ -52,7 +54,8 @@ def kernels() -> Iterator[tuple[str, Kernel]]:
         variant = Variant(unit=tuple((leaf.name, unit) for leaf in fields))
         for number, stage in enumerate(STAGES):
             found: dict[Kernel, str] = {}
-            passes = stage.chosen() if isinstance(stage, Codegen) else stage.passes
+            on_cpu = isinstance(stage, Codegen)
+            passes = cpu_passes(stage.chosen()) if on_cpu else gpu_passes(stage.passes)
             make_loops(
                 low,
                 variant,

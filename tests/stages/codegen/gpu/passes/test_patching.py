@@ -8,6 +8,7 @@ import attrs
 import pytest
 
 from fieldforge.stages.codegen.arena import plan_arena
+from fieldforge.stages.codegen.cpu.passes import portions
 from fieldforge.stages.codegen.gpu.passes.patching import patch
 from fieldforge.stages.codegen.gpu_choices import GpuChoices
 from fieldforge.stages.codegen.schedule.rules import Rules
@@ -97,7 +98,7 @@ def test_nests_that_hand_an_array_on_are_a_kernel_for_each_patch() -> None:
 
 
 def test_threads_of_a_cpu_have_portions() -> None:
-    after = show(patch(read(on_cpu(BEFORE)), ON_CPU))
+    after = show(portions.patch(read(on_cpu(BEFORE)), ON_CPU))
     head = (
         "portions arrays @0 order o0 extent n levels 40 bytes 8 least 16777216 most 1048576 "
         "memory max(0, mul(max(0, m), 320)) cores 2"
@@ -107,7 +108,7 @@ def test_threads_of_a_cpu_have_portions() -> None:
 
 def test_nests_that_march_stay() -> None:
     before = on_cpu(BEFORE).replace("# stores out\n", "# stores out\n      cpu march 64\n")
-    assert show(patch(read(before), ON_CPU)) == before
+    assert show(portions.patch(read(before), ON_CPU)) == before
 
 
 @pytest.mark.parametrize(
