@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 import attrs
@@ -198,8 +198,3 @@ def stored_type(dtype: str) -> str:
 def type_name(dtype: str) -> str:
     """Return the C++ name of a value."""
     return TYPES[dtype][0]
-
-
-def joined(names: Iterable[str]) -> Iterator[str]:
-    """Yield names, each once."""
-    yield from dict.fromkeys(names)
