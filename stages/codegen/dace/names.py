@@ -68,6 +68,7 @@ class TileCount:
 
 
 Meaning: TypeAlias = "Bound | Stride | ArrayStride | GuardedStop | OnlyStatement | TileCount"
+STATUS: Final = "status"  # the argument in which a checked program notes its first bad store
 THREAD: Final = "thread0"  # the index of such a thread: no field has this name
 
 
