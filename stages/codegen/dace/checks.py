@@ -11,7 +11,7 @@ from typing import Final
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.nest import Constant, Nest
 from ...ir.loops.traverse import nodes_of
-from ..rows.checks import is_nothing
+from ..rows.expressions import is_nothing
 from .names import type_name
 
 _BITS: Final = {"float32": ("u32", "0x7f800000u"), "float64": ("u64", "0x7ff0000000000000u")}

@@ -13,7 +13,8 @@ from ...ir.loops.cpu import Tiles
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.traverse import nodes_of
 from ..arena import lives_of, placed
-from ..cpu.text.strips import SIMD, stream_function
+from ..cpu.text.streams import stream_function
+from ..cpu.text.strips import SIMD
 from ..rows.checks import tested_stores
 from ..rows.expressions import TYPES
 from .arrangement import needs_guard

@@ -18,7 +18,8 @@ from ...ir.loops.buffers import Buffer
 from ...ir.loops.cpu import marks_of
 from ...ir.loops.nest import Load, Nest, NestLoop, Row
 from ..cpu.text.ahead import indices, rows_ahead
-from ..cpu.text.strips import LINE, SIMD, is_far, lanes_of
+from ..cpu.text.streams import LINE, is_far
+from ..cpu.text.strips import SIMD, lanes_of
 from ..rows.addresses import InRow
 from ..rows.body import body_of, pointers
 from ..rows.body import line as line_of

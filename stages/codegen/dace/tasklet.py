@@ -24,8 +24,7 @@ from ...ir.loops.nest import (
 )
 from ..gpu.text.spellings import express as express_on_device
 from ..gpu.text.spellings import on_device
-from ..rows.checks import is_nothing
-from ..rows.expressions import literal
+from ..rows.expressions import is_nothing, literal
 from ..rows.operations import express, vectorised, written_out
 from .names import STATUS, THREAD, SdfgNames, type_name
 from .rooms import Room

@@ -75,7 +75,8 @@ def parts(node: Node | Kernel, first: int = 0) -> list[Part]:
 def threads_of(column: Column) -> Nest:
     """Return the loops of a column as those of a nest: a thread has a column."""
     loops = tuple(attrs.evolve(loop, kind="thread") for loop in column.loops)
-    return Nest(column.group, loops, (), column.reason, marks=GpuMarks(block=(OF_COLUMNS,)))
+    marks = GpuMarks(block=(OF_COLUMNS,) if loops else ())
+    return Nest(column.group, loops, (), column.reason, marks=marks)
 
 
 def _chosen(choice: Choice, first: int) -> Iterator[Part]:

@@ -20,7 +20,7 @@ from ..patch_sizes import PATCHES, POINTS
 from .pass_list import GPU_PASSES, gpu_passes
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ..rows.names import WriterOptions
+    from ..rows.options import WriterOptions
     from ..schedule.rules import Rules
 
 
@@ -177,7 +177,7 @@ class CodegenGpu(Stage):
         return (*archs, *self.vendor.flags)
 
     def _writer_options(self) -> WriterOptions:
-        from ..rows.names import WriterOptions
+        from ..rows.options import WriterOptions
 
         own_math = self.mathematics == "own" and self.numerics == "contract"
         return WriterOptions(parallel_from=0, own_math=own_math, checked=self.checked)

@@ -32,7 +32,7 @@ def _acts(body: Body, acts: Sequence[Act], numbers: Iterator[int]) -> Iterator[s
             case Sweep(range=range_):
                 index = f"i{len(body.positions)}"
                 inner = attrs.evolve(body, positions={**body.positions, range_.dim: index})
-                yield loop(*body.scope.ends(range_), index, backward=act.backward)
+                yield loop_over(index, body.scope.ends(range_), backward=act.backward)
                 yield from _inside(inner, act.acts, numbers)
             case If(row=row, then=then, otherwise=otherwise):
                 yield f"if ({operand(body, row)}) {{"
@@ -56,8 +56,10 @@ def _inside(
     yield closing
 
 
-def loop(start: str, stop: str, index: str, *, backward: bool) -> str:
-    """Open a loop over indices."""
+def loop_over(index: str, ends: tuple[str, str], step: int = 1, *, backward: bool = False) -> str:
+    """Open a loop over the indices of a range."""
+    start, stop = ends
     if backward:
         return f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
-    return f"for (s64 {index} = {start}; {index} < {stop}; ++{index}) {{"
+    ahead = f"{index} += {step}" if step > 1 else f"++{index}"
+    return f"for (s64 {index} = {start}; {index} < {stop}; {ahead}) {{"

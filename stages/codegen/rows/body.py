@@ -42,13 +42,7 @@ from .addresses import DIRECT, Access, Address, Element, InRow, addresses_of, pl
 from .checks import tested
 from .expressions import TYPES
 from .extrema import spelled, trees
-from .old_body import BodyText  # until no platform has a class below it
 from .scope import Scope, stored_type
-
-__all__ = [
-    "NAMELESS", "Body", "BodyText", "body_of", "element", "index", "line", "loaded", "name",
-    "operand", "pointer", "pointers", "states", "value_of", "written",
-]  # fmt: skip
 
 # Instructions without a variable: their text stands at each use.
 NAMELESS: Final = (Constant, Argument, Index, Number)

@@ -9,37 +9,17 @@ not depend on threads, and returns one more than the place of its field among th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, TypeAlias
+from typing import Final
 
 import attrs
 
 from ....runtime.calls.plan import StatusKind
-from ...ir import flat_kernel
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.nest import Constant, Instruction, Store
 from ...ir.loops.traverse import bodies
 from ..soft_reads import Clamping
 from .expressions import TYPES, is_nothing
-from .names import Names
 from .scope import Scope
-
-__all__ = [
-    "FOUND",
-    "NOTE",
-    "AnyKernel",
-    "AnyNames",
-    "Tests",
-    "beyond",
-    "codes",
-    "functions",
-    "head",
-    "is_nothing",
-    "status",
-    "statuses",
-    "tested",
-    "tested_stores",
-    "tests_of",
-]  # fmt: skip
 
 # Type, bits of the exponent, its lowest bit, place of the sign bit. Only if all exponent bits are
 # set (a number that is not finite) does adding the lowest bit carry into the sign bit.
@@ -55,40 +35,32 @@ static inline void note(s32* first, s32 store) {
 }"""
 
 
-AnyKernel: TypeAlias = Kernel | flat_kernel.Kernel  # lists until no platform has them
-AnyNames: TypeAlias = Scope | Names
-
-
-def tested_stores(kernel: AnyKernel) -> dict[tuple[int, str], int]:
+def tested_stores(kernel: Kernel) -> dict[tuple[int, str], int]:
     """Number the stores of floats to fields, by group of stores and field, in their order."""
     floats = {b.name for b in kernel.buffers if b.memory == "field" and b.dtype in _BITS}
     stores = (
         (group, row.buffer)
-        for group, rows in _bodies(kernel)
+        for group, rows in bodies(kernel)
         for row in rows
         if isinstance(row, Store) and row.buffer in floats
     )
     return {store: number for number, store in enumerate(dict.fromkeys(stores))}
 
 
-def _bodies(kernel: AnyKernel) -> Iterable[tuple[int, Iterable[Instruction]]]:
-    if isinstance(kernel, Kernel):
-        return bodies(kernel)
-    return ((nest.statement, nest.body) for nest in kernel.nests)
-
-
-def functions(names: AnyNames) -> Iterator[str]:
+def functions(scope: Scope) -> Iterator[str]:
     """Write the functions that the tests call."""
-    dtypes = {names.by_name[buffer].dtype for _, buffer in names.tests}
+    dtypes = {scope.by_name[buffer].dtype for _, buffer in scope.tests}
     for dtype in sorted(dtypes):
         bits, exponent, lowest, _ = _BITS[dtype]
         real = TYPES[dtype][0]
-        yield f"static inline {bits} exponent_{real}({real} a) {{"
-        yield f"  {bits} b;"
-        yield "  __builtin_memcpy(&b, &a, sizeof b);"
-        yield f"  return (b & {exponent}) + {lowest};"
-        yield "}"
-    if names.tests:
+        yield from (
+            f"static inline {bits} exponent_{real}({real} a) {{",
+            f"  {bits} b;",
+            "  __builtin_memcpy(&b, &a, sizeof b);",
+            f"  return (b & {exponent}) + {lowest};",
+            "}",
+        )
+    if scope.tests:
         yield NOTE
 
 
@@ -111,35 +83,35 @@ def head(scope: Scope) -> Iterator[tuple[str, str]]:
         yield "", f"  __builtin_memcpy(&nothing_{real}, &bits_{real}, sizeof bits_{real});"
 
 
-def status(names: AnyNames) -> str:
+def status(scope: Scope) -> str:
     """Return the expression that the entry returns."""
-    if not names.tests:
+    if not scope.tests:
         return "0"
-    places = ", ".join(map(str, codes(names.kernel)))
+    places = ", ".join(map(str, codes(scope.kernel)))
     return f"((const s32[]){{{places}, 0}})[first]"
 
 
-def codes(kernel: AnyKernel) -> tuple[int, ...]:
+def codes(kernel: Kernel) -> tuple[int, ...]:
     """Return the code that the entry returns for each tested store."""
     fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]
     return tuple(fields.index(field) + 1 for _, field in tested_stores(kernel))
 
 
 def statuses(
-    kernel: AnyKernel, clamping: Clamping | None = None
+    kernel: Kernel, clamping: Clamping | None = None
 ) -> tuple[tuple[int, StatusKind, str], ...]:
     """Return the codes that the entry can return, each with its field."""
-    fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]
-    tested = dict.fromkeys(field for _, field in tested_stores(kernel))
+    fields = (field for _, field in tested_stores(kernel))
     found: list[tuple[int, StatusKind, str]] = [
-        (fields.index(field) + 1, "not_finite", field) for field in tested
+        (code, "not_finite", field)
+        for code, field in dict.fromkeys(zip(codes(kernel), fields, strict=True))
     ]
     if clamping is not None:
         found.append((beyond(kernel), "beyond", min(clamping.ends)))
     return tuple(found)
 
 
-def beyond(kernel: AnyKernel) -> int:
+def beyond(kernel: Kernel) -> int:
     """Return the code of a call that reads beyond a field where `where` may hide it."""
     return 1 + sum(buffer.memory == "field" for buffer in kernel.buffers)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from ....runtime.language.dimension import Dimension
 from .column import Column
 from .cpu import CpuMarks, Member, Portions, Tiles
 from .gpu import Columns, GpuMarks, Patches
@@ -41,6 +42,7 @@ class _Checks:
         self.kernel = kernel
         self.buffers = {buffer.name: buffer for buffer in kernel.buffers}
         self.nodes = tuple(walk(kernel))
+        self.around: tuple[Dimension, ...] = ()  # of the loops around a node
 
     def run(self) -> None:
         """Check the kernel."""
@@ -100,7 +102,12 @@ class _Checks:
                 return filled | self._through(node, filled - own, group)
             case Member() | Each() if not isinstance(group, HOMES[type(node)]):
                 raise ValueError(f"{self._name(node)} stands in no group of its kind.")
-        return self._through(node, filled, group)
+        before = self.around
+        if isinstance(node, Loop):
+            self.around = (*before, node.range.dim)
+        filled = self._through(node, filled, group)
+        self.around = before
+        return filled
 
     def _through(self, node: Node, filled: set[str], group: Node | None) -> set[str]:
         for child in children(node):
@@ -138,7 +145,7 @@ class _Checks:
     def _check_code(self, node: Nest | Column, filled: set[str]) -> set[str]:
         if not 0 <= node.group < len(self.kernel.groups):
             raise ValueError(f"{self._name(node)} is of group {node.group}, which there is not.")
-        problems, after = row_problems(node, self.buffers, filled)
+        problems, after = row_problems(node, self.buffers, filled, self.around)
         for row, problem in problems:
             raise ValueError(f"{self._name(node)}, row %{row}: {problem}.")
         return after

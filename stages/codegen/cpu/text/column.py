@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ....ir.loops.column import Column
 from ....ir.loops.traverse import instructions
-from ...rows.acts import loop, write_acts
+from ...rows.acts import loop_over, write_acts
 from ...rows.checks import tests_of
 from ...rows.scope import Scope
 from .threads import END, extents, flat_loops, guard, opened
@@ -23,8 +23,8 @@ def write_column(scope: Scope, column: Column) -> Iterator[str]:
         yield from (f"    {each}" for each in flat_loops(scope, column.loops))
     else:
         for level, each in enumerate(column.loops):
-            start, stop = scope.ends(each.range)
-            yield f"    {loop(start, stop, f'i{level}', backward=each.backward)}"
+            ends = scope.ends(each.range)
+            yield f"    {loop_over(f'i{level}', ends, each.step, backward=each.backward)}"
     tests = tests_of(scope, column.group, instructions(column))
     yield from tests.begin("      ")
     yield from (f"      {each}" for each in write_acts(scope, column))

@@ -19,14 +19,13 @@ from ...rows.options import Steps, WriterOptions
 from ...rows.scope import WITHIN, Scope, places_of
 from ...rows.uses import Uses
 from ...soft_reads import Clamping
-from ..passes.plain import plain
+from ..passes.plain_loops import plain_loops
 from .nodes import Writing, write_steps
-from .strips import MASKED, stream_function
+from .streams import stream_function
+from .strips import MASKED
 from .threads import CALLEE, FAR, MACHINE, MARCH, SHARING, TURNS
 from .tiles import EVEN
 from .units import CLAMPED_SHARE, Caller, Known, known, write_units
-
-__all__ = ["CLAMPED", "ENDS", "clamped_version", "write_cpp"]
 
 ENDS: Final = """\
 static inline s64 later(s64 a, s64 b) { return a < b ? b : a; }
@@ -84,7 +83,7 @@ def write_cpp(
 def clamped_version(names: Scope, clamping: Clamping, steps: Steps | None = None) -> Caller:
     """Write the version that clamps loads: plain loops, so that it takes little time to compile."""
     scope = Scope(
-        plain(names.kernel), places_of((*names.places, *clamping.integers)), names.options,
+        plain_loops(names.kernel), places_of((*names.places, *clamping.integers)), names.options,
         names.dialect, Uses(functions=names.uses.functions), clamping.ends,
     )  # fmt: skip
     nests = tuple(write_steps(scope, scope.kernel, Writing(steps, "clamped_")))
@@ -117,6 +116,8 @@ def _tools(scope: Scope, callers: Sequence[Caller]) -> Iterator[str]:
     asked = set(scope.uses.names)
     if {"share", "far"} & asked:
         asked.add("measured")
+    if "rows_of_tile" in asked:
+        asked.add("even")
     yield ENDS
     yield from (text for name, text in TOOLS.items() if name in asked)
     if "stream" in asked:

@@ -7,12 +7,23 @@ from typing import TypeAlias
 
 from ....ir.bounds import Range
 from ....ir.loops.cpu import marks_of
-from ....ir.loops.nest import Nest, NestLoop
+from ....ir.loops.nest import Nest
+from ...rows.acts import loop_over
 from ...rows.body import Body, body_of, pointers, states, written
 from ...rows.checks import tests_of
 from ...rows.scope import Scope
-from .strips import SIMD, Strips, before, strips_of, walk
-from .threads import BLOCK, END, extents, flat_loops, guard, marching_loop, opened
+from .ahead import named_ahead
+from .strips import SIMD, Strips, strips_of, walk
+from .threads import (
+    BLOCK,
+    END,
+    extents,
+    flat_loops,
+    guard,
+    indented,
+    marching_loop,
+    opened,
+)  # fmt: skip
 
 Ends: TypeAlias = Callable[[Range], tuple[str, str]]  # start and stop of a loop over a range
 
@@ -38,16 +49,15 @@ def write_nest(scope: Scope, nest: Nest, in_tile: Ends | None = None) -> Iterato
             alone = level == 0 and in_tile is None
             yield from innermost(scope, nest, body, ends, is_shared=alone)
         elif level >= flat:
-            yield f"{'  ' * (level + 2)}{_loop(level, loop, ends(loop.range))}"
+            yield f"{'  ' * (level + 2)}{_loop(nest, level, ends(loop.range))}"
             yield from at(body, level + 1)
     inner = "}" * max(0, len(nest.loops) - 1 - flat)
     yield "  " + inner + ("}" + END if flat else "") + "}" * (bool(box) + 1)
 
 
-def at(body: Body, level: int, part: int = 0, deeper: int = 0) -> Iterator[str]:
+def at(body: Body, level: int, part: int = 0) -> Iterator[str]:
     """Write the rows inside `level` loops with their indentation."""
-    indent = "  " * (level + 2 + deeper)
-    return (indent + line for line in written(body, level, part))
+    return indented(written(body, level, part), "  " * (level + 2))
 
 
 def _around(scope: Scope, nest: Nest, body: Body) -> Iterator[str]:
@@ -63,13 +73,11 @@ def _shared_loops(scope: Scope, nest: Nest, body: Body, flat: int) -> Iterator[s
     """Open the function that runs a part of the outer loops."""
     loops = nest.loops[:flat]
     counts, count = extents(scope, loops)
-    yield from (f"  {line}" for line in counts)
-    yield opened(scope, nest.box, count)
+    yield from (*indented(counts), opened(scope, nest.box, count))
     lines = flat_loops(scope, loops)
     if march := marks_of(nest).march:
         lines = marching_loop(scope, loops, march, nest.loops[-1].range)
-    for line in lines:
-        yield f"    {line}"
+    yield from indented(lines, "    ")
     for level in range(flat):
         yield from at(body, level + 1)
 
@@ -94,18 +102,18 @@ def innermost(
     yield from tests.begin(indent)
     strips: Strips | None = None
     if loop.kind == "vector":
-        strips = strips_of(scope, nest, body, indent)
-        yield from () if is_shared else before(strips, of_list=of_list)
+        strips = strips_of(scope, nest, body)
+        ahead = () if is_shared else named_ahead(strips.later, nest, of_list=of_list)
+        yield from indented(ahead, indent)
     for part, range_ in enumerate(nest.parts or (loop.range,)):
         shares = is_shared and part == 0
         if strips is not None and not shares:
-            yield from walk(strips, ends(range_), part, tests.clause)
+            yield from indented(walk(strips, ends(range_), part, tests.clause), indent)
         elif is_shared and loop.kind != "sequential":
             yield from _in_blocks(scope, nest, body, ends(range_), part)
         else:
-            yield f"{indent}{_loop(level, loop, ends(range_))}"
-            yield from at(body, level + 1, part)
-            yield f"{indent}}}"
+            head = indent + _loop(nest, level, ends(range_))
+            yield from (head, *at(body, level + 1, part), f"{indent}}}")
     yield from tests.end(indent)
 
 
@@ -115,21 +123,19 @@ def _in_blocks(
     """Write a single loop, of which threads take blocks of points."""
     start, stop = ends
     tests = tests_of(scope, nest.group, nest.body)
-    yield opened(scope, nest.box, f"({stop} - {start} + {BLOCK - 1}) / {BLOCK}")
-    yield from tests.begin("    ")
-    if nest.loops[0].kind == "vector":
-        yield SIMD + tests.clause
     block = f"{start} + begin * {BLOCK}", f"earlier({stop}, {start} + end * {BLOCK})"
-    yield f"    {_loop(0, nest.loops[0], block)}"
-    yield from at(body, 1, part)
-    yield "    }"
-    yield from tests.end("    ")
-    yield f"  {END}"
+    yield from (
+        opened(scope, nest.box, f"({stop} - {start} + {BLOCK - 1}) / {BLOCK}"),
+        *tests.begin("    "),
+        *([SIMD + tests.clause] if nest.loops[0].kind == "vector" else ()),
+        f"    {_loop(nest, 0, block)}",
+        *at(body, 1, part),
+        "    }",
+        *tests.end("    "),
+        f"  {END}",
+    )
 
 
-def _loop(level: int, loop: NestLoop, ends: tuple[str, str]) -> str:
-    start, stop = ends
-    if loop.backward:
-        return f"for (s64 i{level} = {stop} - 1; i{level} >= {start}; --i{level}) {{"
-    step = f"i{level} += {loop.step}" if loop.step > 1 else f"++i{level}"
-    return f"for (s64 i{level} = {start}; i{level} < {stop}; {step}) {{"
+def _loop(nest: Nest, level: int, ends: tuple[str, str]) -> str:
+    loop = nest.loops[level]
+    return loop_over(f"i{level}", ends, loop.step, backward=loop.backward)

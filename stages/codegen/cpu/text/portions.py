@@ -24,24 +24,19 @@ HEADER = 3
 def write_portions(scope: Scope, portions: Portions, numbers: Sequence[int]) -> Iterator[str]:
     """Write the nests and close the block that they stand in; threads share the patches."""
     nests = [marked(each.nest, asked=each.asked) for each in portions.loops]
-    count = len(nests)
-    address = scope.bound(PatchBound("address", portions.order))
-    yield f"  const u32* const lists = (const u32*){address};"
+    count, address = len(nests), scope.bound(PatchBound("address", portions.order))
     patches, threads = scope.bound(portions.patches), scope.bound(portions.threads)
-    yield opened(scope, nests[-1].box, patches, threads)
-    yield f"    const u32* const firsts = lists + {HEADER * count + 2};"
-    arrays = {
-        row.buffer: f"h{place}"
-        for place, row in enumerate(
-            row
-            for nest in nests
-            for row in nest.body
-            if isinstance(row, Store) and row.buffer in portions.arrays
-        )
-    }
-    yield from _rows(scope, portions, nests, arrays)
-    yield f"    const s64 per = lists[{HEADER * count}], parts = lists[{HEADER * count + 1}];"
-    yield "    for (s64 part = begin * per; part < earlier(end * per, parts); ++part) {"
+    stored = (row.buffer for nest in nests for row in nest.body if isinstance(row, Store))
+    filled = (name for name in stored if name in portions.arrays)
+    arrays = {name: f"h{place}" for place, name in enumerate(filled)}
+    yield from (
+        f"  const u32* const lists = (const u32*){address};",
+        opened(scope, nests[-1].box, patches, threads),
+        f"    const u32* const firsts = lists + {HEADER * count + 2};",
+        *_rows(scope, portions, nests, arrays),
+        f"    const s64 per = lists[{HEADER * count}], parts = lists[{HEADER * count + 1}];",
+        "    for (s64 part = begin * per; part < earlier(end * per, parts); ++part) {",
+    )
     for place, nest in enumerate(nests):
         yield f"    {{  // nest {numbers[place]}"
         yield from _member(scope, portions, nest, place, arrays)
@@ -71,18 +66,20 @@ def _member(
     body = _in_portion(body_of(scope, nest), nest, near, arrays, scope.bound(portions.pitch))
     count = len(portions.loops)
     start, stop = scope.ends(nest.loops[0].range)
-    yield f"    if ({guard(scope, scope.kernel.groups[nest.group].box)}) {{"
-    yield from at(body, 0)
-    yield f"    const u16* const nears = (const u16*)(lists + lists[{HEADER * place}]);"
-    yield f"    const s64 base = lists[{HEADER * place + 1}];"
-    yield f"    const s64 last = s64(firsts[parts * {count} + {place}]) - 1;"
-    yield f"    const s64 stop = firsts[(part + 1) * {count} + {place}];"
-    yield f"    for (s64 q = firsts[part * {count} + {place}]; q < stop; ++q) {{"
-    yield "      const s64 i0 = lists[q];"
-    yield f"      if (i0 < {start} || i0 >= {stop}) continue;"
-    if width := len(near) + fills:
-        yield f"      const u16* const near = nears + (q - base) * {width};"
-    yield from at(body, 1)
+    width = len(near) + fills
+    yield from (
+        f"    if ({guard(scope, scope.kernel.groups[nest.group].box)}) {{",
+        *at(body, 0),
+        f"    const u16* const nears = (const u16*)(lists + lists[{HEADER * place}]);",
+        f"    const s64 base = lists[{HEADER * place + 1}];",
+        f"    const s64 last = s64(firsts[parts * {count} + {place}]) - 1;",
+        f"    const s64 stop = firsts[(part + 1) * {count} + {place}];",
+        f"    for (s64 q = firsts[part * {count} + {place}]; q < stop; ++q) {{",
+        "      const s64 i0 = lists[q];",
+        f"      if (i0 < {start} || i0 >= {stop}) continue;",
+        *([f"      const u16* const near = nears + (q - base) * {width};"] if width else ()),
+        *at(body, 1),
+    )
     yield from innermost(scope, nest, body, scope.ends, of_list=True)
     yield "    }}}"
 

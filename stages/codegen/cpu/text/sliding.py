@@ -8,16 +8,16 @@ what came out. Values go from stage to stage in arrays of one register, which co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 import attrs
 
 from ....ir.loops.nest import Instruction, Load, Row, Store
 from ...rows.body import NAMELESS, Body, line
 from ...rows.expressions import TYPES
+from ...schedule.costs import ITEMSIZES
 from ..passes.sliding import live_rows
-
-LINE: Final = 64
+from .streams import LINE
+from .threads import indented
 
 
 def functions(dtype: str, by: int, lanes: int, vector_bytes: int) -> dict[str, str]:
@@ -62,74 +62,76 @@ class Slides:
     stages: Mapping[Row, int]
 
 
-def slides_of(body: Body, slides: Sequence[tuple[Row, Row, int]], lanes: int) -> Slides:
-    """Return the stages of a body in which rows slide."""
+def slides_of(body: Body, slides: Sequence[tuple[Row, Row, int]], lanes: int) -> Slides | None:
+    """Return the stages of a body in which rows slide, if a strip of them is one register."""
+    options = body.scope.options
+    fits = all(
+        lanes * ITEMSIZES[body.rows[row].dtype] == options.vector_bytes for row, _, _ in slides
+    )
+    if not slides or options.checked or not fits:
+        return None
     by_row = {row: (base, by) for row, base, by in slides}
+    for row, (_, by) in by_row.items():
+        made = functions(body.rows[row].dtype, by, lanes, options.vector_bytes)
+        body.scope.uses.functions.update(made)
     live = sorted(live_rows(body.rows, by_row))
     bases = sorted({base for base, _ in by_row.values()})
     stages = _late(body.rows, _stages(body, live, by_row), by_row, bases)
     return Slides(body, lanes, by_row, bases, live, stages)
 
 
-def functions_of(slides: Slides, vector_bytes: int) -> dict[str, str]:
-    """Return what the code calls, by names that sort types before their users."""
-    found: dict[str, str] = {}
-    for row, (_, by) in slides.slides.items():
-        found |= functions(slides.body.rows[row].dtype, by, slides.lanes, vector_bytes)
-    return found
-
-
-def before_strips(slides: Slides, indent: str) -> Iterator[str]:
+def before_strips(slides: Slides) -> Iterator[str]:
     """Define the registers that go from strip to strip, before the loop over strips."""
-    for base in slides.bases:
-        yield f"{indent}{_register(slides, base)} h{base} = {{}};"
-    yield f"{indent}bool is_first = true;"
+    yield from (f"{_register(slides, base)} h{base} = {{}};" for base in slides.bases)
+    yield "bool is_first = true;"
 
 
-def before_first(slides: Slides, indent: str) -> Iterator[str]:
-    """Compute the values of the points before the first strip, as many as slide into it."""
-    reach, lanes = max(by for _, by in slides.slides.values()), slides.lanes
-    yield f"{indent}if (is_first) {{"
-    yield f"{indent}  is_first = false;"
-    for base in slides.bases:
-        yield f"{indent}  alignas({LINE}) {_type(slides, base)} a{base}[{lanes}] = {{}};"
-    yield f"{indent}  for (s64 l = {lanes - reach}; l < {lanes}; ++l) {{"
-    yield f"{indent}    const s64 i{slides.body.depth - 1} = b - {lanes} + l;"
-    for row in _needed(slides.body, slides.bases):
-        yield f"{indent}    {line(slides.body, row)}"
-    yield from (f"{indent}    a{base}[l] = v{base};" for base in slides.bases)
-    yield f"{indent}  }}"
-    yield from (f"{indent}  __builtin_memcpy(&h{b}, a{b}, sizeof(h{b}));" for b in slides.bases)
-    yield f"{indent}}}"
-
-
-def sliding_strip(slides: Slides, simd: str, indent: str) -> Iterator[str]:
-    """Write the stages of a strip."""
-    arrays, lanes = _arrays(slides), slides.lanes
+def sliding_strip(slides: Slides, simd: str) -> Iterator[str]:
+    """Write the stages of a strip, before the first one what slides into it."""
+    arrays = _arrays(slides)
+    yield from _before_first(slides)
     for row in sorted(arrays):
-        yield f"{indent}alignas({LINE}) {_type(slides, row)} a{row}[{lanes}];"
+        yield f"alignas({LINE}) {_type(slides, row)} a{row}[{slides.lanes}];"
     for stage in range(max(slides.stages.values()) + 1):
-        if stage:
-            yield from _moves(slides, stage, indent)
-        yield simd
-        yield f"{indent}for (s64 l = 0; l < {lanes}; ++l) {{"
-        yield f"{indent}  const s64 i{slides.body.depth - 1} = b + l;"
-        yield from (f"{indent}  {each}" for each in _stage(slides, stage, arrays))
-        yield f"{indent}}}"
-    yield from (f"{indent}h{base} = g{base};" for base in slides.bases)
+        yield from (
+            *(_moves(slides, stage) if stage else ()),
+            simd,
+            f"for (s64 l = 0; l < {slides.lanes}; ++l) {{",
+            f"  const s64 i{slides.body.depth - 1} = b + l;",
+            *indented(_stage(slides, stage, arrays)),
+            "}",
+        )
+    yield from (f"h{base} = g{base};" for base in slides.bases)
 
 
-def _moves(slides: Slides, stage: int, indent: str) -> Iterator[str]:
+def _before_first(slides: Slides) -> Iterator[str]:
+    """Compute the values of the points before the first strip, as many as slide into it."""
+    reach, lanes, bases = max(by for _, by in slides.slides.values()), slides.lanes, slides.bases
+    yield from ("if (is_first) {", "  is_first = false;")
+    for base in bases:
+        yield f"  alignas({LINE}) {_type(slides, base)} a{base}[{lanes}] = {{}};"
+    yield from (
+        f"  for (s64 l = {lanes - reach}; l < {lanes}; ++l) {{",
+        f"    const s64 i{slides.body.depth - 1} = b - {lanes} + l;",
+        *(f"    {line(slides.body, row)}" for row in _needed(slides.body, bases)),
+        *(f"    a{base}[l] = v{base};" for base in bases),
+        "  }",
+        *(f"  __builtin_memcpy(&h{base}, a{base}, sizeof(h{base}));" for base in bases),
+        "}",
+    )
+
+
+def _moves(slides: Slides, stage: int) -> Iterator[str]:
     """Move the registers whose values the next stage is the first to use."""
     for base in slides.bases:
         if slides.stages[base] == stage - 1:
-            yield f"{indent}{_register(slides, base)} g{base};"
-            yield f"{indent}__builtin_memcpy(&g{base}, a{base}, sizeof(g{base}));"
+            yield f"{_register(slides, base)} g{base};"
+            yield f"__builtin_memcpy(&g{base}, a{base}, sizeof(g{base}));"
     for row, (base, by) in slides.slides.items():
         if slides.stages[row] == stage:
             moved = f"moved_{_type(slides, row)}_{by}(h{base}, g{base})"
-            yield f"{indent}const {_register(slides, base)} m{row} = {moved};"
-            yield f"{indent}__builtin_memcpy(a{row}, &m{row}, sizeof(m{row}));"
+            yield f"const {_register(slides, row)} m{row} = {moved};"
+            yield f"__builtin_memcpy(a{row}, &m{row}, sizeof(m{row}));"
 
 
 def _stage(slides: Slides, stage: int, arrays: set[Row]) -> Iterator[str]:

@@ -15,60 +15,25 @@ import attrs
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Load, Nest, Row, Store
-from ....ir.loops.traverse import arrays_of
-from ....ir.nests import AnyNest
 from ...rows.addresses import Address, Element, InRow
-from ...rows.body import Body, line, name, pointers, written
-from ...rows.checks import AnyNames
-from ...rows.scope import Scope, stored_type
+from ...rows.body import Body, line, name, written
+from ...rows.scope import Scope
 from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
-from ..passes.tiling import USUAL
-from .ahead import element_of_list, indices, iteration, rows_ahead
-from .sliding import (
-    Slides,
-    before_first,
-    before_strips,
-    functions_of,
-    slides_of,
-    sliding_strip,
-)
-from .threads import points
+from .ahead import prefetched, rows_ahead, rows_of
+from .sliding import Slides, before_strips, slides_of, sliding_strip
+from .streams import LINE, aligned, kept_arrays, stored_strips
+from .threads import indented
 
 SIMD: Final = "#pragma omp simd"
-LINE: Final = 64
-_STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
 _SHORT: Final = 16  # bytes of a register
 _POINTERS: Final = 16  # registers for pointers
-_FIRST: Final = 32 << 10  # bytes of the first-level cache
-
 MASKED: Final = """\
 template <class Body>
 static __attribute__((noinline)) void masked(const Body& given) {
   const Body body = given;
   body();
 }"""
-
-
-def stream_function(vector_bytes: int) -> str:
-    """Return the function that writes registers with non-temporal stores.
-
-    A locked instruction drains the store buffers, so that other threads see the data at the next
-    barrier.
-    """
-    return f"""\
-typedef long long line __attribute__((vector_size({vector_bytes})));
-static inline void stream(void* to, const void* from, s64 bytes) {{
-  line* const d = (line*)to;
-  const line* const s = (const line*)from;
-  for (s64 i = 0; i < bytes / {vector_bytes}; ++i) {{
-#ifdef __clang__
-    __builtin_nontemporal_store(s[i], d + i);
-#else
-    __builtin_ia32_{_STORES[vector_bytes]}(d + i, s[i]);
-#endif
-  }}
-}}"""
 
 
 @attrs.frozen
@@ -84,7 +49,6 @@ class Strips:
         slides: what slides from strip to strip.
         apart: tests that points may be computed twice; None where they never may.
         lanes: the points of a strip.
-        indent: that of the loop.
 
     """
 
@@ -96,15 +60,9 @@ class Strips:
     slides: Slides | None
     apart: Sequence[str] | None
     lanes: int
-    indent: str
-
-    @property
-    def scope(self) -> Scope:
-        """The names of the kernel."""
-        return self.body.scope
 
 
-def strips_of(scope: Scope, nest: Nest, body: Body, indent: str) -> Strips:
+def strips_of(scope: Scope, nest: Nest, body: Body) -> Strips:
     """Return how the innermost loop of a nest is written."""
     marks, lanes = marks_of(nest), lanes_of(scope, nest)
     stored: dict[str, tuple[str, Buffer]] = {}
@@ -119,30 +77,10 @@ def strips_of(scope: Scope, nest: Nest, body: Body, indent: str) -> Strips:
     if marks.streams:
         scope.ask("stream")
     whole = attrs.evolve(body, addresses={**body.addresses, **kept})
-    slides = _slides(whole, marks.slides, lanes)
-    later = rows_ahead(body, nest)
-    return Strips(nest, body, whole, later, stored, slides, _apart(scope, nest), lanes, indent)
-
-
-def _slides(body: Body, slides: Sequence[tuple[Row, Row, int]], lanes: int) -> Slides | None:
-    """Return the values that slide, if a strip of them is one register."""
-    options, wide = body.scope.options, body.scope.options.vector_bytes
-    fits = all(lanes * ITEMSIZES[body.rows[row].dtype] == wide for row, _, _ in slides)
-    if not slides or options.checked or not fits:
-        return None
-    made = slides_of(body, slides, lanes)
-    body.scope.uses.functions.update(functions_of(made, wide))
-    return made
-
-
-def before(strips: Strips, *, of_list: bool) -> Iterator[str]:
-    """Name the rows to prefetch, which all parts share."""
-    if strips.later.addresses:
-        yield f"{strips.indent}const bool asks = {leaves_core(strips.scope, strips.nest)};"
-        around = element_of_list if of_list else iteration
-        yield f"{strips.indent}{around(strips.scope, strips.nest)}"
-        yield from (f"{strips.indent}{line(strips.later, row)}" for row in indices(strips.later))
-        yield from (f"{strips.indent}{each}" for each in pointers(strips.later))
+    slides = slides_of(whole, marks.slides, lanes)
+    return Strips(
+        nest, body, whole, rows_ahead(body, nest), stored, slides, _apart(scope, nest), lanes
+    )
 
 
 def walk(strips: Strips, ends: tuple[str, str], part: int, clause: str = "") -> Iterator[str]:
@@ -152,29 +90,23 @@ def walk(strips: Strips, ends: tuple[str, str], part: int, clause: str = "") -> 
     are shorter than a strip, or whose values the loop changes, end with masked lanes.
     """
     start, stop = ends
-    indent, lanes = strips.indent, strips.lanes
-    yield f"{indent}{{"
-    yield f"{indent}  s64 b = {start};"
+    middle = indented(_middle(strips, stop, part, clause))
+    yield from ("{", f"  s64 b = {start};")
     if strips.stored:
-        yield from _aligned(strips)
-    yield f"{indent}  const bool again = {_again(strips, stop)};"
-    if strips.stored:
-        yield f"{indent}  for (s64 e = past ? earlier({stop}, f) : b;; e = {stop}) {{"
-        yield from _masked(strips, "e", part, clause)
-        yield f"{indent}  b = later(b, e);"
-    yield f"{indent}  const s64 whole = {stop} - (again ? 0 : ({stop} - b) % {lanes});"
-    if strips.slides:
-        yield from before_strips(strips.slides, f"{indent}  ")
-    yield f"{indent}  for (; b < whole; b += {lanes}) {{"
-    yield from _held(strips, stop)
-    yield from _whole(strips, part, clause)
-    yield f"{indent}  }}"
-    if strips.stored:
-        yield f"{indent}  if (b >= {stop}) break;"
-        yield f"{indent}  }}"
+        yield from indented(aligned(strips.body.scope, strips.nest, strips.stored))
+        yield from (
+            f"  const bool again = {_again(strips, stop)};",
+            f"  for (s64 e = past ? earlier({stop}, f) : b;; e = {stop}) {{",
+            *_masked(strips, "e", part, clause),
+            "  b = later(b, e);",
+            *middle,
+            f"  if (b >= {stop}) break;",
+            "  }",
+        )
     else:
-        yield from _masked(strips, stop, part, clause)
-    yield f"{indent}}}"
+        yield f"  const bool again = {_again(strips, stop)};"
+        yield from (*middle, *_masked(strips, stop, part, clause))
+    yield "}"
 
 
 def _again(strips: Strips, stop: str) -> str:
@@ -188,16 +120,24 @@ def _again(strips: Strips, stop: str) -> str:
     return " && ".join(["!past", *tests] if strips.stored else tests)
 
 
-def _held(strips: Strips, stop: str) -> Iterator[str]:
-    """Let the last strip end with the row; keep `b` where registers are few.
+def _middle(strips: Strips, stop: str, part: int, clause: str) -> Iterator[str]:
+    """Write the loop over strips without masks.
 
-    From a loop that only counts, compilers make a pointer for each row. An empty instruction
-    that could change `b` keeps them from it.
+    Its last strip ends with the row. Where registers are few, `b` stays: from a loop that only
+    counts, compilers make a pointer for each row, and an empty instruction that could change `b`
+    keeps them from it.
     """
+    lanes = strips.lanes
+    yield f"const s64 whole = {stop} - (again ? 0 : ({stop} - b) % {lanes});"
+    if strips.slides:
+        yield from before_strips(strips.slides)
+    yield f"for (; b < whole; b += {lanes}) {{"
     if not strips.slides:
-        yield f"{strips.indent}    b = earlier(b, {stop} - {strips.lanes});"
-    elif len(_rows_of(strips.body)) > _POINTERS:
-        yield f'{strips.indent}    asm("" : "+r"(b));'
+        yield f"  b = earlier(b, {stop} - {lanes});"
+    elif len(rows_of(strips.body)) > _POINTERS:
+        yield '  asm("" : "+r"(b));'
+    yield from indented(_whole(strips, part, clause), "    ")
+    yield "}"
 
 
 def _masked(strips: Strips, end: str, part: int, clause: str) -> Iterator[str]:
@@ -206,43 +146,34 @@ def _masked(strips: Strips, end: str, part: int, clause: str) -> Iterator[str]:
     Compilers keep something in the lanes that are not loaded: whole registers, which would
     occupy the registers of the strips without masks.
     """
-    called, indent = not clause, strips.indent  # what lanes reduce is a variable of the row
-    yield f"{indent}  if (b < {end}) {{"
-    if called:
-        yield f"{indent}    const auto few = [=]() __attribute__((always_inline)) {{"
-    yield from _strip(strips, strips.body, part, f"if (l < {end} - b) {{", clause)
-    if called:
-        yield f"{indent}    }};"
-        yield f"{indent}    {strips.scope.ask('masked')}(few);"
-    yield f"{indent}  }}"
+    strip = indented(_strip(strips, strips.body, part, f"if (l < {end} - b) {{", clause), " " * 6)
+    if clause:  # what lanes reduce is a variable of the row
+        return iter((f"  if (b < {end}) {{", *strip, "  }"))
+    few = "const auto few = [=]() __attribute__((always_inline)) {"
+    call = f"{strips.body.scope.ask('masked')}(few);"
+    return iter((f"  if (b < {end}) {{", f"    {few}", *strip, "    };", f"    {call}", "  }"))
 
 
 def _whole(strips: Strips, part: int, clause: str) -> Iterator[str]:
     """Write a strip without masks."""
-    indent, usual = f"{strips.indent}      ", marks_of(strips.nest).usual
-    yield from (indent + each for each in (*_asked(strips), *_kept(strips)))
+    usual, stored = marks_of(strips.nest).usual, strips.stored
+    yield from prefetched(strips.later, strips.nest, rows_of(strips.body), strips.lanes)
+    yield from kept_arrays(stored, strips.lanes)
+    strip = list(_strip(strips, strips.whole, part, "{", clause))
     if usual:
-        yield f"{indent}if ({_is_usual(strips.body, usual)}) {{"
-        yield from (f"{indent}  {each}" for each in _usual(strips.body, usual))
-        yield from _strip(strips, strips.whole, part, "{", clause)
-        yield f"{indent}}} else {{"
-    if strips.slides:
-        yield from before_first(strips.slides, indent)
-        yield from sliding_strip(strips.slides, SIMD, indent)
-    else:
-        yield from _strip(strips, strips.whole, part, "{", clause)
+        yield f"if ({_is_usual(strips.body, usual)}) {{"
+        yield from (*indented(_usual(strips.body, usual)), *strip, "} else {")
+    yield from sliding_strip(strips.slides, SIMD) if strips.slides else strip
     if usual:
-        yield f"{indent}}}"
-    yield from (indent + each for each in _written(strips))
+        yield "}"
+    yield from stored_strips(stored, strips.lanes)
 
 
 def _strip(strips: Strips, body: Body, part: int, lane: str, clause: str) -> Iterator[str]:
-    indent = f"{strips.indent}      "
     yield SIMD + clause
-    yield f"{indent}for (s64 l = 0; l < {strips.lanes}; ++l) {lane}"
-    yield f"{indent}  const s64 i{body.depth - 1} = b + l;"
-    yield from (f"{indent}  {each}" for each in written(body, body.depth, part))
-    yield f"{indent}}}"
+    yield f"for (s64 l = 0; l < {strips.lanes}; ++l) {lane}"
+    yield f"  const s64 i{body.depth - 1} = b + l;"
+    yield from (*indented(written(body, body.depth, part)), "}")
 
 
 # --- usual conditions ---------------------------------------------------------------------------
@@ -263,102 +194,6 @@ def _usual(body: Body, usual: Sequence[tuple[Row, bool]]) -> Iterator[str]:
         elif row.level < body.depth and not changed.isdisjoint(row.operands):
             changed.add(number)
             yield line(body, number)
-
-
-# --- non-temporal stores ------------------------------------------------------------------------
-
-
-def _aligned(strips: Strips) -> Iterator[str]:
-    """Find the first point at which strips are aligned for non-temporal stores."""
-    rows, edge = list(strips.stored), strips.scope.options.vector_bytes
-    size = ITEMSIZES[strips.stored[rows[0]][1].dtype]
-    ahead = f"(-(s64)({rows[0]} + b) & {edge - 1}) / {size}"
-    alike = [f"((s64)({row} + f) & {edge - 1}) == 0" for row in rows]
-    far = is_far(strips.scope, strips.nest, points(strips.scope, strips.nest.box))
-    yield f"{strips.indent}  const s64 f = b + {ahead};"
-    yield f"{strips.indent}  const bool past = {' && '.join([far, *alike])};"
-
-
-def _kept(strips: Strips) -> Iterator[str]:
-    """Define the arrays that hold a strip before non-temporal stores write it."""
-    for array, buffer in strips.stored.values():
-        yield f"alignas({LINE}) {stored_type(buffer)} {array}[{strips.lanes}];"
-
-
-def _written(strips: Strips) -> Iterator[str]:
-    """Write these arrays, with non-temporal stores where rows are long enough."""
-    sizes = {row: strips.lanes * ITEMSIZES[b.dtype] for row, (_, b) in strips.stored.items()}
-    past = [f"stream({r} + b, {strips.stored[r][0]}, {n});" for r, n in sizes.items()]
-    here = [f"__builtin_memcpy({r} + b, {strips.stored[r][0]}, {n});" for r, n in sizes.items()]
-    if strips.stored:
-        yield f"if (past) {{ {' '.join(past)} }}"
-        yield f"else {{ {' '.join(here)} }}"
-
-
-def is_far(scope: Scope, nest: Nest, count: str) -> str:
-    """Return the test that a call touches more bytes of fields than the caches hold.
-
-    The test takes each field to be as large as the domain of the nest, of `count` points.
-    """
-    touched = arrays_of(scope.kernel)
-    whole = [
-        buffer
-        for buffer in scope.kernel.buffers
-        if buffer.name in touched
-        and buffer.memory == "field"
-        and all(loop.range.dim in buffer.dims for loop in nest.loops)
-    ]
-    size = sum(ITEMSIZES[buffer.dtype] for buffer in whole)
-    known = scope.options.stream_from
-    return f"{count} * {size} >= {scope.ask('far') if known is None else known}"
-
-
-# --- prefetches ---------------------------------------------------------------------------------
-
-
-def _asked(strips: Strips) -> Iterator[str]:
-    """Prefetch the lines of a strip, unless the second-level cache holds all of the call."""
-    near = 3 if _is_near(strips) else 2  # the cache to prefetch into
-    rows = _rows_of(strips.later)
-    if rows:
-        yield "if (asks) {"
-    for row, buffer in rows.items():
-        size = ITEMSIZES[buffer.dtype]
-        for at in range(0, strips.lanes * size, LINE):
-            place = f"{row} + b + {at // size}" if at else f"{row} + b"
-            yield f"  __builtin_prefetch({place}, 0, {near});"
-    if rows:
-        yield "}"
-
-
-def _rows_of(body: Body) -> dict[str, Buffer]:
-    """Return the pointers to rows of memory, each with its buffer."""
-    return {
-        address.pointer: body.scope.by_name[row.buffer]
-        for number, address in body.addresses.items()
-        if isinstance(address, InRow) and isinstance(row := body.rows[number], Load | Store)
-    }
-
-
-def _is_near(strips: Strips) -> bool:
-    """Tell whether the first-level cache keeps a usual row until the loop reads it.
-
-    Half of this cache holds what the loop touches between prefetch and load.
-    """
-    size = sum(ITEMSIZES[buffer.dtype] for buffer in _rows_of(strips.body).values())
-    usual = USUAL[strips.nest.loops[-1].range.dim.kind]
-    return usual * size * marks_of(strips.nest).ahead < _FIRST // 2
-
-
-def leaves_core(scope: Scope, nest: Nest) -> str:
-    """Return the test that a nest touches more bytes than the second cache of a core holds.
-
-    The test takes each buffer to be as large as the domain of the nest.
-    """
-    inner = nest.loops[-1].range.dim
-    buffers = [scope.by_name[each] for each in arrays_of(nest)]
-    size = sum(ITEMSIZES[buffer.dtype] for buffer in buffers if inner in buffer.dims)
-    return f"{points(scope, nest.box)} * {size} > {scope.options.core_memory}"
 
 
 # --- lanes --------------------------------------------------------------------------------------
@@ -384,7 +219,7 @@ def _apart(scope: Scope, nest: Nest) -> list[str] | None:
     ]
 
 
-def lanes_of(scope: AnyNames, nest: AnyNest) -> int:
+def lanes_of(scope: Scope, nest: Nest) -> int:
     """Return the points of a strip: as many as a register holds of the smallest elements.
 
     Functions are long chains of operations; with a second register, the two chains overlap. Where

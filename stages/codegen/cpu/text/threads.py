@@ -7,7 +7,7 @@ begin at multiples of the vector size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ....ir.bounds import Range, Ranges
@@ -58,6 +58,11 @@ static inline s64 rows_of_tile(s64 count, s64 most, s64 parts) {{
   return (part + tiles - 1) / tiles;
 }}"""
 END: Final = "});"
+
+
+def indented(lines: Iterable[str], indent: str = "  ") -> Iterator[str]:
+    """Indent lines, but those of the preprocessor."""
+    return (each if each.startswith("#") else indent + each for each in lines)
 
 
 def opened(scope: Scope, box: Ranges, count: str, most: int | str = 1 << 16) -> str:
@@ -128,18 +133,19 @@ def marching_loop(scope: Scope, loops: Sequence[NestLoop], most: int, row: Range
     """
     planes, rows = (scope.bound(loop.range.start) for loop in loops)
     stop, step = scope.bound(loops[0].range.stop), loops[1].step
-    times = f" * {step}" if step > 1 else ""
     blocks = f"{scope.ask('rows_of_block')}(m1, {most // step} / later(1, {extent(scope, row)}))"
-    yield f"const s64 high = {blocks};"
-    yield "s64 low = begin / (m0 * high) * high, top = earlier(low + high, m1);"
-    yield "const s64 inside = begin - low * m0;"
-    yield f"s64 i0 = {planes} + inside / (top - low), row = low + inside % (top - low);"
-    yield "for (s64 turn = begin; turn < end; ++turn, ++row) {"
-    yield "  if (row >= top) {"
-    yield f"    if (++i0 >= {stop}) i0 = {planes}, low = top, top = earlier(low + high, m1);"
-    yield "    row = low;"
-    yield "  }"
-    yield f"  const s64 i1 = {rows} + row{times};"
+    yield from (
+        f"const s64 high = {blocks};",
+        "s64 low = begin / (m0 * high) * high, top = earlier(low + high, m1);",
+        "const s64 inside = begin - low * m0;",
+        f"s64 i0 = {planes} + inside / (top - low), row = low + inside % (top - low);",
+        "for (s64 turn = begin; turn < end; ++turn, ++row) {",
+        "  if (row >= top) {",
+        f"    if (++i0 >= {stop}) i0 = {planes}, low = top, top = earlier(low + high, m1);",
+        "    row = low;",
+        "  }",
+        f"  const s64 i1 = {rows} + row{f' * {step}' if step > 1 else ''};",
+    )
 
 
 def flat_loops(scope: Scope, loops: Sequence[NestLoop]) -> Iterator[str]:

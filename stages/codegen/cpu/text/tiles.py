@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
-from ....ir.bounds import Range
+from ....ir.bounds import Range, Ranges
 from ....ir.loops.buffers import Buffer
-from ....ir.loops.cpu import Cut, Member, Tiles
+from ....ir.loops.cpu import Member, Tiles
 from ....ir.loops.traverse import arrays_of
 from ...rows.definitions import Definition, strides
 from ...rows.scope import Scope, stored_type
 from .nest import write_nest
-from .threads import CALLEE, END, enough, extent, flat_loop, guard, opened
+from .threads import CALLEE, END, enough, extent, flat_loop, guard, indented, opened
 from .units import Line, known, part_of
 
 EVEN = """\
@@ -24,35 +24,28 @@ static inline s64 even(s64 count, s64 most) {
 
 def write_tiles(scope: Scope, tiles: Tiles, first: int, prefix: str) -> Iterator[Line]:
     """Write tiles, whose nests have numbers from `first` on, and close the block around them."""
-    scope.ask("even")
-    if tiles.rolled is not None:
-        scope.ask("rows_of_tile")
-    largest = max((member.nest for member in tiles.members), key=lambda nest: len(nest.loops))
-    box = scope.kernel.groups[tiles.members[0].nest.group].box
-    yield f"  if ({guard(scope, box)}) {{"
-    yield from _counts(scope, tiles, largest.box)
-    count = " * ".join(f"m{level}" for level in range(len(tiles.cuts)))
-    yield opened(scope, largest.box, count, tiles.threads)
-    arrays = [each for each in scope.kernel.buffers if each.memory == "tile"]
-    arrays = [each for each in arrays if each.name in arrays_of(tiles)]
+    scope.ask("even" if tiles.rolled is None else "rows_of_tile")
+    box = max((member.nest.box for member in tiles.members), key=len)
+    cuts = enumerate(tiles.cuts)
+    lengths = [f"c{level}" if cut.even else str(cut.size) for level, cut in cuts]
+    levels = range(len(lengths))
+    used = arrays_of(tiles)
+    arrays = [b for b in scope.kernel.buffers if b.memory == "tile" and b.name in used]
     sizes = tuple(known(scope, lambda own: _sizes(own, tiles, arrays)))
-    yield from (each.line for each in sizes)
-    yield from _tile_loop(scope, tiles)
     places = tuple(known(scope, lambda own: (_array(own, each, tiles) for each in arrays)))
-    yield from (each.line for each in places)
-    yield from _rows_in_turn(tiles)
-    levels = range(len(tiles.cuts))
-    inside = ("place", *(f"t{level}" for level in levels), *(f"u{level}" for level in levels))
+    yield f"  if ({guard(scope, scope.kernel.groups[tiles.members[0].nest.group].box)}) {{"
+    yield from indented(_counts(scope, tiles, box, lengths))
+    yield opened(scope, box, " * ".join(f"m{level}" for level in levels), tiles.threads)
+    yield from (each.line for each in sizes)
+    yield from indented(_tile_loop(scope, tiles, lengths))
+    yield from (*(each.line for each in places), *_rows_in_turn(tiles))
+    inside = ("place", *(f"{end}{level}" for end in "tu" for level in levels))
     for index, member in enumerate(tiles.members, first):
         yield f"  {{  // nest {index}"
-        own = part_of(
-            scope, f"{prefix}nest{index}", partial(_member, tiles=tiles, member=member),
-            (*sizes, *places), inside,
-        )  # fmt: skip
-        if tiles.rolled is None:
-            yield own
-        else:  # a call for each row would cost
-            yield from own.lines
+        write = partial(_member, tiles=tiles, member=member)
+        own = part_of(scope, f"{prefix}nest{index}", write, (*sizes, *places), inside)
+        # in turn, a call for each row would cost
+        yield from [own] if tiles.rolled is None else own.lines
     yield "  " + "}" * (1 + (tiles.rolled is not None)) + END + "}}"
 
 
@@ -60,34 +53,26 @@ def _member(scope: Scope, tiles: Tiles, member: Member) -> Iterator[str]:
     return write_nest(scope, member.nest, lambda range_: _in_tile(scope, range_, tiles, member))
 
 
-def _counts(scope: Scope, tiles: Tiles, box: tuple[Range, ...]) -> Iterator[str]:
+def _counts(scope: Scope, tiles: Tiles, box: Ranges, sizes: Sequence[str]) -> Iterator[str]:
     """Define the sizes of tiles, and how many there are along each dimension."""
     cuts = list(enumerate(tiles.cuts))
     for level, cut in sorted(cuts, key=lambda pair: pair[1].range.dim is tiles.rolled):
         count = extent(scope, cut.range)
         if cut.even and cut.range.dim is tiles.rolled:
-            others = [f"m{other}" for other, _ in cuts if other != level]
-            parts = f"parts_of({CALLEE}, {enough(scope, box)}, {' * '.join(others) or '1'})"
-            yield f"  const s64 c{level} = rows_of_tile({count}, {cut.size}, {parts});"
+            others = " * ".join(f"m{other}" for other, _ in cuts if other != level)
+            parts = f"parts_of({CALLEE}, {enough(scope, box)}, {others or '1'})"
+            yield f"const s64 c{level} = rows_of_tile({count}, {cut.size}, {parts});"
         elif cut.even:
-            yield f"  const s64 c{level} = even({count}, {cut.size});"
-        size = _size(level, cut)
-        yield f"  const s64 m{level} = later(0, {count} + {size} - 1) / {size};"
+            yield f"const s64 c{level} = even({count}, {cut.size});"
+        yield f"const s64 m{level} = later(0, {count} + {sizes[level]} - 1) / {sizes[level]};"
 
 
-def _size(level: int, cut: Cut) -> str:
-    return f"c{level}" if cut.even else str(cut.size)
-
-
-def _tile_loop(scope: Scope, tiles: Tiles) -> Iterator[str]:
+def _tile_loop(scope: Scope, tiles: Tiles, sizes: Sequence[str]) -> Iterator[str]:
     """Open the loop over tiles and define where each ends."""
-    ends = [scope.ends(cut.range) for cut in tiles.cuts]
-    sizes = [_size(level, cut) for level, cut in enumerate(tiles.cuts)]
-    names = [f"t{level}" for level in range(len(sizes))]
-    loop = flat_loop(names, [start for start, _ in ends], [stop for _, stop in ends], sizes)
-    yield from (f"  {line}" for line in loop)
-    for level, (_, stop) in enumerate(ends):
-        yield f"    const s64 u{level} = earlier(t{level} + {sizes[level]}, {stop});"
+    starts, stops = zip(*(scope.ends(cut.range) for cut in tiles.cuts), strict=True)
+    yield from flat_loop([f"t{level}" for level in range(len(sizes))], starts, stops, sizes)
+    for level, stop in enumerate(stops):
+        yield f"  const s64 u{level} = earlier(t{level} + {sizes[level]}, {stop});"
 
 
 def _rows_in_turn(tiles: Tiles) -> Iterator[str]:

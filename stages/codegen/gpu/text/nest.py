@@ -10,8 +10,7 @@ from ....ir.loops.column import Column
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
 from ....ir.loops.traverse import instructions
-from ...rows.acts import loop as open_loop
-from ...rows.acts import write_acts
+from ...rows.acts import loop_over, write_acts
 from ...rows.body import Body, pointers, states
 from ...rows.checks import tests_of
 from ...rows.scope import Scope
@@ -171,7 +170,7 @@ def _opened(scope: Scope, nest: Nest, level: int, letter: str = "i") -> str:
     start, stop = scope.ends(loop.range)
     axis = next((axis for axis in axes_of(nest) if axis.level == level), None)
     if axis is None:
-        return f"{indent}{open_loop(start, stop, f'i{level}', backward=loop.backward)}"
+        return f"{indent}{loop_over(f'i{level}', (start, stop), backward=loop.backward)}"
     index = f"{letter}{level}"
     if is_flat(nest):
         return f"{indent}if ({index} < {stop}) {{"

@@ -13,6 +13,7 @@ from ....ir.loops.nest import Each, Load, Nest, Store
 from ....ir.loops.traverse import nodes_of
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
+from ..passes.sharing_in_patches import fillers_of
 from .body import arrays as define
 from .body import buffers_of
 from .near import Room, all_at_once, one_by_one
@@ -91,21 +92,10 @@ def _stored(nest: Nest) -> set[str]:
     return {row.buffer for row in nest.body if isinstance(row, Store)}
 
 
-def _fillers(patches: Patches) -> dict[str, int]:
-    """Return by array the number of the list for whose elements a loop fills it."""
-    return {
-        name: each.elements
-        for each in nodes_of(patches.body, Each)
-        if each.part != "owned"
-        for name in patches.arrays
-        if name in _stored(each.nest)
-    }
-
-
 def _shared(scope: Scope, patches: Patches) -> Generator[str, None, dict[str, str]]:
     """Define the arrays in shared memory, one after the other; return their scope."""
     found: dict[str, str] = {}
-    fillers = _fillers(patches)
+    fillers = fillers_of(patches)
     room = "0"
     for name in patches.arrays:
         buffer = scope.by_name[name]
@@ -174,7 +164,7 @@ def _versions(
 def _room(patches: Patches, each: Each, arrays: Mapping[str, str], once: frozenset[str]) -> Room:
     near = {way: number for number, way in enumerate(patches.order.members[each.elements].readings)}
     own = frozenset(_stored(each.nest) & arrays.keys())
-    return Room(arrays, _fillers(patches), near, own, once, patches.levels)
+    return Room(arrays, fillers_of(patches), near, own, once, patches.levels)
 
 
 def _once(scope: Scope, each: Each, others: Sequence[_Loop]) -> Iterator[str]:

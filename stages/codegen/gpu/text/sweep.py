@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TypeAlias
 
-from ...rows.acts import loop as open_loop
+from ...rows.acts import loop_over
 from ...rows.body import pointers, states, value_of
 from .body import at, within
 from .windows import Sweep, body_at, fill, in_middle
@@ -45,8 +45,8 @@ def write_sweep(sweep: Sweep, indent: str) -> Iterator[str]:
         return
     if sweep.unroll:
         yield f"{indent}#pragma unroll {sweep.unroll}"
-    start, stop = sweep.body.scope.ends(loop.range)
-    yield indent + open_loop(start, stop, sweep.index, backward=loop.backward)
+    ends = sweep.body.scope.ends(loop.range)
+    yield indent + loop_over(sweep.index, ends, backward=loop.backward)
     yield from within(body_at(sweep), sweep.body.depth, f"{indent}  ")
     yield f"{indent}}}"
 

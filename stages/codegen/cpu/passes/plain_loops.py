@@ -11,7 +11,7 @@ from ....ir.loops.nest import Nest
 from ....ir.loops.traverse import nodes_of, rewrite, with_nests
 
 
-def plain(kernel: Kernel) -> Kernel:
+def plain_loops(kernel: Kernel) -> Kernel:
     """Return a kernel without vectors, prefetches, non-temporal stores and shared rows."""
     if not any(nodes_of(kernel, Tiles)):
         kernel = rewrite(kernel, _unjammed)
