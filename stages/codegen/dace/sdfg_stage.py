@@ -121,9 +121,9 @@ class SdfgStage(CodegenOptions, Stage):
     def _sdfg_rules(self, schedule: Rules, style: Style, **own: Any) -> SdfgRules:
         """Return the options of an SDFG; `own` are those of one platform."""
         from .loops import SdfgRules
-        from .transformations import Settings
+        from .transformations import PassSettings
 
-        settings = Settings(
+        settings = PassSettings(
             block_size=self.blocking_size,
             unroll=self.unroll_scans,
             most_applications=self.most_applications,
