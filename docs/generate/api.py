@@ -62,7 +62,7 @@ GROUPS: Mapping[str, Group] = {
     "backends": Group(
         "Backends, workflows and stages",
         "How programs are built. See [Options](../options.md) and [Stages](../../stages.md).",
-        ("Backend", "Workflow", "stage", "Text", "Engine", "engine", "using", "Collector"),
+        ("Backend", "Patches", "ThreadBlock", "ThreadPoints", "Workflow", "stage", "Text", "Engine", "engine", "using", "Collector"),
     ),
 }  # fmt: skip
 MEMBERS = {  # where a class also has methods that only the toolchain calls
@@ -107,7 +107,8 @@ def _page(group: Group) -> str:
 def _entry(where: str) -> str:
     """Return the directive of one name, with the members of the C++ core if it has some."""
     name = where.rpartition(".")[2]
-    members = f"      members: [{', '.join(MEMBERS[name])}]\n" if name in MEMBERS else ""
+    listed = f"[{', '.join(MEMBERS.get(name, ()))}]"
+    members = f"      members: {listed}\n      inherited_members: {listed}\n" * (name in MEMBERS)
     return f"::: {where}\n{OPTIONS}{members}{_native(name) if name in NATIVE else ''}"
 
 

@@ -13,7 +13,8 @@ from .text import sentence, table
 INTRO = """# Commands
 
 `fieldforge COMMAND --help` prints the same. Name a program as `MODULE:PROGRAM`, where `MODULE` is an importable name or
-the path of a file: `model.diffusion:smooth` or `examples/terrain.py:smooth`.
+the path of a file: `model.diffusion:smooth` or `examples/terrain.py:smooth`. Commands import it, so keep a time loop
+under `if __name__ == "__main__":`.
 """
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.constructors import as_dtype
 from ..fields.field import make
 from ..fields.operators import Operators, combined, common_dtype, converted
 from ..language.connectivity import Displacement, FieldOffset
 from ..language.dimension import Dimension, check_dims, in_canonical_order
 from ..language.domain import Domain
+from ..language.dtype import as_dtype
 from ..language.operation_table import Operation
 from ..language.operations import literal
 from ..language.regions import Region, as_region, outside

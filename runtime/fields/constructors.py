@@ -9,21 +9,14 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from ..language.dimension import Dimension, DimensionKind, NamedIndex
-from ..language.domain import Domain, DomainLike, domain_of_memory
-from ..language.dtype import DType
-from ..language.types import SCALARS, ScalarType
-from ..process.errors import ArgumentError, DomainError
-from .allocators.standard import CPUAllocator, find_allocator
+from ..language.domain import Domain, DomainLike
+from ..language.dtype import dtype_of_number
+from ..process.errors import DomainError
+from .allocation import allocated, copy_in, fill, finite
+from .allocators.standard import find_allocator
 from .device import Device, DeviceType
-from .field import Field, make
-from .given_data import (
-    array_for,
-    device_of,
-    is_function,
-    placed,
-    ranges_in,
-    values_at,
-)
+from .field import Field
+from .given_data import array_for, device_of, is_function, placed, ranges_in, values_at
 from .neighbour_table import SKIP, Connectivity, as_indices
 
 P = ParamSpec("P")
@@ -67,7 +60,7 @@ def empty(
     >>> empty({Dimension("I"): 3}, dtype="int32").shape
     (3,)
     """
-    return _allocated(domain, dtype, aligned_index, allocator, device, zeroed=False)[0]
+    return allocated(domain, dtype, aligned_index, allocator, device, zeroed=False)[0]
 
 
 @Constructor
@@ -95,9 +88,9 @@ def zeros(
     >>> zeros({I: (2, 5)}, dtype=np.float32).asnumpy()
     array([0., 0., 0.], dtype=float32)
     """
-    field, is_zero = _allocated(domain, dtype, aligned_index, allocator, device, zeroed=True)
+    field, is_zero = allocated(domain, dtype, aligned_index, allocator, device, zeroed=True)
     if not is_zero:
-        _fill(field, 0)
+        fill(field, 0)
     return field
 
 
@@ -135,9 +128,9 @@ def full(
     >>> full({Dimension("I"): (1, 3)}, 7)
     Field(I=(1:3); int64)
     """
-    dtype = _dtype_of_number(fill_value) if dtype is None else dtype
-    field, _ = _allocated(domain, dtype, aligned_index, allocator, device, zeroed=False)
-    _fill(field, fill_value)
+    dtype = dtype_of_number(fill_value) if dtype is None else dtype
+    field, _ = allocated(domain, dtype, aligned_index, allocator, device, zeroed=False)
+    fill(field, fill_value)
     return field
 
 
@@ -188,7 +181,7 @@ def as_field(
         if isinstance(data, bool | int | float | np.generic):
             return full(ranges, data, dtype, **memory)
         if is_function(data):
-            data = values_at(data, _finite(ranges))
+            data = values_at(data, finite(ranges))
     if allocator is None and device is None:
         device = device_of(data)
     _, place = find_allocator(allocator, device)
@@ -198,8 +191,8 @@ def as_field(
             f"The data must have the shape of the domain: expected {box.shape}, got {array.shape}."
         )
     dtype = array.dtype if dtype is None else dtype
-    field, _ = _allocated(box, dtype, aligned_index, allocator, device, zeroed=False)
-    _copy_in(field, array)
+    field, _ = allocated(box, dtype, aligned_index, allocator, device, zeroed=False)
+    copy_in(field, array)
     return field
 
 
@@ -253,8 +246,8 @@ def as_connectivity(
         skip_value = SKIP if (array == SKIP).any() else None
     if box.shape != array.shape:
         return Connectivity.on(array, box, codomain, skip_value)  # raises the error
-    made, _ = _allocated(box, np.int32, aligned_index, allocator, device, zeroed=False)
-    _copy_in(made, array)
+    made, _ = allocated(box, np.int32, aligned_index, allocator, device, zeroed=False)
+    copy_in(made, array)
     if made.device_type == DeviceType.CPU:
         return Connectivity.on(made.ndarray, box, codomain, skip_value)
     return Connectivity.on_device(made.ndarray, Connectivity(array, box, codomain, skip_value))
@@ -266,83 +259,6 @@ def _check_local_axes(box: Domain) -> None:
             raise DomainError(
                 f"Neighbours are counted from 0: the range of '{dim.value}' is {own}."
             )
-
-
-def as_dtype(given: Any) -> DType:
-    """Return the element type that a scalar type, NumPy dtype or name stands for.
-
-    >>> str(as_dtype(float)), str(as_dtype(np.dtype("i4"))), str(as_dtype("bool"))
-    ('float64', 'int32', 'bool')
-    """
-    if isinstance(given, DType):
-        return given
-    named = {int: "int64", float: "float64", bool: "bool"}
-    plain = given.name if isinstance(given, ScalarType) else given
-    if isinstance(given, type):
-        plain = named.get(given, given)
-    try:
-        dtype = np.dtype(plain)
-    except TypeError:
-        raise ArgumentError(f"Expected a scalar type as 'dtype', got {given!r}.") from None
-    if dtype.name not in SCALARS or not dtype.isnative:
-        raise ArgumentError(
-            f"A field cannot hold '{dtype}'; it holds bool, int8 to uint64, float32 or float64."
-        )
-    return DType(dtype.type)
-
-
-def _allocated(
-    given: DomainLike,
-    dtype: Any,
-    aligned_index: Sequence[NamedIndex] | None,
-    allocator: Any,
-    device: Device | None,
-    *,
-    zeroed: bool,
-) -> tuple[Field, bool]:
-    box = _finite(given)
-    maker, device = find_allocator(allocator, device)
-    kind = as_dtype(dtype)
-    if isinstance(maker, CPUAllocator):
-        array = maker.__gt_allocate__(box, kind, 0, aligned_index, zeroed=zeroed)
-    else:
-        zeroed = False
-        made = maker.__gt_allocate__(box, kind, device.device_id, aligned_index)
-        array = getattr(made, "ndarray", made)
-    field = make(array, box)
-    assert isinstance(field, Field)  # the domain is finite
-    return field, zeroed
-
-
-def _finite(given: DomainLike) -> Domain:
-    box = domain_of_memory(given)
-    if not box.is_finite():
-        raise DomainError(f"A field needs a finite domain, got '{box}'.")
-    return box
-
-
-def _dtype_of_number(value: Any) -> DType:
-    return as_dtype(
-        type(value) if isinstance(value, bool | int | float) else np.asarray(value).dtype
-    )
-
-
-def _fill(field: Field, value: Any) -> None:
-    if field.device_type == DeviceType.CPU:
-        field.ndarray[...] = value
-    else:
-        from .allocators.device import fill
-
-        fill(field.ndarray, value)
-
-
-def _copy_in(field: Field, array: Any) -> None:
-    if field.device_type == DeviceType.CPU:
-        field[...] = array
-    else:
-        from .allocators.device import copy_in
-
-        copy_in(field.ndarray, array)
 
 
 def from_xarray(

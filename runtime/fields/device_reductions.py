@@ -21,7 +21,7 @@ LANES: Final = 8
 CHUNK: Final = 4096
 MOST_AXES: Final = 3  # beside the innermost one, after axes that are one in memory were merged
 BLOCK: Final = 128
-_C_TYPES: Final = {
+C_TYPES: Final = {
     "bool": "unsigned char", "int8": "signed char", "uint8": "unsigned char", "int16": "short",
     "uint16": "unsigned short", "int32": "int", "uint32": "unsigned int", "int64": "long long",
     "uint64": "unsigned long long", "float32": "float", "float64": "double",
@@ -181,8 +181,8 @@ def _kernels(device: gpu.Device, dtype: str, wide: str, reduction: str) -> tuple
     kind = np.dtype(wide)
     text = _KERNELS
     for name, value in (
-        ("VALUE", _C_TYPES[wide]),
-        ("TYPE", _C_TYPES[dtype]),
+        ("VALUE", C_TYPES[wide]),
+        ("TYPE", C_TYPES[dtype]),
         ("JOIN", _JOIN[reduction]),
         ("FIRST", _first(kind, reduction)),
         ("TAKEN", "x * x" if reduction == "squares" else "x"),

@@ -73,7 +73,7 @@ def _relative_place(dim: Dimension, own: UnitRange, index: Any) -> Place:
 def _from_first(index: Any, extent: int) -> int:
     if isinstance(index, bool) or not hasattr(index, "__index__"):
         raise IndexOutOfBounds(
-            f"Expected an integer, a slice or an index of a dimension, got {index!r}."
+            f"Expected an integer, a slice or an index such as 'I(1)', got {index!r}."
         )
     place = operator.index(index)
     return place + extent if place < 0 else place

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..process import classes
+from ..process.errors import ArgumentError
+from .types import SCALARS, ScalarType
 
 
 @classes.frozen(eq=False)
@@ -45,3 +47,37 @@ class DType:
 
     def __str__(self) -> str:
         return self.dtype.name
+
+
+def as_dtype(given: Any) -> DType:
+    """Return the element type that a scalar type, NumPy dtype or name stands for.
+
+    >>> str(as_dtype(float)), str(as_dtype(np.dtype("i4"))), str(as_dtype("bool"))
+    ('float64', 'int32', 'bool')
+    """
+    if isinstance(given, DType):
+        return given
+    named = {int: "int64", float: "float64", bool: "bool"}
+    plain = given.name if isinstance(given, ScalarType) else given
+    if isinstance(given, type):
+        plain = named.get(given, given)
+    try:
+        dtype = np.dtype(plain)
+    except TypeError:
+        raise ArgumentError(f"Expected a scalar type as 'dtype', got {given!r}.") from None
+    if dtype.name not in SCALARS or not dtype.isnative:
+        raise ArgumentError(
+            f"A field cannot hold '{dtype}'; it holds bool, int8 to uint64, float32 or float64."
+        )
+    return DType(dtype.type)
+
+
+def dtype_of_number(value: Any) -> DType:
+    """Return the element type of a number of Python or NumPy.
+
+    >>> str(dtype_of_number(True)), str(dtype_of_number(1)), str(dtype_of_number(np.float32(1)))
+    ('bool', 'int64', 'float32')
+    """
+    return as_dtype(
+        type(value) if isinstance(value, bool | int | float) else np.asarray(value).dtype
+    )

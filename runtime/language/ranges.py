@@ -197,6 +197,6 @@ def unit_range(given: RangeLike) -> UnitRange:
         case _ if hasattr(given, "__index__"):
             return UnitRange(0, operator.index(given))
     raise DomainError(
-        f"Expected a range, a pair of bounds or a length, got '{given!r}'.",
+        f"Expected a range, a pair of bounds or a length, got {given!r}.",
         hints=["A 'range' must have step 1."] if isinstance(given, range) else (),
     )

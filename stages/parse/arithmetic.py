@@ -185,7 +185,9 @@ def _conversion_hint(scope: Scope, node: ast.expr, left: str, right: str) -> str
         for side, wanted in ((node.right, left), (node.left, right)):
             meaning = scope.meanings[side]
             if isinstance(meaning, Number) and meaning.written and abs(meaning.value) < MAX_HINTED:
-                return f"Write '{wanted}({number_text(meaning.value)})'."
+                text = number_text(meaning.value)
+                is_plain = type(meaning.value) is int and wanted == "float64"
+                return f"Write '{text}.0'." if is_plain else f"Write '{wanted}({text})'."
     return f"Convert one of them, as in 'astype(x, {left})'."
 
 

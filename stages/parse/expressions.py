@@ -78,7 +78,14 @@ def _name(scope: Scope, node: ast.Name) -> Meaning:
         if value is not missing:
             return static(scope, node, value, name, name)
     known = (each for each in scope.closure if each not in scope.assigned)
-    raise UndefinedSymbolError(scope.source.span(node), name, sorted({*scope.variables, *known}))
+    raise UndefinedSymbolError(
+        scope.source.span(node), name, sorted({*scope.variables, *known}),
+        hints=[_import(name)] if name in language.__all__ else [],
+    )  # fmt: skip
+
+
+def _import(name: str) -> str:
+    return f"Use '{name}' of the language: 'from fieldforge import {name}'."
 
 
 def static(scope: Scope, node: ast.expr, value: Any, path: str, name: str) -> Meaning:
@@ -98,7 +105,7 @@ def static(scope: Scope, node: ast.expr, value: Any, path: str, name: str) -> Me
         if own in INSTEAD:
             hints = [INSTEAD[own]]
         if own in language.__all__:
-            hints.insert(0, f"Use '{own}' of the language: 'from fieldforge import {own}'.")
+            hints.insert(0, _import(own))
     raise scope.type_error(
         node, f"Unexpected object '{name}' of type '{kind}' encountered.", hints=hints
     )

@@ -421,7 +421,7 @@ class TestText:
                 2 |     return u + 1
                   |            ^^^^^
             Note: Numbers are never converted silently: 'float64' is not 'int32'.
-            Hint: Write 'float64(1)'."""
+            Hint: Write '1.0'."""
         )
 
     def test_13_places_count_lines_and_columns_from_one(self):

@@ -23,10 +23,11 @@ from ...cache.functions import PACKAGE  # the name of this module may be '__main
 from ...cache.memory import Memory
 from ...runtime.process.errors import FieldforgeError
 from ...runtime.process.settings import environment_with
-from ..builds.building import entry_flow, inputs_of
 from ..engine.engine import Engine
 from ..engine.session import using
+from ..variants.tables import Table, kinds_of
 from .addresses import find
+from .orders import orders_of, with_some_backend
 
 Texts: TypeAlias = list[tuple[str, str, str]]  # stage and port, digest, text
 
@@ -55,15 +56,21 @@ class Divergence:
 
 
 def audit(
-    addresses: Sequence[str], *, backend: str = "cpu", runs: int = 2, libraries: bool = False
+    addresses: Sequence[str],
+    *,
+    runs: int = 2,
+    libraries: bool = False,
+    tables: Sequence[Sequence[Table]] = (),
 ) -> tuple[Divergence, ...]:
     """Lower programs, named as 'module:program' or 'file.py:program', in several processes.
 
     Each process has its own hash seed, import order, working directory, temporary folder, and path
     to the program's file. With `libraries`, the audit also compiles and compares the libraries.
+    `tables` has the neighbour tables of each program; without, no program may read any.
     """
+    known = tables or [()] * len(addresses)
     with tempfile.TemporaryDirectory(prefix="fieldforge-audit-") as folder:
-        found = [_run(addresses, backend, seed, libraries, Path(folder)) for seed in range(runs)]
+        found = [_run(addresses, known, seed, libraries, Path(folder)) for seed in range(runs)]
     different = []
     for number, address in enumerate(addresses):
         for other in found[1:]:
@@ -93,14 +100,18 @@ def _first(address: str, old: Texts, new: Texts) -> Divergence | None:
 
 
 def _run(
-    addresses: Sequence[str], backend: str, seed: int, libraries: bool, folder: Path
+    addresses: Sequence[str],
+    tables: Sequence[Sequence[Table]],
+    seed: int,
+    libraries: bool,
+    folder: Path,
 ) -> list[Texts]:
     own = folder / f"run{seed}"
     (own / "tmp").mkdir(parents=True)
     here = [os.getcwd() if part == "" else part for part in sys.path]
     given = {
         "addresses": [_moved(address, own) for address in addresses],
-        "backend": backend, "seed": seed, "libraries": libraries, "path": here,
+        "tables": tables, "seed": seed, "libraries": libraries, "path": here,
     }  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-P", "-m", f"{PACKAGE}.workflows.batches.audit", json.dumps(given)],
@@ -134,20 +145,18 @@ def _answer(given: Mapping[str, Any]) -> list[Texts]:
         importlib.import_module(f"{PACKAGE}.{name}")
     with using(Engine(Memory())) as engine:
         return [
-            _texts(find(address), given["backend"], given["libraries"], engine)
-            for address in given["addresses"]
+            _texts(find(address), tables, given["libraries"], engine)
+            for address, tables in zip(given["addresses"], given["tables"], strict=True)
         ]
 
 
-def _texts(program: Any, backend: str, libraries: bool, engine: Engine) -> Texts:
-    made = program.with_backend(program.backend or backend)
+def _texts(program: Any, tables: Sequence[Table], libraries: bool, engine: Engine) -> Texts:
     found: Texts = []
-    for variant, _ in made.wanted(None, {}):
-        flow = entry_flow(made.backend)
+    for order in orders_of(with_some_backend(program), kinds_of(tables) or None):
+        flow = order.flow
         until = [step.name for step in flow.plan if step.stage.cache != "never"
                  and (libraries or step.stage.name != "compile")]  # fmt: skip
-        inputs = inputs_of(made.__definition__, variant)
-        results = engine.run(flow, inputs, until=until, deep=False, load=False)
+        results = engine.run(flow, order.inputs, until=until, deep=False, load=False)
         for result in (results[name] for name in until):
             for port, handle in result.outputs.items():
                 if port != "spans":  # spans are source positions and enter no key

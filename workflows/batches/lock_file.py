@@ -110,7 +110,7 @@ class Locked:
         for name, stage in flow.nodes:
             check_stage(name, stage)
         made = Backend(self.backend, flow, getattr(BACKENDS.get(self.backend), "allocator", None))
-        program: EntryPoint = instance.with_backend(made)
+        program = instance.with_backend(made)
         if self.grid_type is not None:
             program = program.with_grid_type(self.grid_type)
         return Order(program.__definition__, made, self.variant, engine(),

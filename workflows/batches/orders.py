@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ...runtime.calls.call_limits import Limited
 from ...runtime.process.errors import ArgumentError
 from ..builds.order import Order
 from ..engine.session import engine
@@ -42,3 +43,19 @@ def orders_of(
     for each in program.instances.values():
         for variant, provider in each.wanted(offset_provider, static, domains):
             yield each.order(variant, provider, used)
+
+
+def with_some_backend(thing: Any, backend: str | None = None) -> EntryPoint | None:
+    """Return the program of an object with `backend`, else its own, else 'cpu'; None if it is none.
+
+    The object may also limit the calls of a program, or bind its arguments.
+    """
+    found = thing.call if isinstance(thing, Limited) else thing
+    found = found.unbound() if isinstance(found, BoundProgram) else found
+    if not isinstance(found, EntryPoint):
+        return None
+    if backend is None and found.backend is not None:
+        return found
+    known = found._tables(None)
+    found = found.with_backend(backend or "cpu")
+    return found.with_compilation_options(connectivities=known) if known else found

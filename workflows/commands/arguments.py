@@ -11,15 +11,14 @@ import click
 
 from ...cache.memory import Memory
 from ...cache.store import Store
-from ...runtime.calls.call_limits import Limited
 from ...runtime.process.errors import FieldforgeError, OptionError
 from ...runtime.process.settings import read_size
 from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS, find_backend
 from ..batches.addresses import AddressError, load_module
+from ..batches.orders import with_some_backend
 from ..engine.engine import Engine
 from ..engine.session import using
-from ..entries.bound_program import BoundProgram
 from ..entries.entry_point import EntryPoint
 
 
@@ -78,22 +77,6 @@ def find_program(program: str, backend: str | None, store: Store | None = None) 
             f"'{where}' has no program or operator '{name}'; it has {', '.join(known) or 'none'}."
         )
     return found
-
-
-def with_some_backend(thing: Any, backend: str | None = None) -> EntryPoint | None:
-    """Return the program of an object with `backend`, else its own, else 'cpu'; None if it is none.
-
-    The object may also limit the calls of a program, or bind its arguments.
-    """
-    found = thing.call if isinstance(thing, Limited) else thing
-    found = found.unbound() if isinstance(found, BoundProgram) else found
-    if not isinstance(found, EntryPoint):
-        return None
-    if backend is None and found.backend is not None:
-        return found
-    known = found._tables(None)
-    found = found.with_backend(backend or "cpu")
-    return found.with_compilation_options(connectivities=known) if known else found
 
 
 def backend_of(entry: EntryPoint) -> Backend:

@@ -13,14 +13,14 @@ import click
 from ..batches.addresses import find
 from ..batches.lock_file import Locked, read
 from ..batches.missing_builds import why
-from ..batches.orders import orders_of
+from ..batches.orders import orders_of, with_some_backend
 from ..builds.order import Order
 from ..builds.pool import BuildPool
 from ..builds.progress import shown
 from ..engine.policy import policy
 from ..entries.bound_program import BoundProgram
-from .arguments import report_errors, with_some_backend
-from .tables import tables_option, with_tables
+from .arguments import find_program, report_errors
+from .tables import known_tables, tables_option, with_tables
 
 LOCK = ".lock"
 what_argument = click.argument(
@@ -116,20 +116,23 @@ def diff(old: str, new: str | None) -> None:
 @click.argument("programs", nargs=-1, required=True, metavar="MODULE:PROGRAM...")
 @click.option("--runs", type=click.IntRange(2), default=2, help="Number of processes to compare.")
 @click.option("--compile", "libraries", is_flag=True, help="Also compare the compiled libraries.")
+@tables_option
 @report_errors
-def audit(programs: tuple[str, ...], runs: int, libraries: bool) -> None:
+def audit(programs: tuple[str, ...], runs: int, libraries: bool, tables: str | None) -> None:
     """Lower programs in several processes that have different hash seeds, imports and paths.
 
     Print the first stage that differs, with a diff, and exit with 1.
     """
     from ..batches.audit import audit as compare
 
-    found = compare(programs, runs=runs, libraries=libraries)
+    known = [known_tables(find_program(each, None), tables, each) for each in programs]
+    found = compare(programs, runs=runs, libraries=libraries, tables=known)
     for each in found:
         click.echo(str(each))
     if found:
         sys.exit(1)
-    click.echo(f"{len(programs)} programs gave the same bytes in {runs} processes.")
+    count = f"{len(programs)} program{'s' * (len(programs) != 1)}"
+    click.echo(f"{count} gave the same bytes in {runs} processes.")
 
 
 def _orders(what: Sequence[str], tables: str | None) -> Iterator[Order]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 import click
@@ -12,6 +13,7 @@ import numpy as np
 from ...runtime.fields.constructors import as_field
 from ...runtime.language.structure import elements
 from ...runtime.language.types import FieldType, ScalarType, Type
+from ...runtime.process.errors import DomainError
 from ..batches.addresses import AddressError, find
 from ..builds.building import call_parameters
 from ..entries.entry_point import EntryPoint
@@ -33,6 +35,7 @@ def read_arguments(words: str, entry: EntryPoint, program: str) -> dict[str, Any
 
     """
     if "=" in words:
+        _refuse_tables(entry)
         return _random_arguments(dict(_WORD.findall(words)), entry)
     where = f"{program.rpartition(':')[0]}{words}" if words.startswith(":") else words
     try:
@@ -42,6 +45,27 @@ def read_arguments(words: str, entry: EntryPoint, program: str) -> dict[str, Any
     if not isinstance(made, Mapping):
         raise click.BadParameter(f"'{where}' returned a '{type(made).__name__}', not a dictionary.")
     return dict(made)
+
+
+@contextmanager
+def hinted_ranges(words: str | None) -> Iterator[None]:
+    """Add to an error of a field's domain how the words of a command line give ranges."""
+    try:
+        yield
+    except DomainError as error:
+        if words is not None and "=" in words:
+            error.add_note("Hint: A field takes a range of its own: '--args \"..., u.I=-1:257\"'.")
+        raise
+
+
+def _refuse_tables(entry: EntryPoint) -> None:
+    names = [name for name, is_needed in entry._variants.shape.summary.tables if is_needed]
+    if names:
+        raise click.UsageError(
+            f"'{entry.__name__}' reads the neighbour tables {', '.join(map(repr, names))}, which "
+            "sizes do not give: name a function that returns the arguments, and the tables as "
+            "'offset_provider'."
+        )
 
 
 def _random_arguments(given: Mapping[str, str], entry: EntryPoint) -> dict[str, Any]:

@@ -106,5 +106,6 @@ def main() -> None:
     """Stencil programs in Python, compiled to the speed of memory.
 
     Name a program as MODULE:PROGRAM, where MODULE is an importable name or the path of a file:
-    `model.diffusion:smooth` or `examples/terrain.py:smooth`.
+    `model.diffusion:smooth` or `examples/terrain.py:smooth`. Commands import it, so keep a
+    time loop under `if __name__ == "__main__":`.
     """

@@ -9,9 +9,11 @@ from typing import Any
 import click
 
 from ..batches.addresses import AddressError, find
+from ..batches.orders import with_some_backend
 from ..export.export import export as write_library
 from ..export.program import LAYOUTS, USUAL
 from .arguments import report_errors
+from .tables import tables_option, with_tables
 
 
 @click.command(epilog="Example: fieldforge export model.py:smooth -o lib --layout first")
@@ -25,11 +27,7 @@ from .arguments import report_errors
     metavar="NAME=VALUE,...",
     help="Compile in these values of a scalar parameter; may be repeated.",
 )
-@click.option(
-    "--tables",
-    metavar="MODULE:FUNCTION",
-    help="A function, ':name' in the first program's module, that returns the neighbour tables.",
-)
+@tables_option
 @click.option(
     "--layout",
     "layouts",
@@ -53,20 +51,20 @@ def export(
     """
     try:
         found = [find(program) for program in programs]
-        given = None if tables is None else find(_whole(tables, programs[0]))()
     except AddressError as error:
         raise click.BadParameter(str(error)) from error
+    known: dict[str, Any] = {}
+    for each, program in zip(found, programs, strict=True):
+        entry = with_some_backend(each)
+        if entry is not None:  # 'write_library' refuses what is no program
+            known |= with_tables(entry, tables, program)._tables(None) or {}
     static = dict(map(_values, words))
     made = write_library(
-        *found, to=output, name=name, static=static, offset_provider=given,
+        *found, to=output, name=name, static=static, offset_provider=known or None,
         layouts=layouts or (USUAL,),
     )  # fmt: skip
     for path in (made.library, made.header, made.module):
         click.echo(str(path))
-
-
-def _whole(tables: str, program: str) -> str:
-    return f"{program.rpartition(':')[0]}{tables}" if tables.startswith(":") else tables
 
 
 def _values(words: str) -> tuple[str, list[Any]]:

@@ -11,7 +11,7 @@ import click
 from ..batches.addresses import AddressError, find
 from ..entries.entry_point import EntryPoint
 from .arguments import backend_option, find_program, report_errors
-from .call_arguments import read_arguments
+from .call_arguments import hinted_ranges, read_arguments
 from .tables import tables_option, with_tables
 
 
@@ -55,7 +55,8 @@ def report(
     from ..summaries.report import report as write
 
     found = [thing for each in things for thing in _things(each, words, tables, backend)]
-    path = write(*found, to=output, measured=measure)
+    with hinted_ranges(words):
+        path = write(*found, to=output, measured=measure)
     click.echo(f"{path}: {path.stat().st_size / 1e3:.0f} kB")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ...runtime.meshes import isolated
 from ..batches.addresses import AddressError, find
 from ..entries.entry_point import EntryPoint
-from ..variants.tables import TableKind
+from ..variants.tables import Table, TableKind, tables_of
 from .mesh_order import read_mesh
 
 tables_option = click.option(
@@ -44,6 +44,12 @@ def with_tables(entry: EntryPoint, words: str | None, address: str) -> EntryPoin
             f"a mesh with '--tables FILE', or numbers of neighbours, as in '--tables {shown}'."
         )
     return entry.with_compilation_options(connectivities=told) if names else entry
+
+
+def known_tables(entry: EntryPoint, words: str | None, address: str) -> tuple[Table, ...]:
+    """Return what builds need to know of the tables that a program reads, see `with_tables`."""
+    found = with_tables(entry, words, address)
+    return tables_of(found._tables(None), found._variants.shape.summary.tables)
 
 
 def read_tables(words: str, names: list[str], address: str) -> Mapping[str, Any]:

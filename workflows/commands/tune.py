@@ -15,7 +15,7 @@ from ..tuning.report import Report
 from ..tuning.tune import TuningInterrupt
 from ..tuning.tune import tune as find_options
 from .arguments import find_program, program_argument, report_errors
-from .call_arguments import read_arguments
+from .call_arguments import hinted_ranges, read_arguments
 from .options import console
 
 _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
@@ -76,7 +76,8 @@ def tune(
     entry = found._changed(backend=tagged)
     arguments = read_arguments(words, entry, program)
     try:
-        report = find_options(entry, arguments, budget=budget, options=names or None)
+        with hinted_ranges(words):
+            report = find_options(entry, arguments, budget=budget, options=names or None)
     except TuningInterrupt as interrupt:
         _show(interrupt.report)
         sys.exit(130)
@@ -98,7 +99,9 @@ def _make(file: Path) -> None:
 def _show(report: Report) -> None:
     from rich.table import Table
 
-    table = Table("options", "found", box=None, title=f"{report.program} on {report.backend}")
+    table = Table(
+        "tried", "compared with", "found", box=None, title=f"{report.program} on {report.backend}"
+    )
     for row in report.rows:
         table.add_row(*row)
     console().print(table)

@@ -133,7 +133,7 @@ class Step(_core.Recorder):
 
     def _repr_html_(self) -> str:
         from ..reports.page import step_fragment
-        from .recorded_calls import view_of_calls
+        from ..reports.recorded_calls import view_of_calls
 
         return step_fragment(view_of_calls(self.calls, self.slots))
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from ...runtime.process.errors import OptionError
 from ...stages.target import CPU_TARGET, CpuTarget, host_isa
 
 # Models of Intel's family 6, and parts of Arm (implementer 0x41), by the names that GCC gives them.
@@ -45,14 +46,20 @@ def names_of(target: Any) -> tuple[str, ...]:
 def names_implied(names: Iterable[str]) -> tuple[str, ...]:
     """Return names of one architecture with those that they imply: a product has a family.
 
+    Raises:
+        OptionError: for a name that no architecture has; no pattern could ever match it.
+
     >>> names_implied(["A100"]), names_implied(["x86-64-v4", "znver4"])
     (('Ampere', 'A100', 'sm_80'), ('x86-64-v4', 'znver4'))
     """
     from ...stages.gpu_target import arch_of
     from ...stages.vendors.known import GPUS
 
+    known = known_names()
     implied: list[str] = []
     for name in names:
+        if name.lower() not in map(str.lower, known):
+            raise OptionError(f"There is no architecture '{name}'.", name=name, known=known)
         arch = arch_of(name)
         if arch is None:
             implied.append(name)

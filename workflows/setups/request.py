@@ -66,7 +66,7 @@ class Request:
 
     def reasons(self) -> dict[str, str]:
         """Return why each static parameter is one, by name."""
-        found = dict.fromkeys(self.variants, "its values are listed")
+        found = dict.fromkeys(self.variants, "listed in 'setup'")
         for where, name, _ in self._rows():
             why = self._why(where, name)
             if why is not None:

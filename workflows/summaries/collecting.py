@@ -16,8 +16,8 @@ from ..builds.pool import BuildPool
 from ..builds.viewing import view_of_order, views_of_builds
 from ..engine.inspection import Trace
 from ..entries.entry_point import EntryPoint
-from ..entries.recorded_calls import title_of, view_of_calls
 from ..entries.recording import Step
+from ..reports.recorded_calls import title_of, view_of_calls
 from ..reports.view import BuildView, StepView
 from ..setups.model_plan import ModelPlan
 from ..setups.set_up import SetUpProgram

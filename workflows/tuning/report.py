@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
@@ -16,6 +16,7 @@ from .search import Trial, ignore
 from .verdict import Verdict
 
 Watch: TypeAlias = Callable[[Trial], None] | Literal["auto"] | None
+START: Final = "the start"
 
 
 @attrs.frozen
@@ -30,6 +31,7 @@ class Report:
         trials: everything that was tried, in order.
         file: where the options are kept; None if they are not.
         is_over: whether the budget ended the search; else nothing was left to try.
+        is_logged: whether a next run knows the trials, and goes on from there.
 
     """
 
@@ -40,6 +42,7 @@ class Report:
     trials: tuple[Trial, ...]
     file: Path | None = None
     is_over: bool = False
+    is_logged: bool = False
 
     @property
     def gain(self) -> float:
@@ -47,16 +50,22 @@ class Report:
         return self.verdict.gain if self.options and self.verdict is not None else 1.0
 
     @property
-    def rows(self) -> list[tuple[str, str]]:
-        """The options and the finding of each trial."""
-        return [(listed(each.changes), found(each)) for each in self.trials]
+    def rows(self) -> list[tuple[str, str, str]]:
+        """What each trial changed, the options that it was compared with, and its finding."""
+        return [
+            (listed(each.changes), listed(each.before) or START, found(each))
+            for each in self.trials
+        ]
 
     @property
     def summary(self) -> str:
         """The finding in one sentence or two."""
-        end = "" if not self.is_over else " The budget ended the search; a next run goes on."
+        again = "; a next run goes on" if self.is_logged else ""
+        end = f" The budget ended the search{again}." if self.is_over else ""
         if not self.options or self.verdict is None:
-            return f"Nothing that was tried on '{self.program}' is faster than noise.{end}"
+            is_lost = any(each.verdict and each.verdict.is_better for each in self.trials)
+            lost = " What looked faster was not when measured for longer." if is_lost else ""
+            return f"Nothing that was tried on '{self.program}' is faster than noise.{lost}{end}"
         place = f" Kept in {self.file}." if self.file is not None else ""
         gain = f"{self.verdict} times faster with {listed(self.options)}"
         return f"'{self.program}' is {gain}.{place}{end}"
@@ -64,8 +73,8 @@ class Report:
     def __str__(self) -> str:
         if not self.trials:
             return self.summary
-        width = max(len(options) for options, _ in self.rows)
-        lines = [f"{options:<{width}}  {said}" for options, said in self.rows]
+        width = max(len(options) for options, _, _ in self.rows)
+        lines = [f"{options:<{width}}  {said}" for options, _, said in self.rows]
         return "\n".join([*lines, self.summary])
 
 
@@ -82,16 +91,16 @@ def found(trial: Trial) -> str:
     """Say what a trial found.
 
     >>> found(Trial((), (("codegen.jam", False),), Verdict(0.8, 0.01)))
-    'faster: 1.250 ± 0.013'
+    'faster: 1.250 ± 0.013 times as fast'
     >>> found(Trial((), (("codegen.jam", False),), Verdict(1.001, 0.01)))
-    'no difference beyond noise: 0.999 ± 0.010'
+    'no difference beyond noise: 0.999 ± 0.010 times as fast'
     """
     verdict = trial.verdict
     if verdict is None:
         return f"refused: {trial.said}"
     words = "faster" if verdict.is_better else "slower" if verdict.is_worse else ""
     again = f" ({trial.said})" if trial.said else ""
-    return f"{words or 'no difference beyond noise'}: {verdict}{again}"
+    return f"{words or 'no difference beyond noise'}: {verdict} times as fast{again}"
 
 
 @contextmanager

@@ -199,6 +199,7 @@ class _Job:
             tuple(search.trials),
             self.path if is_found else None,
             is_over,
+            is_logged=self.path is not None,
         )
 
     def _write(self) -> None:

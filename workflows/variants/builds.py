@@ -83,7 +83,7 @@ class Variants:
             own = tuple(sorted(values.get(name, ())))
             shown = f": {', '.join(own[:SHOWN])}{', ...' * (len(own) > SHOWN)}" if own else ""
             why = f"; {reasons[name]}" if name in reasons else ""
-            count = f"{len(own)} value{'s' * (len(own) != 1)}"
+            count = f"{len(own)} value{'s' * (len(own) != 1)}" if own else "no value built yet"
             lines.append(f"static {name}: {count}{shown}{why}")
         if lines:
             seconds = list(self.table.seconds.values())

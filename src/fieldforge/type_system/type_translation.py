@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..runtime.fields.constructors import as_dtype
 from ..runtime.language.annotations import type_from_annotation
-from ..runtime.language.dtype import DType
+from ..runtime.language.dtype import DType, as_dtype
 from ..runtime.language.types import DataType, ScalarType, type_of_value
 from .type_specifications import ScalarKind
 

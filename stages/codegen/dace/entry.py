@@ -12,8 +12,16 @@ from ..rows.definitions import pointers, scalars
 from ..rows.dialect import cpp
 from ..rows.options import WriterOptions
 from ..rows.scope import Scope, places_of
-from .names import SDFG_NAME, ArrayStride, GuardedStop, Meaning, OnlyStatement, SdfgNames, TileCount
-from .tasklet import STATUS
+from .names import (
+    SDFG_NAME,
+    STATUS,
+    ArrayStride,
+    GuardedStop,
+    Meaning,
+    OnlyStatement,
+    SdfgNames,
+    TileCount,
+)
 
 
 class Entry:

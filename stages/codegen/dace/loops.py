@@ -23,7 +23,7 @@ from .arrangement import arranged
 from .grid import Grid
 from .pass_list import SdfgPass
 from .tasklet import Style
-from .transformations import Settings
+from .transformations import PassSettings
 
 
 @attrs.frozen
@@ -38,7 +38,7 @@ class SdfgRules:
     style: Style
     passes: tuple[SdfgPass, ...]
     blocking_dims: tuple[str, ...]
-    settings: Settings
+    settings: PassSettings
     parallel_from: int = 0
     grid: Grid | None = None
     asynchronous: bool = True

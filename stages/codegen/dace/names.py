@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 import attrs
@@ -68,6 +68,7 @@ class TileCount:
 
 
 Meaning: TypeAlias = "Bound | Stride | ArrayStride | GuardedStop | OnlyStatement | TileCount"
+STATUS: Final = "status"  # the argument in which a checked program notes its first bad store
 THREAD: Final = "thread0"  # the index of such a thread: no field has this name
 
 
@@ -198,8 +199,3 @@ def stored_type(dtype: str) -> str:
 def type_name(dtype: str) -> str:
     """Return the C++ name of a value."""
     return TYPES[dtype][0]
-
-
-def joined(names: Iterable[str]) -> Iterator[str]:
-    """Yield names, each once."""
-    yield from dict.fromkeys(names)

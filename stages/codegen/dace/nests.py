@@ -11,9 +11,9 @@ from ...ir.loops.gpu import marks_of
 from ...ir.loops.nest import Load, NestLoop, Row, Store
 from .arrangement import inside, needs_guard
 from .grid import ONE_THREAD, Grid, free_loops, on_threads, shared_by_parts
-from .names import GuardedStop, SdfgNames
+from .names import STATUS, GuardedStop, SdfgNames
 from .rooms import Room
-from .tasklet import NAMELESS, STATUS, BlockWriter, Style, Subsets
+from .tasklet import NAMELESS, BlockWriter, Style, Subsets
 from .tasklet_nodes import TaskletNodes
 
 # A number of threads that no machine has marks each nest in DaCe's text.

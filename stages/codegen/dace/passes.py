@@ -19,7 +19,7 @@ from ..errors import CodegenError
 from .one_state import one_state
 from .pass_list import SdfgPass, name_of
 from .time_limit import PassTimeLimitError, time_limit
-from .transformations import BY_NAME, Settings, maps_in, simplify, states_of
+from .transformations import BY_NAME, PassSettings, maps_in, simplify, states_of
 
 FUSED: Final = 2  # maps in a state, at least
 DEAD: Final = "DeadDataflowElimination"
@@ -35,7 +35,7 @@ class InvalidGraphError(CodegenError):
     """A transformation of the user left an SDFG that is not valid."""
 
 
-def run_passes(sdfg: Any, passes: Sequence[SdfgPass], settings: Settings, watch: Watch) -> Any:
+def run_passes(sdfg: Any, passes: Sequence[SdfgPass], settings: PassSettings, watch: Watch) -> Any:
     """Return the SDFG after all passes; it is a valid one after each.
 
     Warns:
@@ -68,7 +68,7 @@ def run_passes(sdfg: Any, passes: Sequence[SdfgPass], settings: Settings, watch:
     return sdfg
 
 
-def _is_idle(step: SdfgPass, sdfg: Any, settings: Settings) -> bool:
+def _is_idle(step: SdfgPass, sdfg: Any, settings: PassSettings) -> bool:
     """Tell whether a pass of ours has nothing to change."""
     match step:
         case "fuse_vertical" | "fuse_horizontal":
@@ -80,7 +80,7 @@ def _is_idle(step: SdfgPass, sdfg: Any, settings: Settings) -> bool:
     return False
 
 
-def _applied(step: SdfgPass, sdfg: Any, settings: Settings) -> int:
+def _applied(step: SdfgPass, sdfg: Any, settings: PassSettings) -> int:
     """Run a pass; return how often it was applied."""
     if isinstance(step, str):
         return BY_NAME[step](sdfg, settings)
@@ -101,7 +101,7 @@ def _applied(step: SdfgPass, sdfg: Any, settings: Settings) -> int:
     return 1
 
 
-def _hooked(step: Any, sdfg: Any, settings: Settings) -> tuple[Any, int]:
+def _hooked(step: Any, sdfg: Any, settings: PassSettings) -> tuple[Any, int]:
     """Return the SDFG after a hook made for gt4py, which has one state or else as many as ours.
 
     A hook that fails on both leaves it as it is, with a warning.
@@ -132,7 +132,7 @@ def _written_arguments(sdfg: Any) -> set[str]:
     }
 
 
-def _warn(name: str, count: int, nodes: int, settings: Settings) -> None:
+def _warn(name: str, count: int, nodes: int, settings: PassSettings) -> None:
     limits = f"{settings.most_applications} applications and {settings.most_nodes} nodes"
     warnings.warn(
         f"DaCe's transformation '{name}' was undone: {count} applications and {nodes} nodes, "

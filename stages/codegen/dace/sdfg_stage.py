@@ -10,9 +10,9 @@ import attrs
 from ....runtime.fields.device import DeviceType
 from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import VALUES, Artifact, Stage
-from ...numerics import EXACTNESS, FUNCTIONS
-from ...option_kinds import FLAG, SECONDS, TEXTS, VALUE_NAMES, option, whole
+from ...base import Artifact, Stage
+from ...option_kinds import FLAG, SECONDS, TEXTS, option, whole
+from ..options import CodegenOptions
 from .pass_list import DACE_PASSES, FUSION, FUSIONS, SDFG_PASSES, SdfgPass
 from .settings import dace_version
 
@@ -24,14 +24,10 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
 
 
 @classes.frozen(kw_only=True)
-class SdfgStage(Stage):
+class SdfgStage(CodegenOptions, Stage):
     """A stage that makes an SDFG and lets DaCe write its code.
 
     Attributes:
-        arrays: values (as in '%12') that become arrays, against the cost model.
-        inline: values that are recomputed at each use, against the cost model.
-        numerics: 'strict', 'contract' or 'fast', as for the backends 'cpu' and 'gpu'.
-        mathematics: 'own' or 'library', as for the backends 'cpu' and 'gpu'.
         fusion: 'schedule' lets our cost model choose the values that become arrays; with 'dace'
             every used value becomes one, and DaCe's passes fuse the maps.
         auto_optimize: whether the passes run.
@@ -45,8 +41,6 @@ class SdfgStage(Stage):
         pass_seconds: a function in `passes` that takes longer ends the build; 0 is no limit.
         gt4py_hooks: names of functions in `passes` that were written for SDFGs of gt4py; one that
             fails on ours is left out, with a warning.
-        checked: whether writing a number that is not finite is an error, and a missing neighbour
-            is NaN; `program.checked` sets it.
 
     """
 
@@ -57,10 +51,6 @@ class SdfgStage(Stage):
         "interface": Interface,
     }
 
-    arrays: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
-    inline: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
-    numerics: str = option(EXACTNESS, "contract")
-    mathematics: str = option(FUNCTIONS, "own")
     fusion: str = option(FUSION, "schedule", tune=FUSIONS)
     auto_optimize: bool = option(FLAG, True)
     passes: tuple[SdfgPass, ...] = option(SDFG_PASSES, DACE_PASSES)
@@ -71,7 +61,6 @@ class SdfgStage(Stage):
     most_nodes: int = option(whole(), 100_000)
     pass_seconds: float = option(SECONDS, 600.0, eq=False)
     gt4py_hooks: tuple[str, ...] = option(TEXTS, ())
-    checked: bool = option(FLAG, False)
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and the interface."""
@@ -132,9 +121,9 @@ class SdfgStage(Stage):
     def _sdfg_rules(self, schedule: Rules, style: Style, **own: Any) -> SdfgRules:
         """Return the options of an SDFG; `own` are those of one platform."""
         from .loops import SdfgRules
-        from .transformations import Settings
+        from .transformations import PassSettings
 
-        settings = Settings(
+        settings = PassSettings(
             block_size=self.blocking_size,
             unroll=self.unroll_scans,
             most_applications=self.most_applications,

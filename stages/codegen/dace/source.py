@@ -28,7 +28,7 @@ from .nests import MARK
 from .passes import run_passes
 from .rare import rare_version
 from .settings import dace_defaults
-from .strips import Strips
+from .strips import SdfgStrips
 from .text import show_graph, viewer_page
 
 # The definitions that generated code of maps, tasklets and arrays needs from DaCe's headers, which
@@ -188,7 +188,7 @@ def sdfg_source(loops: SdfgLoops, rules: SdfgRules) -> SdfgSource:
     functions += [each for _, each in sorted({**rare.functions, **text.functions}.items())]
     lines = list(_annotated(_plain(code), names, text.signature, rules.parallel_from))
     if rules.strips is not None:
-        strips = Strips(names, rules.strips)
+        strips = SdfgStrips(names, rules.strips)
         lines = list(strips.written(lines))
         functions += [stream_function(rules.strips.vector_bytes)] if strips.streams else []
     head = [f"  s32 first = {len(tests)};"] if tests else []

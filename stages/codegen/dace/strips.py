@@ -117,7 +117,7 @@ class _Target:
     address: str
 
 
-class Strips:
+class SdfgStrips:
     """Writes the vector loops of one kernel."""
 
     def __init__(self, names: SdfgNames, options: WriterOptions) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attrs
 
@@ -26,14 +26,11 @@ from ..gpu.text.spellings import express as express_on_device
 from ..gpu.text.spellings import on_device
 from ..rows.expressions import is_nothing, literal
 from ..rows.operations import express, vectorised, written_out
-from .names import THREAD, SdfgNames, type_name
-
-if TYPE_CHECKING:
-    from .rooms import Room
+from .names import STATUS, THREAD, SdfgNames, type_name
+from .rooms import Room
 
 # Instructions whose text stands at each use.
 NAMELESS: Final = (Constant, Argument, Index, Number)
-STATUS: Final = "status"
 
 
 @attrs.frozen

@@ -10,10 +10,10 @@ import attrs
 
 from ....runtime.language.dimension import Dimension
 from ...ir.loops.nest import Nest, Row, Store
-from .names import SdfgNames
+from .names import STATUS, SdfgNames
 from .rooms import Room
 from .strips import NEST
-from .tasklet import STATUS, Block, BlockWriter, Subsets
+from .tasklet import Block, BlockWriter, Subsets
 
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 

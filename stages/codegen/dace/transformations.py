@@ -15,7 +15,7 @@ LEFT_OUT: Final = ("FuseStates", "LiftTrivialIf", "ScalarToSymbolPromotion")
 
 
 @attrs.frozen
-class Settings:
+class PassSettings:
     """The options of passes: dimensions to block by loop index, sizes, factors, budgets.
 
     `gt4py_hooks` are names of functions that expect SDFGs of gt4py; `seconds` limits functions.
@@ -30,7 +30,7 @@ class Settings:
     seconds: float = 0
 
 
-def simplify(sdfg: Any, _: Settings, *more_left_out: str) -> int:
+def simplify(sdfg: Any, _: PassSettings, *more_left_out: str) -> int:
     """Inline needless nesting, remove unused data, propagate constants."""
     from dace.transformation.pass_pipeline import Pipeline
     from dace.transformation.passes import simplify as simplification
@@ -41,28 +41,28 @@ def simplify(sdfg: Any, _: Settings, *more_left_out: str) -> int:
     return 1
 
 
-def fuse_vertical(sdfg: Any, settings: Settings) -> int:
+def fuse_vertical(sdfg: Any, settings: PassSettings) -> int:
     """Join a map with one that reads its results point by point, so that they stay in registers."""
     from dace.transformation.dataflow import MapFusionVertical
 
     return _everywhere(sdfg, MapFusionVertical, settings)
 
 
-def fuse_horizontal(sdfg: Any, settings: Settings) -> int:
+def fuse_horizontal(sdfg: Any, settings: PassSettings) -> int:
     """Join maps over the same range that do not depend on each other."""
     from dace.transformation.dataflow import MapFusionHorizontal
 
     return _everywhere(sdfg, MapFusionHorizontal, settings)
 
 
-def fuse_tasklets(sdfg: Any, settings: Settings) -> int:
+def fuse_tasklets(sdfg: Any, settings: PassSettings) -> int:
     """Join tasklets that hand on a number."""
     from dace.transformation.dataflow import TaskletFusion
 
     return _everywhere(sdfg, TaskletFusion, settings)
 
 
-def block(sdfg: Any, settings: Settings) -> int:
+def block(sdfg: Any, settings: PassSettings) -> int:
     """Cut the loops over the dimensions of option 'blocking_dims' into blocks; these go outside."""
     from dace.sdfg import nodes
     from dace.transformation.dataflow import StripMining
@@ -109,7 +109,7 @@ def _keep_threads(state: Any, inner: Any, param: str) -> Any:
     return outer
 
 
-def unroll_scans(sdfg: Any, settings: Settings) -> int:
+def unroll_scans(sdfg: Any, settings: PassSettings) -> int:
     """Ask the compiler to unroll the loops over levels of scans."""
     from dace.sdfg.state import LoopRegion
 
@@ -132,7 +132,7 @@ def maps_in(state: Any) -> int:
     return sum(isinstance(node, nodes.MapEntry) for node in state.nodes())
 
 
-def _everywhere(sdfg: Any, kind: Any, settings: Settings) -> int:
+def _everywhere(sdfg: Any, kind: Any, settings: PassSettings) -> int:
     """Apply a transformation until it finds no match, or the budget is spent."""
     count = 0
     while count <= settings.most_applications:
@@ -145,7 +145,7 @@ def _everywhere(sdfg: Any, kind: Any, settings: Settings) -> int:
     return count
 
 
-BY_NAME: Final[Mapping[str, Callable[[Any, Settings], int]]] = {
+BY_NAME: Final[Mapping[str, Callable[[Any, PassSettings], int]]] = {
     step.__name__: step
     for step in (simplify, fuse_vertical, fuse_horizontal, fuse_tasklets, block, unroll_scans)
 }

@@ -10,7 +10,6 @@ import pytest
 import fieldforge as ff
 from fieldforge.common import _field
 from fieldforge.errors import ArgumentError, DomainError, ReadOnlyError
-from fieldforge.runtime.calls.boundaries import _fill_on_device, _read
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 IW = ff.flip_staggered(I)
@@ -123,19 +122,6 @@ def test_zeros_have_signs_and_nan_is_copied():
     assert np.signbit(field.asnumpy()[[1, 4]]).all()
 
 
-@pytest.mark.parametrize("boundaries", [{I: "periodic"}, {I: ("odd", 4.0), J: "even"}, {IW: "odd"}])
-def test_arrays_of_devices_get_the_same(boundaries):
-    domain = {I: (0, 6), J: (-1, 7), IW: (0, 7)}
-    values = np.random.default_rng(2).random((6, 8, 7))
-    interior = {I: (2, 4), J: (1, 6), IW: (2, 5)}
-    one, other = ff.as_field(domain, values), ff.as_field(domain, values)
-
-    ff.fill_halo(one, interior, boundaries)
-    _fill_on_device(other, ff.domain(interior), *_read(boundaries))
-
-    np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
-
-
 def test_recorded_steps_fill_halos_natively():
     first, second = (ff.as_field({I: (-1, 4)}, np.arange(5.0) * n) for n in (1, 10))
     lid = np.float64(7.0)
@@ -159,6 +145,18 @@ def test_memory_that_cannot_be_written_is_refused():
     values.flags.writeable = False
     with pytest.raises(ReadOnlyError, match="'field' is written"):
         ff.fill_halo(_field(values, domain={I: (-1, 4)}), {I: (0, 3)}, {I: "even"})
+
+
+@pytest.mark.parametrize("boundaries", ["periodic", {"I": "periodic"}, [I]])
+def test_boundaries_that_are_not_by_dimension_are_refused(boundaries):
+    with pytest.raises(ArgumentError, match="Expected the boundaries by dimension") as caught:
+        ff.fill_halo(ff.zeros({I: (-1, 4)}), {I: (0, 3)}, boundaries)
+    assert "{I: " in caught.value.hints[0]
+
+
+def test_an_interior_that_is_no_range_is_shown_once_in_quotes():
+    with pytest.raises(DomainError, match=r"or a length, got 'periodic'\."):
+        ff.fill_halo(ff.zeros({I: (-1, 4)}), {I: "periodic"}, {I: "even"})
 
 
 def test_objects_and_numbers_without_a_sign_are_refused():

@@ -6,7 +6,6 @@ import pytest
 from fieldforge.runtime.fields.allocators.standard import CPU_ALLOCATOR, CPUAllocator
 from fieldforge.runtime.fields.constructors import (
     as_connectivity,
-    as_dtype,
     as_field,
     empty,
     full,
@@ -17,6 +16,7 @@ from fieldforge.runtime.fields.device import Device, DeviceType
 from fieldforge.runtime.fields.field_constructor import FieldConstructor
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
+from fieldforge.runtime.language.dtype import as_dtype
 from fieldforge.runtime.language.types import ScalarType
 from fieldforge.runtime.process.errors import ArgumentError, DeviceError, DomainError
 

@@ -223,3 +223,9 @@ def test_help_imports_no_command():
     ]
     assert [name for name in own if not name.startswith("fieldforge.examples")] == []
     assert not any(name.startswith("fieldforge.examples.demo.") for name in own)
+
+
+def test_the_help_says_that_commands_import_the_file_of_a_program():
+    shown = " ".join(CliRunner().invoke(main, ["--help"]).output.split())
+
+    assert 'Commands import it, so keep a time loop under `if __name__ == "__main__":`.' in shown

@@ -61,16 +61,18 @@ def call():
 
 @pytest.mark.parametrize("name", ["called", "compiled", "embedded", "bound", "ready", "limited"])
 def test_a_program_that_has_seen_its_tables_needs_nothing(model, call, name):
-    for command in ("show", "explain", "build", "check", "graph"):
+    for command in ("show", "explain", "build", "check", "graph", "audit"):
         done = call(command, f"{model}:{name}")
         assert done.exit_code == 0, (command, done.output)
     assert "1 of 1 builds are in the store." in call("check", f"{model}:{name}").output
 
 
 @pytest.mark.parametrize("name", ["gradient", "difference"])
-@pytest.mark.parametrize("command", ["show", "explain", "build", "check", "report"])
+@pytest.mark.parametrize(
+    "command", ["show", "explain", "build", "check", "report", "audit", "export -o lib"]
+)
 def test_without_tables_a_command_says_how_to_give_them(model, call, command, name):
-    done = call(command, f"{model}:{name}")
+    done = call(*command.split(), f"{model}:{name}")
 
     assert done.exit_code == 2
     assert f"'{name}' reads the neighbour tables 'E2C': give a mesh with '--tables" in done.output
@@ -90,6 +92,29 @@ def test_tables_come_from_a_file_a_function_or_as_sizes(model, call, tmp_path, t
     assert "E2C" in shown
     assert built.exit_code == checked.exit_code == 0
     assert "1 of 1 builds are in the store." in checked.output
+
+
+@pytest.mark.parametrize("tables", ["E2C=2", ":tables"])
+def test_an_audit_lowers_programs_with_the_tables_it_was_told(model, call, tables):
+    done = call("audit", f"{model}:gradient", f"{model}:difference", "--tables", tables)
+
+    assert done.output == "2 programs gave the same bytes in 2 processes.\n"
+
+
+@pytest.mark.parametrize(("name", "words"), [("gradient", ["--tables", "E2C=2"]), ("ready", [])])
+def test_an_export_takes_tables_as_other_commands_do(model, call, tmp_path, name, words):
+    done = call("export", f"{model}:{name}", "-o", tmp_path / "lib", *words)
+
+    assert done.exit_code == 0, done.output
+    assert "E2C" in (tmp_path / "lib" / "exported.h").read_text()
+
+
+@pytest.mark.parametrize("command", ["tune", "report"])
+def test_sizes_on_a_mesh_ask_for_a_function_that_returns_the_tables(model, call, command):
+    done = call(command, f"{model}:gradient", "--args", "Cell=3, Edge=2, k=1.0")
+
+    assert done.exit_code == 2
+    assert "reads the neighbour tables 'E2C', which sizes do not give: name a func" in done.output
 
 
 def test_a_mesh_file_gives_the_tables_that_follow_from_it(tmp_path):

@@ -131,6 +131,16 @@ def test_backend_that_is_an_allocator_is_that_of_the_program():
         _ = smooth.__gt_allocator__
 
 
+def test_a_name_of_the_language_that_was_not_imported_is_shown_with_its_import():
+    with pytest.raises(UndefinedSymbolError, match="'fmod'") as caught:
+
+        @field_operator
+        def remainder(u: Plane) -> Plane:
+            return fmod(u, u)  # noqa: F821
+
+    assert caught.value.hints == ("Use 'fmod' of the language: 'from fieldforge import fmod'.",)
+
+
 def test_static_checks_run_when_the_decorator_is_applied():
     with pytest.raises(UndefinedSymbolError, match="missing"):
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
+from fieldforge.ffront.decorator import FieldOperator
 from fieldforge.workflows.batches.lock_file import read
 from fieldforge.workflows.entries.generic_operator import GenericOperator
 
@@ -189,7 +190,7 @@ def test_copies_stay_generic():
     copy = pickle.loads(pickle.dumps(scaled.with_backend("cpu")))
 
     assert isinstance(copy, GenericOperator)
-    assert isinstance(copy, ff.ffront.decorator.FieldOperator)
+    assert isinstance(copy, FieldOperator)
 
 
 def test_a_name_that_is_bound_anew_counts(monkeypatch):

@@ -114,7 +114,7 @@ def test_values_of_static_args_are_compiled_in_and_given_by_calls():
         for twice in (False, True):
             step(u, twice, out)
             assert np.array_equal(out.asnumpy(), meant(0.5, twice))
-    assert "static twice: 2 values: False, True; its values are listed" in step.variants
+    assert "static twice: 2 values: False, True; listed in 'setup'" in step.variants
 
 
 def test_bound_scalars_are_compiled_in_or_not():
@@ -165,7 +165,7 @@ def test_set_ups_that_are_dropped_leave_nothing_of_their_builds():
 def test_the_table_says_why_an_argument_is_static_and_what_a_value_costs():
     text = set_up().wait().variants
 
-    assert "  static twice: 2 values: False, True; its values are listed\n" in text
+    assert "  static twice: 2 values: False, True; listed in 'setup'\n" in text
     assert "  static top: 1 value: 3; one of the vertical sizes\n" in text
     assert "  static rate: 1 value: 0.5; one of the constants\n" in text
     assert "  a new value compiles a variant, in about " in text
@@ -194,8 +194,9 @@ def test_a_value_outside_the_variants_is_refused_and_named():
 
 
 def test_without_precompile_calls_build_what_they_need():
-    step = set_up(precompile=False)
+    step = set_up(precompile=False, variants={"twice": [False, True]})
     assert static_of(step) == []
+    assert "static twice: no value built yet; listed in 'setup'" in step.variants
 
     u, out = fields()
     step(u, True, out)

@@ -20,6 +20,8 @@ from fieldforge.workflows.options.tags import backend_for
 from fieldforge.workflows.tuning import bench as benches
 from fieldforge.workflows.tuning import tune as tuning
 from fieldforge.workflows.tuning.journal import Journal
+from fieldforge.workflows.tuning.report import Report
+from fieldforge.workflows.tuning.search import Trial
 from fieldforge.workflows.tuning.tune import TuningError, TuningInterrupt
 from fieldforge.workflows.tuning.tuned_file import Winner, keep, kept
 from fieldforge.workflows.tuning.verdict import Verdict
@@ -268,6 +270,34 @@ def test_nothing_faster_is_said(own_engine, fields):
     assert report.summary == f"Nothing that was tried on '{NAME}' is faster than noise."
 
 
+def test_the_table_names_what_each_trial_was_compared_with():
+    faster, equal = Verdict(0.8, 0.01), Verdict(1.0, 0.01)
+    jam, tile = ("codegen.jam", False), ("codegen.tile_size", 8)
+    trials = (Trial((), (jam,), faster), Trial((jam,), (tile,), equal))
+
+    report = Report(NAME, "cpu", (), None, trials, is_over=True)
+
+    assert report.rows == [
+        ("codegen.jam = false", "the start", "faster: 1.250 ± 0.013 times as fast"),
+        (
+            "codegen.tile_size = 8",
+            "codegen.jam = false",
+            "no difference beyond noise: 1.000 ± 0.010 times as fast",
+        ),
+    ]
+
+
+def test_the_summary_says_that_a_gain_did_not_last_and_what_a_next_run_does():
+    trial = Trial((), (("codegen.jam", False),), Verdict(0.8, 0.01))
+    report = Report(NAME, "cpu", (), None, (trial,), is_over=True)
+
+    start = f"Nothing that was tried on '{NAME}' is faster than noise. What looked faster was not "
+
+    assert report.summary == f"{start}when measured for longer. The budget ended the search."
+    logged = attrs.evolve(report, is_logged=True)
+    assert logged.summary.endswith(" The budget ended the search; a next run goes on.")
+
+
 def test_a_candidate_with_other_results_is_refused(own_engine, fields, monkeypatch):
     real = benches.disagreement
     calls = []
@@ -340,7 +370,9 @@ def test_the_command_shows_a_table_and_writes_the_file(tmp_path):
         assert result.exit_code == 0, result.output
         assert "'tuned_model:add' is faster than noise." in result.output
     assert "'tune' writes what it found" in file.read_text()
+    assert "tried  compared with  found" in result.output
     assert "has no size: add 'I=...'" in run("by=0.5").output
+    assert "u.I=-1:257" in run("I=8, u.I=2:8, by=0.5").output
     assert "has no value: add 'by=...'" in run("I=8").output
 
 

@@ -81,7 +81,10 @@ def write_cpp(
 
 
 def clamped_version(names: Scope, clamping: Clamping, steps: Steps | None = None) -> Caller:
-    """Write the version that clamps loads: plain loops, so that it takes little time to compile."""
+    """Write the version that clamps loads: plain loops, so that it takes little time to compile.
+
+    `names` are those of the other version, which gets the functions and tools that this one calls.
+    """
     scope = Scope(
         plain_loops(names.kernel), places_of((*names.places, *clamping.integers)), names.options,
         names.dialect, Uses(functions=names.uses.functions), clamping.ends,
@@ -140,7 +143,7 @@ def _definitions(scope: Scope, steps: Steps | None) -> Iterator[Known]:
 def _heads(scope: Scope) -> Iterator[Known]:
     """Yield the variables of checks, and the size from which stores are non-temporal."""
     yield from known(scope, checks.head)
-    if "stream" in scope.uses.names and scope.options.stream_from is None:
+    if "far" in scope.uses.names:
         yield Known("far", FAR)
 
 

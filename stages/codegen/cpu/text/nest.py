@@ -23,7 +23,7 @@ from .threads import (
     indented,
     marching_loop,
     opened,
-)  # fmt: skip
+)
 
 Ends: TypeAlias = Callable[[Range], tuple[str, str]]  # start and stop of a loop over a range
 

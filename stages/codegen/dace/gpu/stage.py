@@ -9,7 +9,8 @@ import attrs
 from .....runtime.fields.device import DeviceType
 from .....runtime.process import classes
 from ....gpu_target import GPU_TARGET, GpuTarget
-from ....option_kinds import BLOCK, FLAG, MOST_THREADS, option, whole
+from ....option_kinds import FLAG, MOST_THREADS, option, whole
+from ....sizes import BLOCK, ThreadBlock
 from ....vendors.vendor import Vendor
 from ..pass_list import LAUNCH_BOUNDS
 from ..sdfg_stage import SdfgStage
@@ -27,9 +28,10 @@ class CodegenDaceGpu(SdfgStage):
 
     Attributes:
         target: the GPU that will run the code.
-        block_1d: threads of a block along x for maps of one dimension, against the default.
-        block_2d: the same along x and y for two dimensions.
-        block_3d: the same along x, y and z for three and more.
+        block_1d: threads of a block, such as `ThreadBlock(x=128)`, for maps of one dimension,
+            against the default.
+        block_2d: the same for two dimensions.
+        block_3d: the same for three and more.
         column_block: the same for scans.
         launch_bounds: the number of threads that the compiler makes registers for; by default that
             of a block, and '0' asks for none.
@@ -47,10 +49,10 @@ class CodegenDaceGpu(SdfgStage):
     backend: ClassVar[str] = BACKEND
 
     target: GpuTarget = option(GPU_TARGET, attrs.Factory(lambda: GpuTarget("sm_90")))
-    block_1d: tuple[int, ...] = option(BLOCK, ())
-    block_2d: tuple[int, ...] = option(BLOCK, ())
-    block_3d: tuple[int, ...] = option(BLOCK, ())
-    column_block: tuple[int, ...] = option(BLOCK, ())
+    block_1d: ThreadBlock = option(BLOCK, ThreadBlock())
+    block_2d: ThreadBlock = option(BLOCK, ThreadBlock())
+    block_3d: ThreadBlock = option(BLOCK, ThreadBlock())
+    column_block: ThreadBlock = option(BLOCK, ThreadBlock())
     launch_bounds: str = option(LAUNCH_BOUNDS, "")
     launch_factor: int = option(whole(0, MOST_THREADS), 0)
     most_registers: int = option(whole(0, 512), 0)
@@ -81,7 +83,6 @@ class CodegenDaceGpu(SdfgStage):
         return self.vendor.language
 
     def _rules(self, arrays: tuple[str, ...]) -> SdfgRules:
-        from ...gpu_choices import GpuChoices
         from ...pass_list import PLAN_ONLY
         from ...schedule.rules import Rules
         from ..grid import Grid
@@ -95,7 +96,6 @@ class CodegenDaceGpu(SdfgStage):
                 self.inline,
                 checked=self.checked,
                 columns_apart=True,
-                gpu=GpuChoices(shared=False),
             ),
             Style(
                 own_math=self.mathematics == "own" and self.numerics == "contract",
@@ -103,7 +103,8 @@ class CodegenDaceGpu(SdfgStage):
                 device=True,
             ),
             grid=Grid(
-                self.block_1d, self.block_2d, self.block_3d, self.column_block,
+                self.block_1d.sizes, self.block_2d.sizes, self.block_3d.sizes,
+                self.column_block.sizes,
                 self.launch_bounds, self.launch_factor, self.most_registers,
             ),
             asynchronous=self.asynchronous,

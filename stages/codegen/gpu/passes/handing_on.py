@@ -25,6 +25,7 @@ from ....ir.loops.traverse import arrays_of, nests_of, with_runs
 from ...schedule.costs import ITEMSIZES
 from ...schedule.hazards import is_own_column
 from ...schedule.rules import Rules
+from ..options import options_of
 from .blocking import in_blocks
 from .column_tiles import in_tiles
 from .landing import land, said
@@ -40,7 +41,7 @@ WORD: Final = 4
 
 def hand_on(kernel: Kernel, rules: Rules) -> Kernel:
     """Make scans that follow each other one kernel if they save arrays in memory."""
-    if rules.checked or not rules.gpu.shared:
+    if rules.checked or not options_of(rules).shared:
         return kernel
 
     def handing(run: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -77,7 +78,8 @@ def _made(kernel: Kernel, scans: tuple[Nest, ...], rules: Rules) -> Choice | Non
     own = arrays_of(Seq(scans), Store)
     own -= arrays_of(Seq(tuple(nest for nest in nests_of(kernel) if nest not in scans)))
     arrays = tuple(b for b in kernel.buffers if b.memory == "arena" and b.name in own)
-    if rules.gpu.tiles >= 0 and (tiled := in_tiles(kernel, scans, arrays, rules)) is not None:
+    in_rows = options_of(rules).tile_columns >= 0
+    if in_rows and (tiled := in_tiles(kernel, scans, arrays, rules)) is not None:
         return _tiled(tiled, rules)
     if not arrays or len(scans) == 1:
         return None
@@ -88,7 +90,7 @@ def _tiled(made: Columns, rules: Rules) -> Choice:
     """Return scans on tiles, which load few levels ahead: shared memory answers soon."""
     assert isinstance(made.load, Rows)
     widest = max(ITEMSIZES[tile.dtype] for tile in made.load.tiles)
-    most = rules.gpu.ahead or (AHEAD_OF_WORDS if widest <= WORD else AHEAD_IN_TILES)
+    most = options_of(rules).ahead or (AHEAD_OF_WORDS if widest <= WORD else AHEAD_IN_TILES)
     scans = tuple(marked(nest, ahead=min(marks_of(nest).ahead, most)) for nest in made.scans)
     axis = scans[0].loops[-1].range.dim
     reason = f"columns of contiguous {axis.value} come as rows"
@@ -99,14 +101,15 @@ def _shared(
     kernel: Kernel, scans: tuple[Nest, ...], arrays: Sequence[Buffer], rules: Rules
 ) -> Choice:
     """Return scans that hand arrays on in shared memory, with a thread for each column."""
+    own = options_of(rules)
     is_narrow = max(ITEMSIZES[buffer.dtype] for buffer in arrays) <= WORD
-    (threads,) = rules.gpu.column_block[:1] or (THREADS_OF_WORDS if is_narrow else THREADS,)
+    threads = own.column_block.x or (THREADS_OF_WORDS if is_narrow else THREADS)
     needed = _bytes(arrays, scans[0].loops[-1].range.dim, threads)
     names = tuple(buffer.name for buffer in arrays)
-    again = sorted(_read_again(scans, names)) if rules.gpu.keep else []
+    again = sorted(_read_again(scans, names)) if own.keep else []
     reason = f"{', '.join(names)} need not go to memory and back"
     reason += f"; caches keep {', '.join(again)}" if again else ""
-    made = Columns(names, threads, needed, rules.gpu.most_shared, scans, keeps=bool(again))
+    made = Columns(names, threads, needed, own.target.block_memory, scans, keeps=bool(again))
     otherwise: Node = in_order(*scans)
     dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
     blocked = in_blocks(made, dtypes, rules)

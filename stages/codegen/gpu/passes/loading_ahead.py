@@ -17,6 +17,7 @@ from ....ir.loops.nest import Compute, Constant, Index, Instruction, Load, Nest,
 from ....ir.loops.traverse import with_nests
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
+from ..options import options_of
 
 LEVELS: Final = (8, 4, 2)
 # Registers of 32 bits for what was loaded ahead. Few threads have columns: each may use many.
@@ -28,7 +29,7 @@ SHORT: Final = 50  # instructions of a body whose values need few of the others
 
 def load_ahead(kernel: Kernel, rules: Rules) -> Kernel:
     """Note in each scan the loads that a thread does some levels ahead."""
-    if rules.checked or rules.gpu.ahead < 0:
+    if rules.checked or options_of(rules).ahead < 0:
         return kernel
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
     return with_nests(kernel, lambda nest: _ahead(nest, buffers, rules))
@@ -45,7 +46,7 @@ def _ahead(nest: Nest, buffers: dict[str, Buffer], rules: Rules) -> Nest:
     )
     room = MOST_REGISTERS - _own_registers(nest)
     fitting = [n for n in LEVELS if _registers(nest, asked, buffers, n) <= room]
-    ahead = rules.gpu.ahead or (fitting[0] if fitting else 0)
+    ahead = options_of(rules).ahead or (fitting[0] if fitting else 0)
     return marked(nest, ahead=ahead, asked=asked) if asked and ahead else nest
 
 

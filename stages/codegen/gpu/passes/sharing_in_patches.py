@@ -24,6 +24,7 @@ from ...mesh.values import Handed, evaluated_here, handed, read_from
 from ...mesh.ways import ways
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
+from ..options import options_of
 from .unrolling import joined
 
 # The length of a list that fills arrays, in percent of the last one: meshes need 57 to 94.
@@ -124,7 +125,8 @@ def _has_room(patches: Patches, dtype: str, rules: Rules) -> bool:
     """Tell whether one more array of `dtype` fits into the shared memory of all blocks."""
     row = sum(member.row_bytes for member in patches.order.members)
     row += patches.levels * ITEMSIZES[dtype]
-    return LENGTH * row * patches.order.size * patches.blocks <= 100 * rules.gpu.most_shared
+    room = options_of(rules).target.block_memory
+    return LENGTH * row * patches.order.size * patches.blocks <= 100 * room
 
 
 def _array(buffers: Sequence[Buffer], patches: Patches, place: int, value: Handed) -> Buffer:

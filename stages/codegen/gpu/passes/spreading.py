@@ -11,6 +11,7 @@ from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Nest
 from ....ir.loops.traverse import with_nests
 from ...schedule.rules import Rules
+from ..options import options_of
 
 MOST_AXES: Final = 3  # a grid has x, y and z
 # Threads of a block along x, y, z, by the number of `thread` loops.
@@ -36,6 +37,6 @@ def _spread(nest: Nest, rules: Rules) -> Nest:
         for level, loop in enumerate(nest.loops)
     )
     blocks = _OF_COLUMNS if nest.states else _OF_POINTS
-    asked = rules.gpu.column_block if nest.states else ()
+    asked = options_of(rules).column_block.sizes if nest.states else ()
     block = asked[: free - first] or blocks[free - first]
     return marked(attrs.evolve(nest, loops=loops), block=block)

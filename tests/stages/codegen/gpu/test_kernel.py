@@ -6,11 +6,14 @@ from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.lower.graph import Graph
+from fieldforge.stages.sizes import ThreadBlock, ThreadPoints
 
 from ..programs import REAL, I, J, K, all_unit, laplacians, make_program, whole
 
 STAGE = CodegenGpu(GpuTarget("sm_90"))
-ONE_POINT = CodegenGpu(GpuTarget("sm_90"), points=(1, 1), block=(32, 8, 1))
+ONE_POINT = CodegenGpu(
+    GpuTarget("sm_90"), points=ThreadPoints(x=1, y=1), block=ThreadBlock(x=32, y=8, z=1)
+)
 
 
 def pointwise():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,13 +11,14 @@ import pytest
 import fieldforge as ff
 from fieldforge.examples.precision import in_precision
 from fieldforge.stages.artifacts import Variant
-from fieldforge.stages.codegen.gpu.pass_list import GPU_PASSES
+from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.gpu import Rows
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.traverse import values_of
+from fieldforge.stages.sizes import ThreadBlock, ThreadPoints
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ....optimised import not_optimised
@@ -69,7 +71,8 @@ def test_single_accesses_where_memory_is_not_aligned() -> None:
 
 
 def test_points_and_blocks_can_be_asked_for() -> None:
-    loops = listing("diffusion", "diffuse", "float64", "I", points=(4, 1), block=(64, 2, 1))
+    asked = {"points": ThreadPoints(4), "block": ThreadBlock(64, 2)}
+    loops = listing("diffusion", "diffuse", "float64", "I", **asked)
     assert "gpu block 64, 2, 1 points 4, 1, 1" in loops
     assert "points of a thread asked for" in loops
 
@@ -152,7 +155,7 @@ def test_columns_of_contiguous_levels_come_as_rows() -> None:
     assert rooms(loops) == [("a", "@5", "x"), ("b", "@6"), ("c",), ("d",)]  # that of inputs
     assert "  rows columns 16 " in loops
     assert "# columns of contiguous K come as rows" in loops
-    assert not rooms(listing("tridiagonal", "solve", "float64", "K", tiles=-1))
+    assert not rooms(listing("tridiagonal", "solve", "float64", "K", tile_columns=-1))
 
 
 def test_what_a_scan_has_passed_leaves_its_room() -> None:
@@ -206,8 +209,8 @@ LEFT_OUT: list[tuple[str, tuple[str, str, str], dict[str, object]]] = [
      {"unaligned": False}),
     ("single accesses where memory is not aligned", ("diffusion", "diffuse", "I"),
      {"passes": without(GPU_PASSES, "widen")}),
-    (" points 2, 2, 1", ("diffusion", "diffuse", "I"), {"points": (1, 1)}),
-    ("gpu block 128 ", ("diffusion", "diffuse", "K"), {"block": (32, 4, 1)}),
+    (" points 2, 2, 1", ("diffusion", "diffuse", "I"), {"points": ThreadPoints(1)}),
+    ("gpu block 128 ", ("diffusion", "diffuse", "K"), {"block": ThreadBlock(32, 4)}),
     (" ahead 8 asked ", ("tridiagonal", "solve", "I"), {"ahead": -1}),
     (" reciprocals ", ("tridiagonal", "solve", "I"),
      {"passes": without(GPU_PASSES, "share_reciprocals")}),
@@ -216,7 +219,7 @@ LEFT_OUT: list[tuple[str, tuple[str, str, str], dict[str, object]]] = [
      {"passes": without(GPU_PASSES, "hand_on")}),
     ("u_before to stay, tendency to @6", ("vertical_advection", "advect", "I"), {"land": -1}),
     ("  long levels ", ("tridiagonal", "solve", "I"), {"blocked": False}),
-    ("  rows columns 16 ", ("tridiagonal", "solve", "K"), {"tiles": -1}),
+    ("  rows columns 16 ", ("tridiagonal", "solve", "K"), {"tile_columns": -1}),
     ("caches keep u_before", ("vertical_advection", "advect", "I"), {"keep": False}),
 ]  # fmt: skip
 
@@ -235,15 +238,15 @@ def test_each_schedule_is_left_out_by_its_option(
 SMALL = GpuTarget("sm_90", block_memory=1500)  # columns do not fit
 BLOCKS = GpuTarget("sm_90", block_memory=700, shared_memory=100_000)  # some levels fit
 OPTIONS = [
-    (None, {"ahead": 2, "column_block": (5,)}),
-    (None, {"ahead": -1, "column_block": (4, 2)}),
-    (None, {"ahead": 2, "column_block": (5,), "target": BLOCKS}),
-    (None, {"ahead": 2, "column_block": (5,), "target": BLOCKS, "land": 6}),
-    (None, {"ahead": 4, "column_block": (5,), "target": BLOCKS, "land": -1}),
+    (None, {"ahead": 2, "column_block": ThreadBlock(x=5)}),
+    (None, {"ahead": -1, "column_block": ThreadBlock(4, 2)}),
+    (None, {"ahead": 2, "column_block": ThreadBlock(x=5), "target": BLOCKS}),
+    (None, {"ahead": 2, "column_block": ThreadBlock(x=5), "target": BLOCKS, "land": 6}),
+    (None, {"ahead": 4, "column_block": ThreadBlock(x=5), "target": BLOCKS, "land": -1}),
     (None, {"land": 8}),
     (None, {"target": SMALL, "ahead": 4}),
     (np, {}),
-    (np, {"tiles": 3, "ahead": -1}),
+    (np, {"tile_columns": 3, "ahead": -1}),
 ]
 
 
@@ -269,11 +272,11 @@ def test_sweeps_have_the_bits_of_the_cpu(options: dict[str, object], allocator: 
 ADVECTED = [
     ("float64", None, {}),
     ("float32", None, {"land": 4, "ahead": 2}),
-    ("float64", None, {"target": BLOCKS, "ahead": 2, "land": 4, "column_block": (3,)}),
-    ("float32", None, {"target": BLOCKS, "ahead": 2, "column_block": (4,), "land": -1}),
+    ("float64", None, {"target": BLOCKS, "ahead": 2, "land": 4, "column_block": ThreadBlock(x=3)}),
+    ("float32", None, {"target": BLOCKS, "ahead": 2, "column_block": ThreadBlock(x=4), "land": -1}),
     ("float64", None, {"blocked": False}),
-    ("float32", None, {"ahead": 2, "column_block": (5,)}),
-    ("float64", np, {"tiles": 5, "column_block": (40,)}),
+    ("float32", None, {"ahead": 2, "column_block": ThreadBlock(x=5)}),
+    ("float64", np, {"tile_columns": 5, "column_block": ThreadBlock(x=40)}),
     ("float32", np, {"ahead": 2}),
 ]
 
@@ -306,10 +309,14 @@ def test_advected_columns_have_the_bits_of_the_cpu(
 
 @pytest.mark.needs_compiler
 @pytest.mark.parametrize(
-    "options", [{}, {"points": (8, 3)}, {"block": (32, 4)}, {"block": (32, 4), "points": (4, 1)}],
+    "options",
+    [
+        {}, {"points": ThreadPoints(8, 3)}, {"block": ThreadBlock(32, 4)},
+        {"block": ThreadBlock(32, 4), "points": ThreadPoints(4)},
+    ],
     ids=str,
 )  # fmt: skip
-def test_stencils_have_the_bits_of_the_cpu(options: dict[str, tuple[int, ...]]) -> None:
+def test_stencils_have_the_bits_of_the_cpu(options: dict[str, Any]) -> None:
     program = in_precision("diffusion", "float32")
     ni, nj, nk = 23, 7, 2
     core = {program.I: (3, 3 + ni), program.J: nj, program.K: nk}

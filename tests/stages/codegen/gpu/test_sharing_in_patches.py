@@ -26,7 +26,7 @@ from fieldforge.examples.icosahedral import (
     icosahedral,
 )
 from fieldforge.runtime.fields import patch_lists
-from fieldforge.stages.codegen.gpu.pass_list import GPU_PASSES
+from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.ir.loops.gpu import Patches
 from fieldforge.stages.ir.loops.kernel import Node
@@ -150,7 +150,11 @@ def touched(node: Node, kind: type[Load | Store]) -> list[str]:
 
 
 @pytest.mark.parametrize("cells", [MESH.cells, MESH.cells - 9], ids=["same", "apart"])
-@pytest.mark.parametrize("patches", [(40,), (33, 8, 4, 12, 2)])
+@pytest.mark.parametrize(
+    "patches",
+    [ff.Patches(40), ff.Patches(33, levels=8, points=4, threads=12, blocks=2)],
+    ids=["size", "every number"],
+)
 @pytest.mark.parametrize("rows", ["aligned", "not aligned"])
 def test_what_nests_share_has_the_same_bits(arguments, patches, cells, rows, made):
     """Where cells of the nest and of the array differ, each nest has a loop of its own."""
@@ -202,12 +206,18 @@ def test_without_the_pass_fuse_values_are_handed_on(arguments):
 
 
 def test_large_blocks_have_no_room_for_a_further_array(arguments):
-    text = listing(HOST.with_options(patches=(2000, 8, 4, 64, 8)), arguments)
+    patches = ff.Patches(elements=2000, levels=8, points=4, threads=64, blocks=8)
+    text = listing(HOST.with_options(patches=patches), arguments)
     assert "shared @" not in text
 
 
 def test_lists_begin_with_the_elements_that_a_patch_has_as_its_own(arguments, made):
-    results(HOST.with_options(patches=(30,)), arguments, edges=MESH.edges, cells=MESH.cells)
+    results(
+        HOST.with_options(patches=ff.Patches(elements=30)),
+        arguments,
+        edges=MESH.edges,
+        cells=MESH.cells,
+    )
     (words,) = made
     patches = -(-MESH.edges // 30)
     firsts = words[12 : 12 + 4 * (patches + 1)].reshape(-1, 4)

@@ -18,6 +18,7 @@ from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.kernel import Kernel
+from fieldforge.stages.sizes import Patches
 from fieldforge.stages.target import Target
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
@@ -33,7 +34,7 @@ PROGRAMS = (
 CPU, GPU = Target(isa="x86-64-v3", cores=2), GpuTarget("sm_90")
 STAGES: tuple[Any, ...] = (
     Codegen(attrs.evolve(CPU, l2=8192), stream_from=1),  # tiles of a few rows
-    Codegen(CPU, jam=False, patches=(96, 24, 1)),
+    Codegen(CPU, jam=False, patches=Patches(elements=96, portion=24, least_bytes=1)),
     CodegenGpu(GPU),
     CodegenGpu(GPU, blocked=False, land=24),
     CodegenGpu(GPU, passes=("spread", "patch", "hand_on", "plan_arena")),

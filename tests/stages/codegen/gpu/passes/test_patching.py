@@ -9,8 +9,8 @@ import pytest
 
 from fieldforge.stages.codegen.arena import plan_arena
 from fieldforge.stages.codegen.cpu.passes import portions
+from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.gpu.passes.patching import patch
-from fieldforge.stages.codegen.gpu_choices import GpuChoices
 from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.reader import read
@@ -127,7 +127,7 @@ def test_other_nests_stay(old: str, new: str) -> None:
 
 def test_options_refuse_patches() -> None:
     for rules in (
-        attrs.evolve(ON_GPU, gpu=GpuChoices(patches=(-1,))),
+        GpuOptions(patches=False).rules(),
         attrs.evolve(ON_GPU, checked=True),
     ):
         assert show(patch(read(BEFORE), rules)) == BEFORE

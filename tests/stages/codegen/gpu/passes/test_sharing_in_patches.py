@@ -6,15 +6,15 @@ from textwrap import dedent, indent
 
 import attrs
 
+from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.gpu.passes.sharing_in_patches import share_in_patches
-from fieldforge.stages.codegen.gpu_choices import GpuChoices
-from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.gpu_target import GpuTarget
 
 from ...texts import after
 
-TIGHT = Rules(GpuTarget("sm_90"), gpu=GpuChoices(most_shared=1 << 10))
-ROOMY = attrs.evolve(TIGHT, gpu=GpuChoices(most_shared=1 << 20))
+TIGHT, ROOMY = (
+    GpuOptions(GpuTarget("sm_90", block_memory=room)).rules() for room in (1 << 10, 1 << 20)
+)
 HEAD = """\
 kernel both
   dimension Cell horizontal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..reports.view import CallView, StepView
+from .view import CallView, StepView
 
 
 def view_of_calls(calls: Sequence[Any], slots: Mapping[str, Any]) -> StepView:
