@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 LARGEST_POWER: Final = 8  # a literal in a bound
-
+FARTHEST: Final = 2**64  # beyond every index; exact values stop here, so that none grows for ever
 
 # Classes of their own, so that a scalar can have an attribute
 _WRAPPED: Final[Mapping[type, type]] = {
@@ -73,5 +73,5 @@ def with_exact(op: str, operands: Sequence[Any], result: Any) -> Any:
     if meant == result.item():
         return result
     wrapped = _WRAPPED[result.dtype.type](result)
-    wrapped.exact = meant
+    wrapped.exact = max(-FARTHEST, min(meant, FARTHEST))
     return wrapped

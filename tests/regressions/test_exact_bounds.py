@@ -52,12 +52,19 @@ def squared(a: Levels, n: ff.int32) -> Levels:
 
 
 @ff.field_operator(backend=None)
+def of_literals(a: Levels, n: ff.int32) -> Levels:
+    return concat_where(ff.int32(2147483647) + 1 > K, a, 0.0)
+
+
+@ff.field_operator(backend=None)
 def both(a: Levels, n: ff.int32) -> Levels:
     """The number itself wraps, its bound does not."""
     return concat_where(n + 2 > K, a + ff.astype(n + 2, ff.float64), 0.0)
 
 
-@pytest.mark.parametrize("operator", [below, up_to, above, halfway, called, squared, both])
+@pytest.mark.parametrize(
+    "operator", [below, up_to, above, halfway, called, squared, of_literals, both]
+)
 @pytest.mark.parametrize("n", [LARGEST, SMALLEST, np.int32(2)])
 def test_the_bound_of_a_region_does_not_wrap(operator, n):
     """Embedded: 'K < n + 1' held nowhere where 'n' is the largest int32."""
