@@ -14,8 +14,7 @@
 namespace fieldforge {
 namespace {
 
-// No field has indices that far away. Larger integers stop here, so that adding a constant does not
-// leave 64 bits.
+// No field has indices that far away: what leaves 64 bits, and scalars beyond, stop here.
 constexpr int64_t farthest = int64_t{1} << 62;
 
 int64_t stopped(int64_t value) { return std::clamp(value, -farthest, farthest); }
@@ -48,7 +47,7 @@ int64_t apply(Op op, int64_t a, int64_t b) {
         default: return floor_mod(a, b);
     }
     if (overflows) [[unlikely]] return is_negative ? -farthest : farthest;
-    return stopped(result);
+    return result;
 }
 
 int64_t ask(FieldView& view, Op op, int64_t start, int64_t stop, const Slots& slots) {
