@@ -62,7 +62,10 @@ def fill_halo(field: Any, interior: Any, boundaries: Mapping[Dimension, Boundary
     """
     sides, numbers = _read(boundaries)
     if not isinstance(field, _core.FieldView):
-        raise ArgumentError(f"Expected a field, got an object of type '{type(field).__name__}'.")
+        raise ArgumentError(
+            f"Expected a field, got an object of type '{type(field).__name__}'.",
+            hint="Make the model's state of fields, by 'as_field' or 'from_xarray'.",
+        )
     if field.device_type != DeviceType.CPU:
         from .device_halo import fill_on_device  # a process without a GPU needs none of it
 

@@ -97,7 +97,9 @@ def transfers_of(
             if side in ("even", "odd", "periodic") and depth > stop - start - on_faces:
                 raise DomainError(
                     f"The halo of dimension '{dim.value}' has {depth} rows, its interior "
-                    f"{stop - start}."
+                    f"{stop - start}.",
+                    hint=f"'{side}' copies the interior: it takes as many rows as the halo has"
+                    f"{', beside the wall' if on_faces else ''}.",
                 )
             if side == "odd" and dtype.kind in "bu":
                 raise ArgumentError(
