@@ -63,9 +63,13 @@ def read_tables(words: str, names: list[str], address: str) -> Mapping[str, Any]
     if ":" in words:
         where = f"{address.rpartition(':')[0]}{words}" if words.startswith(":") else words
         try:
-            made: Mapping[str, Any] = find(where)()
+            found = find(where)
         except AddressError as error:
             raise click.BadParameter(str(error)) from error
+        made = found() if callable(found) else found
+        if not isinstance(made, Mapping):
+            kind = type(made).__name__
+            raise click.BadParameter(f"'{where}' gives a '{kind}', no dictionary of tables.")
         return made
     if Path(words).suffix in (".nc", ".nc4"):
         tables: Mapping[str, Any] = isolated.read_mesh(words).with_tables(*names).tables
