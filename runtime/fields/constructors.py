@@ -226,7 +226,8 @@ def as_connectivity(
         aligned_index: as for `zeros`.
         allocator: as for `zeros`.
         device: as for `zeros`.
-        skip_value: what marks a missing neighbour; None if none is missing.
+        skip_value: -1 if neighbours may be missing, None if none is; another mark of a file
+            becomes -1 before, as in `np.where(table == 9999, -1, table)`.
 
     Raises:
         DomainError: if the data have another shape than the domain.

@@ -219,7 +219,8 @@ def _spread(*types: RowType) -> list[str]:
     if len(fields) != 1 or fields[0].dtype not in types:
         return []
     dims = ", ".join(dim.value for dim in fields[0].dims)
-    return [f"Make the number a field: 'broadcast(x, ({dims},))'."]
+    more = "," if len(fields[0].dims) == 1 else ""
+    return [f"Make the number a field: 'broadcast(x, ({dims}{more}))'."]
 
 
 def expect_condition(scope: Scope, node: ast.expr, where: str) -> Row:

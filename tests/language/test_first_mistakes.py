@@ -84,7 +84,7 @@ def rounded(a: Plane) -> Plane:
         (masked, "Write '1.0'."),
         (rooted, "Write '2.0'."),
         (halved, "Write 'T(0.5)'."),
-        (chosen, "Make the number a field: 'broadcast(x, (I, J,))'."),
+        (chosen, "Make the number a field: 'broadcast(x, (I, J))'."),
         (along_another, "The offset shifts fields that have the dimension 'K'."),
         (by_number, "Name the dimension: 'I + 1'."),
         (with_out, "An operator takes the result of a call: 'x = copied(a)'"),

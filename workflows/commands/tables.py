@@ -20,8 +20,9 @@ tables_option = click.option(
     "--tables",
     metavar="FILE|NAME=NEIGHBOURS,...",
     help="Neighbour tables that the program reads: a mesh file (NetCDF or .npz), a level as R2B4, "
-    "a function as ':name' that returns them, or numbers of neighbours, as in 'C2E=3, V2E=6?', "
-    "where '?' says that some may be missing. Not needed after a call or 'compile' in the module.",
+    "':name' of a dictionary, or of a function that returns one, or numbers of neighbours, as in "
+    "'C2E=3, V2E=6?', where '?' says that some may be missing. Not needed after a call or 'compile' "
+    "in the module.",
 )
 _SIZES: Final = re.compile(r"\s*(\w+)\s*=\s*(\d+)(\?)?\s*")
 
