@@ -19,7 +19,15 @@ from ..language.dimension import Dimension
 from ..language.domain import Domain, DomainLike
 from ..language.domain import domain as make_domain
 from ..process.errors import ArgumentError
-from .halo_transfers import NUMBER, Name, Sides, check_sides, refused_boundaries, transfers_of
+from .halo_transfers import (
+    NUMBER,
+    Name,
+    Sides,
+    check_sides,
+    number_of,
+    refused_boundaries,
+    transfers_of,
+)
 from .plan import Access, Argument, Box, Code, Plan, Word
 from .refusals import reject
 
@@ -74,7 +82,7 @@ def fill_halo(field: Any, interior: Any, boundaries: Mapping[Dimension, Boundary
         return
     fill = _filling(field.dims, field.dtype_name, _key(interior), sides)
     kind = fill.kind
-    fill(field, *[each if type(each) is kind else kind(each) for each in numbers])
+    fill(field, *[each if type(each) is kind else number_of(kind, each) for each in numbers])
 
 
 def _key(interior: Any) -> DomainLike:

@@ -111,6 +111,12 @@ def static(scope: Scope, node: ast.expr, value: Any, path: str, name: str) -> Me
     )
 
 
+_REDUCED: Final = (
+    "An operator computes point by point: reduce the field in Python, as in 'ff.sum(field)', and "
+    "neighbours with 'neighbor_sum(f, axis=L)'."
+)
+
+
 def _attribute(scope: Scope, node: ast.Attribute) -> Meaning:
     owner = scope.meanings[node.value]
     if isinstance(owner, Row | Pack) and isinstance(owner.type, CollectionType):
@@ -140,7 +146,10 @@ def _attribute(scope: Scope, node: ast.Attribute) -> Meaning:
         )
     shown = describe(owner)
     raise MissingAttributeError(
-        scope.source.span(node), node.attr, owner=shown[0].upper() + shown[1:]
+        scope.source.span(node),
+        node.attr,
+        owner=shown[0].upper() + shown[1:],
+        hints=[_REDUCED] if node.attr in ("sum", "max", "min", "mean", "norm") else [],
     )
 
 

@@ -77,9 +77,14 @@ def rounded(a: Plane) -> Plane:
     return round(a)
 
 
+def averaged(a: Plane) -> Plane:
+    return a - a.mean()
+
+
 @pytest.mark.parametrize(
     ("body", "hint"),
     [
+        (averaged, "An operator computes point by point: reduce the field in Python"),
         (clipped, "Write '0.0'."),
         (masked, "Write '1.0'."),
         (rooted, "Write '2.0'."),
@@ -172,6 +177,16 @@ def test_a_table_of_other_indices_is_shown_how_to_be_made():
 def test_a_halo_that_is_wider_than_the_interior():
     with pytest.raises(DomainError, match="'periodic' copies the interior: it takes as many rows"):
         ff.fill_halo(ff.ones({I: (-3, 5)}), {I: (0, 2)}, {I: "periodic"})
+
+
+def test_a_boundary_is_a_number_of_the_field():
+    field = ff.ones({I: (-1, 4)}, dtype=ff.int32)
+
+    ff.fill_halo(field, {I: (0, 3)}, {I: 2.0})
+    assert field.asnumpy().tolist() == [2, 1, 1, 1, 2]
+    for value in (0.5, float("nan"), 2**40):
+        with pytest.raises(ArgumentError, match="A field of 'int32' cannot hold the number"):
+            ff.fill_halo(field, {I: (0, 3)}, {I: value})
 
 
 # --- calls ------------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ tables_option = click.option(
     metavar="FILE|NAME=NEIGHBOURS,...",
     help="Neighbour tables that the program reads: a mesh file (NetCDF or .npz), a level as R2B4, "
     "':name' of a dictionary, or of a function that returns one, or numbers of neighbours, as in "
-    "'C2E=3, V2E=6?', where '?' says that some may be missing. Not needed after a call or 'compile' "
-    "in the module.",
+    "'C2E=3, V2E=6?', where '?' says that some may be missing. Not needed after a call or "
+    "'compile' in the module.",
 )
 _SIZES: Final = re.compile(r"\s*(\w+)\s*=\s*(\d+)(\?)?\s*")
 
