@@ -31,6 +31,7 @@ from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
+from fieldforge.stages.sizes import Patches, ThreadBlock, ThreadPoints
 from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import parsed
 
@@ -117,27 +118,35 @@ CHOICES: Final = {
     "any layout": Choice(
         layout="any",
         cpu={"numerics": "fast", "mathematics": "library"},
-        gpu={"mathematics": "library", "points": (1, 1), "block": (64,), "keep": False},
+        gpu={
+            "mathematics": "library", "points": ThreadPoints(x=1), "block": ThreadBlock(x=64),
+            "keep": False,
+        },
         dace_cpu=None,
         dace_gpu=None,
     ),
     "small": Choice(
-        cpu={"target": SMALL_CPU, "stream_from": 1, "parallel_from": 0, "patches": (64, 16, 1)},
-        gpu={**SMALL_GPU, "patches": (40, 4, 2, 64)},
+        cpu={
+            "target": SMALL_CPU, "stream_from": 1, "parallel_from": 0,
+            "patches": Patches(elements=64, portion=16, least_bytes=1),
+        },
+        gpu={**SMALL_GPU, "patches": Patches(elements=40, levels=4, points=2, threads=64)},
         dace_cpu={"target": SMALL_CPU, "stream_from": 1, "parallel_from": 1},
         dace_gpu=None,
     ),
     "plain": Choice(
         cpu={
             "target": OLD_CPU, "numerics": "strict", "jam": False, "prefetch": False,
-            "unswitch": False, "stream_from": 0, "tile_size": 8, "patches": (-1,),
+            "unswitch": False, "stream_from": 0, "tile_size": 8, "patches": False,
         },
         gpu={
-            "numerics": "strict", "ahead": -1, "shared": False, "tiles": -1, "unaligned": False,
-            "blocked": False, "land": -1, "patches": (-1,),
+            "numerics": "strict", "ahead": -1, "shared": False, "tile_columns": -1,
+            "unaligned": False, "blocked": False, "land": -1, "patches": False,
         },
         dace_cpu={"jam": False, "prefetch": False, "tiles": False, "stream_from": 0},
-        dace_gpu={"columns_beside": False, "block_3d": (64, 2, 2), "launch_factor": 2},
+        dace_gpu={
+            "columns_beside": False, "block_3d": ThreadBlock(x=64, y=2, z=2), "launch_factor": 2,
+        },
     ),
     "arrays": Choice(arrays=True, domains=True, dace_cpu=None, dace_gpu=None),
     "checked": Choice(checked=True),

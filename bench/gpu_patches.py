@@ -19,22 +19,24 @@ sys.path.insert(0, str(Path(__file__).parent))
 import lists_made
 
 from fieldforge.runtime import gpu
-from fieldforge.stages.codegen.pass_list import GPU_PASSES, without
+from fieldforge.stages.codegen.gpu.options import GPU_PASSES
+from fieldforge.stages.codegen.pass_list import without
+from fieldforge.stages.sizes import Patches
 
 Tables = Mapping[str, np.ndarray]
-Options = tuple[int, ...]
+Sizes = tuple[int, ...] | None
 
 ACROSS, LEVELS = 384, 80  # vertices of a torus along each side
-# Elements of a patch, levels of a block, points of a thread, threads, blocks on a multiprocessor;
-# (-1,) is a kernel for each nest, and () what the model says, once more without the pass that
+NAMES = ("elements", "levels", "points", "threads", "blocks")  # of sizes of patches
+# None is a kernel for each nest, and () what the model says, once more without the pass that
 # shares what nests load.
-LARGE: Mapping[str, tuple[Options, ...]] = {
-    "float64": ((-1,), (), (96, 16, 4, 256, 3), (128, 16, 4, 256, 3), (128, 16, 4, 256, 2)),
-    "float32": ((-1,), (), (96, 32, 4, 256, 4), (128, 32, 4, 256, 3), (64, 40, 4, 320, 3)),
+LARGE: Mapping[str, tuple[Sizes, ...]] = {
+    "float64": (None, (), (96, 16, 4, 256, 3), (128, 16, 4, 256, 3), (128, 16, 4, 256, 2)),
+    "float32": (None, (), (96, 32, 4, 256, 4), (128, 32, 4, 256, 3), (64, 40, 4, 320, 3)),
 }
-SMALL: Mapping[str, tuple[Options, ...]] = {
-    "float64": ((-1,), (), (192, 16, 4, 256, 4), (192, 16, 2, 256, 6), (96, 40, 4, 320, 4)),
-    "float32": ((-1,), (), (192, 40, 8, 320, 4), (192, 32, 4, 256, 5)),
+SMALL: Mapping[str, tuple[Sizes, ...]] = {
+    "float64": (None, (), (192, 16, 4, 256, 4), (192, 16, 2, 256, 6), (96, 40, 4, 320, 4)),
+    "float32": (None, (), (192, 40, 8, 320, 4), (192, 32, 4, 256, 5)),
 }
 # By hand: threads, levels of a block, blocks on a multiprocessor, packs of a thread, elements.
 BY_HAND = {
@@ -143,7 +145,7 @@ def rows() -> Iterator[Mapping[str, Any]]:
             yield from _by_hand(case, speed)
 
 
-def _ours(case: Any, options: tuple[Options, ...], speed: float) -> Iterator[Mapping[str, Any]]:
+def _ours(case: Any, options: tuple[Sizes, ...], speed: float) -> Iterator[Mapping[str, Any]]:
     from gpu_programs import GPU, on_our_stream, seconds
 
     first: dict[str, Any] = {}
@@ -154,9 +156,10 @@ def _ours(case: Any, options: tuple[Options, ...], speed: float) -> Iterator[Map
     def is_same() -> bool:
         return all(bool((first[n] == case.arguments[n].ndarray).all()) for n in first)
 
-    apart = {"patches": (), "passes": without(GPU_PASSES, "share_in_patches")}
-    for chosen in (*({"patches": each} for each in options), apart):
-        built = case.program.with_backend(GPU.with_options(**chosen))
+    apart = without(GPU_PASSES, "share_in_patches")
+    for sizes, passes in (*((each, GPU_PASSES) for each in options), ((), apart)):
+        patches = sizes is not None and Patches(**dict(zip(NAMES, sizes, strict=False)))
+        built = case.program.with_backend(GPU.with_options(patches=patches, passes=passes))
 
         def call(built: Any = built) -> None:
             built(**case.arguments, offset_provider=case.tables)
@@ -167,8 +170,8 @@ def _ours(case: Any, options: tuple[Options, ...], speed: float) -> Iterator[Map
         same = on_our_stream(is_same)()
         took = seconds(call)
         yield {
-            "case": case.name, "dtype": case.dtype, "patches": chosen["patches"],
-            "shared": "passes" not in chosen, "ms": 1e3 * took,
+            "case": case.name, "dtype": case.dtype, "patches": sizes,
+            "shared": passes is GPU_PASSES, "ms": 1e3 * took,
             "share": case.moved / speed / took, "same_bits": same,
         }  # fmt: skip
 
@@ -199,7 +202,7 @@ def _kernel(
 
     threads, levels, size = shape
     tables, item = made.torus(ACROSS), np.dtype(case.dtype).itemsize
-    built = case.program.with_backend(GPU.with_options(patches=(size,)))
+    built = case.program.with_backend(GPU.with_options(patches=Patches(elements=size)))
     provider = made.tables_of(ACROSS, False, True)  # new tables, for which there are no lists
     order = grown(lambda: built(**case.arguments, offset_provider=provider), len(tables["E2V"]))
     module = made.by_hand(file, case.dtype, *options)

@@ -12,7 +12,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import click
 import lists_made
@@ -81,18 +81,20 @@ def main(threads: str, rounds: int, seconds: float, scale: float, *, table: bool
 def _calls(case: Case, dtype: str, tables: Mapping[str, Any]) -> tuple[dict[str, Call], float]:
     """Return the calls by name, and how many seconds longer the first call with `tables` takes."""
 
-    def ours(patches: tuple[int, ...], provider: Mapping[str, Any] = case.tables) -> Call:
+    def ours(
+        patches: ff.Patches | Literal[False], provider: Mapping[str, Any] = case.tables
+    ) -> Call:
         program: Any = case.program
         compiled = program.with_backend(ff.cpu.with_options(patches=patches))
         return lambda: compiled(**case.arguments, offset_provider=provider)
 
-    calls = {ONE_BY_ONE: ours((-1,)), PORTIONS: ours(())}
+    calls = {ONE_BY_ONE: ours(False), PORTIONS: ours(ff.Patches())}
     calls[ONE_BY_ONE]()
     expected = {name: each.copy() for name, each in flat(case.arguments, case.outputs).items()}
     calls[PORTIONS]()
     for name, each in flat(case.arguments, case.outputs).items():
         assert np.array_equal(each, expected[name]), name
-    words, seconds = _lists(ours((), tables))
+    words, seconds = _lists(ours(ff.Patches(), tables))
     by_hand = {name: each for name, each in case.by_hand.items() if name in BY_HAND}
     if case.name == "nabla2":
         by_hand["in portions, our lists"] = mesh.nabla2_in_portions(case, words)

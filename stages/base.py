@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Literal, Protocol, Self, runtime_checkable
 
 TUNE: Final = "tune"  # the metadata of an option that tuning may change
+WAS: Final = "was"  # the metadata of an option with a deprecated name
 VALUES: Final = "values"  # in its place: lists of values of the dataflow IR
 
 

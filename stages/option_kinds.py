@@ -7,19 +7,20 @@ every way that an option arrives. The schema of a backend reads the same kinds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, Final
 
 import attrs
 
 from ..runtime.process.errors import OptionError
-from .base import TUNE
+from ..runtime.process.outside import warn_of_old
+from .base import TUNE, WAS
+from .numbers import Numbers
 
 COUNT: Final = (1 << 31) - 1  # the largest number of points, elements or nodes
 BYTES: Final = 1 << 62  # likewise of bytes, and of points that a threshold compares with
 MOST_THREADS: Final = 1024  # of a block of a GPU, by either vendor
-MOST_ALONG_Z: Final = 64
 
 
 def _as_it_is(value: Any) -> Any:
@@ -37,6 +38,7 @@ class Kind:
         known: the names among which the nearest is looked for; empty if there are none.
         hints: what an error adds.
         then: checks more than one value can tell, such as the names of passes; it may raise.
+        is_table: whether a value has several numbers, which files write as a table.
         in_files: whether files and the environment may set the option, not only Python.
 
     >>> whole(0, 8).taken("codegen.tiles", 4)
@@ -54,22 +56,38 @@ class Kind:
     hints: tuple[str, ...] = ()
     then: Callable[[Any, Any, Any], None] | None = None
     in_files: bool = True
+    is_table: bool = False
 
     def __call__(self, owner: Any, field: attrs.Attribute[Any], value: Any) -> None:
         """Refuse a value for a field of an object."""
         if not self.fits(value):
             name = getattr(owner, "name", None)
             where = f"'{field.name}' of stage '{name}'" if name else f"'{field.name}'"
+            where += f" of '{type(owner).__name__}'" if isinstance(owner, Numbers) else ""
             raise self._refusal(where, value)
         if self.then is not None:
             self.then(owner, field, value)
 
-    def taken(self, name: str, value: Any) -> Any:
-        """Return a value as the option takes it; another one is an `OptionError`."""
-        converted = self.convert(value)
+    def taken(self, name: str, value: Any, place: str = "") -> Any:
+        """Return a value as the option takes it; another one is an `OptionError`.
+
+        A warning about an old spelling begins with the `place` where the value stands.
+        """
+        converted = self.converted(value, f"{place}Option '{name}'")
         if not self.fits(converted):
             raise self._refusal(f"'{name}'", value)
         return converted
+
+    def converted(self, value: Any, subject: str = "An option") -> Any:
+        """Return a value with its other spellings changed, the deprecated ones with a warning."""
+        made = self.convert(value)
+        if isinstance(value, list | tuple) and self.is_table and self.fits(made):
+            in_file = made.table if isinstance(made, Numbers) else "false"
+            warn_of_old(
+                f"{subject} takes numbers by name: write '{made!r}', or '{in_file}' in a file, "
+                f"instead of '{value!r}'."
+            )
+        return made
 
     def _refusal(self, where: str, value: Any) -> OptionError:
         if self.convert is listed and isinstance(value, tuple) and len(value) == 1:
@@ -91,11 +109,13 @@ def option(
     tune: Iterable[Any] = (),
     eq: bool = True,
     shown: bool = True,
+    was: str = "",
 ) -> Any:
     """Declare an option of a stage: a field with its kind, its default and values worth trying.
 
     An option with values to try (`tune`) changes speed and no result. One without `eq` cannot
-    change a result either, and is no part of the key. `shown` puts it in the stage's `repr`.
+    change a result either, and is no part of the key. `shown` puts it in the stage's `repr`,
+    and `was` is a deprecated name that it still has.
 
     >>> @attrs.frozen
     ... class Halve:
@@ -107,17 +127,23 @@ def option(
     """  # noqa: E501  # the text of an error
     return attrs.field(
         default=default,
-        converter=None if kind.convert is _as_it_is else kind.convert,
+        converter=None if kind.convert is _as_it_is else kind.converted,
         validator=kind,
         eq=eq,
         repr=shown,
-        metadata={TUNE: tuple(tune)},
+        metadata={TUNE: tuple(tune), WAS: was},
     )
 
 
 def kind_of(field: attrs.Attribute[Any]) -> Kind | None:
     """Return the kind of a field, None for a field of somebody else's stage without one."""
     return field.validator if isinstance(field.validator, Kind) else None
+
+
+def old_names(stage: type) -> dict[str, str]:
+    """Return the deprecated names of a stage's options, each with the name that replaced it."""
+    fields = attrs.fields(stage) if attrs.has(stage) else ()
+    return {field.metadata[WAS]: field.name for field in fields if field.metadata.get(WAS)}
 
 
 # --- kinds --------------------------------------------------------------------------------------
@@ -165,24 +191,6 @@ def _is_whole(value: Any, least: int, most: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def wholes(value: Any, bounds: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether a value is a list of whole numbers, each within the bounds at its place.
-
-    >>> wholes((4, 3), [(1, 4), (1, 4)]), wholes((4, 5), [(1, 4), (1, 4)]), wholes((1, 1), [(1, 1)])
-    (True, False, False)
-    """
-    return (
-        isinstance(value, tuple)
-        and len(value) <= len(bounds)
-        and all(_is_whole(each, *ends) for each, ends in zip(value, bounds, strict=False))
-    )
-
-
-def _is_block(value: Any) -> bool:
-    ends = ((1, MOST_THREADS), (1, MOST_THREADS), (1, MOST_ALONG_Z))
-    return wholes(value, ends) and math.prod(value) <= MOST_THREADS
-
-
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value) and "\0" not in value
 
@@ -211,16 +219,61 @@ def _is_seconds(value: Any) -> bool:
     return is_number and math.isfinite(value) and value >= 0
 
 
+# --- several numbers ----------------------------------------------------------------------------
+
+
+def _anything(_: Any) -> bool:
+    return True
+
+
+def numbers(
+    kind: Any,
+    names: Iterable[str] = (),
+    *,
+    fits: Callable[[Any], bool] = _anything,
+    or_false: bool = False,
+    hints: tuple[str, ...] = (),
+) -> Kind:
+    """Return the kind of values of a class of `Numbers`; some of its numbers if `names` are given.
+
+    A table of a file has the same names. A list of numbers in the order of the class is the
+    deprecated spelling; where False is a value too, (-1,) was that one.
+    """
+    fields = {
+        field.name: field.validator
+        for field in attrs.fields(kind)
+        if not names or field.name in names
+    }
+
+    def convert(value: Any) -> Any:
+        given = value
+        if isinstance(value, list | tuple) and len(value) <= len(fields):
+            if or_false and tuple(value) == (-1,):
+                return False
+            given = dict(zip(fields, value, strict=False))
+        fitting = isinstance(given, Mapping) and all(
+            name in fields and fields[name].fits(each) for name, each in given.items()
+        )
+        return kind(**given) if fitting else value
+
+    def is_one(value: Any) -> bool:
+        if isinstance(value, kind):
+            return value.given.keys() <= fields.keys() and fits(value)
+        return or_false and value is False
+
+    ranges = (
+        f"{name} {field.said.removeprefix('a whole number ')}" for name, field in fields.items()
+    )
+    said = f"'{kind.__name__}' with {', '.join(ranges)}" + (", or False" if or_false else "")
+    return Kind(said, is_one, convert, hints=hints, is_table=True)
+
+
+# --- kinds without parameters --------------------------------------------------------------------
+
 FLAG: Final = Kind("true or false", lambda value: isinstance(value, bool))
 TEXT: Final = Kind("a text", _is_text)
 TEXTS: Final = Kind("a list of texts", _are_texts, listed)
 VALUE_NAMES: Final = Kind("names of values such as '%12'", _are_values, listed)
-BLOCK: Final = Kind(
-    f"up to three numbers of threads, along x, y and z, with a product of at most {MOST_THREADS} "
-    f"and at most {MOST_ALONG_Z} along z",
-    _is_block,
-    listed,
-)
 SECONDS: Final = Kind("a number of seconds, 0 or more", _is_seconds)
 PATH: Final = Kind("a path", lambda value: isinstance(value, PathLike), in_files=False)
 PATHS: Final = Kind("a list of paths", _are_paths, listed, in_files=False)

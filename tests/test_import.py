@@ -23,8 +23,8 @@ FOREIGN = (
 WORKERS = (
     "stages.bind.plans", "stages.codegen.cpu.text.kernel", "stages.codegen.schedule.schedule",
     "stages.compile.command", "stages.interpret.evaluation", "stages.interpret.stage",
-    "stages.ir.dataflow", "stages.ir.dataflow_reader", "stages.ir.flat_kernel",
-    "stages.ir.nest_groups", "stages.ir.nests", "stages.ir.syntax", "stages.lower.build",
+    "stages.ir.dataflow", "stages.ir.dataflow_reader", "stages.ir.loops.kernel",
+    "stages.ir.loops.nest", "stages.ir.loops.verify", "stages.ir.syntax", "stages.lower.build",
     "stages.lower.passes", "stages.parse.definition", "stages.parse.meanings",
     "runtime.calls.refusals", "runtime.embedded.builtin_meanings", "runtime.embedded.embedded",
     "runtime.embedded.piecewise_field", "runtime.gpu", "runtime.language.regions",

@@ -62,7 +62,7 @@ GROUPS: Mapping[str, Group] = {
     "backends": Group(
         "Backends, workflows and stages",
         "How programs are built. See [Options](../options.md) and [Stages](../../stages.md).",
-        ("Backend", "Workflow", "stage", "Text", "Engine", "engine", "using", "Collector"),
+        ("Backend", "Patches", "ThreadBlock", "ThreadPoints", "Workflow", "stage", "Text", "Engine", "engine", "using", "Collector"),
     ),
 }  # fmt: skip
 MEMBERS = {  # where a class also has methods that only the toolchain calls

@@ -27,7 +27,7 @@ def documentation(thing: object, name: str) -> str:
 
 
 def attributes(kind: type) -> dict[str, str]:
-    """Return the section 'Attributes' of a class by name.
+    """Return the sections 'Attributes' of a class and its bases by name.
 
     >>> class Stage:
     ...     '''A stage.
@@ -40,9 +40,10 @@ def attributes(kind: type) -> dict[str, str]:
     >>> attributes(Stage)
     {'fold': 'whether constants are folded.'}
     """
-    _, _, section = (inspect.getdoc(kind) or "").partition("Attributes:\n")
+    documents = (inspect.cleandoc(each.__doc__ or "") for each in reversed(kind.__mro__))
+    sections = [text.partition("Attributes:\n")[2] for text in documents]
     found: dict[str, str] = {}
-    for line in section.splitlines():
+    for line in "\n".join(sections).splitlines():
         item = _ITEM.match(line[4:]) if line.startswith("    ") else None
         if item:
             found[item[1]] = item[2]

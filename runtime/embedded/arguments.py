@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import enum
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from ..language.operations import literal, member_value, of_same_value
 from ..language.structure import elements, map_leaves, rebuilt
 from ..language.types import CollectionType, FieldType, ScalarType, TupleType, Type
 from ..process.errors import ArgumentError
+from ..process.outside import from_outside
 from .lanes import Lanes
 from .piecewise_field import AnyValue
 from .walking import ScanResult
@@ -72,19 +72,8 @@ def _warn(name: str, parameter: str, type_: Type, value: Any) -> None:
         f"Argument '{parameter}' of '{name}' is of type '{describe(value)}' and is converted to "
         f"'{type_}'; compiled calls refuse it.",
         UserWarning,
-        stacklevel=_from_outside(),
+        stacklevel=from_outside(),
     )
-
-
-def _from_outside() -> int:
-    """Return the number of frames up to the caller of the library."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_LIBRARY):
-        frame, level = frame.f_back, level + 1
-    return level
-
-
-_LIBRARY: Final = __name__.partition(".")[0] + "."
 
 
 def without_loss(type_: Type, value: Any) -> Any:

@@ -54,6 +54,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .runtime.language.namespace import FrozenNamespace
     from .runtime.meshes.isolated import read_mesh
     from .runtime.meshes.mesh import Mesh
+    from .stages.sizes import Patches, ThreadBlock, ThreadPoints
     from .workflows.backends import recipes
     from .workflows.backends.backend import Backend
     from .workflows.backends.ready_made import (
@@ -118,7 +119,10 @@ __all__ = [
     "FrozenNamespace",
     "GridType",
     "Mesh",
+    "Patches",
     "Text",
+    "ThreadBlock",
+    "ThreadPoints",
     "UnitRange",
     "Workflow",
     "as_connectivity",
@@ -195,6 +199,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".runtime.language.namespace": ("FrozenNamespace",),
     ".runtime.meshes.isolated": ("read_mesh",),
     ".runtime.meshes.mesh": ("Mesh",),
+    ".stages.sizes": ("Patches", "ThreadBlock", "ThreadPoints"),
     ".workflows.backends": ("recipes",),
     ".workflows.backends.backend": ("Backend",),
     ".workflows.backends.ready_made": (

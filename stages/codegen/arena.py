@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import attrs
 
-from ..ir import flat_kernel
 from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
-from ..ir.loops.buffers import Buffer
+from ..ir.loops.buffers import Buffer, empty_where
 from ..ir.loops.cpu import Portions, Tiles
-from ..ir.loops.kernel import Kernel, Node
-from ..ir.loops.nest import Load, Store
-from ..ir.loops.traverse import nests_of, nodes_of, rewrite
-from ..ir.nests import AnyNest
+from ..ir.loops.gpu import Columns, Long, Patches, Rows
+from ..ir.loops.kernel import Choice, Kernel, Node, steps_of
+from ..ir.loops.traverse import arrays_of, nests_of, nodes_of, rewrite
 from .schedule.costs import ITEMSIZES
 from .schedule.rules import Rules
 
-Life: TypeAlias = tuple[int, int]  # from the first nest to the last
+Life: TypeAlias = tuple[int, int]  # from the first node to the last
 ALIGNMENT = 64
 
 
@@ -35,7 +33,7 @@ def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
             ends = [nests.index(each.members[at].nest) for at in (0, -1)]
             lives |= dict.fromkeys(each.arrays, (ends[0], ends[1]))
     threads = max((each.threads for each in tiles), default=1)
-    buffers, sizes = placed(kernel.buffers, lives, threads)
+    buffers, sizes = placed(_where_needed(kernel), lives, threads)
     places = {each: len(sizes) + n for n, each in enumerate(nodes_of(kernel, Portions))}
     sizes += tuple(multiply(each.room, multiply(each.fits, each.threads)) for each in places)
 
@@ -45,13 +43,28 @@ def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
     return attrs.evolve(rewrite(kernel, with_place), buffers=buffers, slots=sizes)
 
 
-def plan_slots(lists: flat_kernel.Kernel) -> flat_kernel.Kernel:
-    """Return lists without tiles whose arrays have slots; the workspace is the sum of the slots."""
-    buffers, sizes = placed(lists.buffers, lives_of(lists.nests))
-    workspace: Bound = Const(0)
-    for size in sizes:
-        workspace = add(workspace, size)
-    return attrs.evolve(lists, buffers=buffers, slots=sizes, workspace=workspace)
+def _where_needed(kernel: Kernel) -> tuple[Buffer, ...]:
+    """Return buffers whose arrays are empty in calls where a group keeps them to itself.
+
+    Where columns come as rows, code that clamps indices has no group, and needs the arrays.
+    """
+    buffers = {buffer.name: buffer for buffer in kernel.buffers}
+    for choice in nodes_of(kernel, Choice):
+        group = steps_of(choice.then)[0]
+        if not isinstance(group, Columns | Patches | Portions):
+            continue
+        if isinstance(group, Columns) and isinstance(group.load, Rows):
+            continue
+        axis = nests_of(group)[0].loops[-1].range.dim
+        match choice.otherwise:
+            case Columns(load=Long(outside=outside)):
+                inside = {axis: outside}
+            case _:
+                inside = {}
+        for array in (buffers[name] for name in group.arrays if buffers[name].memory == "arena"):
+            box = tuple(inside.get(range_.dim, range_) for range_ in array.box)
+            buffers[array.name] = empty_where(attrs.evolve(array, box=box), axis, choice.when)
+    return tuple(buffers.values())
 
 
 def placed(
@@ -122,14 +135,12 @@ class _Slot:
         return Apply("mul", (Const(ALIGNMENT), blocks))
 
 
-def lives_of(nests: Sequence[AnyNest]) -> dict[str, Life]:
-    """Return for each buffer the first and the last nest that touch it."""
+def lives_of(nodes: Iterable[Node]) -> dict[str, Life]:
+    """Return for each buffer the first and the last node that touch it."""
     lives: dict[str, Life] = {}
-    for index, nest in enumerate(nests):
-        for access in nest.body:
-            if isinstance(access, Load | Store):
-                first, _ = lives.get(access.buffer, (index, index))
-                lives[access.buffer] = (first, index)
+    for index, node in enumerate(nodes):
+        for name in arrays_of(node):
+            lives[name] = (lives.get(name, (index, index))[0], index)
     return lives
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..ir.bounds import Apply, Bound, Const, PatchBound, Range
+from ..ir.loops.column import Column
 from ..ir.loops.cpu import Portions, Tiles
 from ..ir.loops.gpu import Columns, Long, Patches, Rows
-from ..ir.loops.kernel import Choice, Kernel, Node
-from ..ir.loops.traverse import arrays_of, nests_of, nodes_of
-from ..ir.nests import Load, Nest, Number, Store
+from ..ir.loops.kernel import Choice, Kernel, Loop, Node
+from ..ir.loops.nest import Number
+from ..ir.loops.traverse import arrays_of, nests_of, nodes_of, values_of
 from ..ir.settled import shared
 from ..ir.strides import Stride
 
@@ -54,13 +55,8 @@ def ends(ranges: Iterable[Range]) -> Iterator[Bound]:
     return (end for range_ in ranges for end in (range_.start, range_.stop))
 
 
-def buffers_of(nest: Nest) -> list[str]:
-    """Return the buffers that a nest touches, each once, in order."""
-    accesses = (row for row in nest.body if isinstance(row, Load | Store))
-    return list(dict.fromkeys(access.buffer for access in accesses))
-
-
 def _bounds(kernel: Kernel) -> Iterator[Bound]:
+    on_gpu = any(loop.kind == "thread" for nest in nests_of(kernel) for loop in nest.loops)
     for nest in nests_of(kernel):
         yield from ends((*kernel.groups[nest.group].box, *nest.box, *nest.parts))
         yield from (row.bound for row in nest.body if isinstance(row, Number))
@@ -78,6 +74,13 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
     for choice in nodes_of(kernel, Choice):
         if isinstance(choice.then, Columns):
             yield from _of_columns(choice.then, choice.otherwise)
+        elif not on_gpu:  # there launches choose
+            yield choice.when
+    yield from ends(loop.range for loop in nodes_of(kernel, Loop))
+    for column in nodes_of(kernel, Column):
+        yield from ends((*kernel.groups[column.group].box, *column.box))
+        yield from ends(values_of(column.acts, Range))
+        yield from (row.bound for row in values_of(column.acts, Number))
 
 
 def _of_columns(columns: Columns, otherwise: Node) -> Iterator[Bound]:

@@ -21,10 +21,9 @@ from ..ir.loops.nest import Store as Write
 from ..ir.loops.traverse import accesses, children, nests_of, nodes_of, walk
 from ..ir.settled import shared
 from ..ir.strides import Stride
-from .gpu.passes.handing_on import is_own_column
 from .integers import ends, integers
 from .schedule.drafts import Group
-from .schedule.hazards import Turn, is_pointwise, loads
+from .schedule.hazards import Turn, is_own_column, is_pointwise, loads
 from .soft_reads import Clamping, Hard, beside_displaced, with_hard
 
 

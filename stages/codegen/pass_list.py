@@ -1,6 +1,8 @@
 """The option that lists the loop passes in order: names of built-in passes, or functions.
 
-This module imports none of the passes, because a warm start reads the option and runs no pass.
+Each platform has its own list in `cpu/options.py` or `gpu/options.py`, and the functions of the
+names in `pass_list.py` beside it. None of these modules imports a pass before a kernel is made,
+because a warm start reads the option and runs no pass.
 """
 
 from __future__ import annotations
@@ -14,18 +16,10 @@ from ...runtime.process.errors import OptionError
 from ..base import Stage
 from ..option_kinds import Kind, listed
 
-PassName: TypeAlias = str | Callable[..., Any]
+LoopPass: TypeAlias = Callable[..., Any]  # from a kernel and the rules to a kernel
+PassName: TypeAlias = str | LoopPass
 
-# The passes of each platform in order; `passes.py` has the function of each name.
-CPU_PASSES: Final = (
-    "tile", "stream", "march", "prefetch", "unswitch", "slide", "patch", "plan_arena",
-)  # fmt: skip
-PLAN_ONLY: Final = ("plan_arena",)
-GPU_PASSES: Final = (
-    "fuse", "spread", "widen", "share_reciprocals", "patch", "share_in_patches", "load_ahead",
-    "hand_on", "plan_arena",
-)  # fmt: skip
-KNOWN: Final = tuple(dict.fromkeys((*CPU_PASSES, *GPU_PASSES)))
+PLAN_ONLY: Final = ("plan_arena",)  # on all platforms
 
 
 def name_of(step: PassName) -> str:
@@ -37,8 +31,22 @@ def name_of(step: PassName) -> str:
     return step if isinstance(step, str) else step.__name__
 
 
-def check_passes(stage: Stage, _: attrs.Attribute[Any], passes: tuple[PassName, ...]) -> None:
-    """Refuse unknown names, functions without a name, and two passes of one name."""
+def functions_of(passes: Iterable[PassName], ours: Iterable[LoopPass]) -> tuple[LoopPass, ...]:
+    """Return the functions of passes, of which those with a name are `ours`.
+
+    >>> functions_of(("name_of", len), (name_of,)) == (name_of, len)
+    True
+    """
+    named = {name_of(step): step for step in ours}
+    return tuple(named[step] if isinstance(step, str) else step for step in passes)
+
+
+def check_passes(stage: Stage, option: attrs.Attribute[Any], passes: tuple[PassName, ...]) -> None:
+    """Refuse unknown names, functions without a name, and two passes of one name.
+
+    The option's default has all names that the platform knows.
+    """
+    known: tuple[str, ...] = option.default or ()
     seen: set[str] = set()
     for step in passes:
         if not isinstance(step, str) and getattr(step, "__name__", "<lambda>") == "<lambda>":
@@ -47,8 +55,8 @@ def check_passes(stage: Stage, _: attrs.Attribute[Any], passes: tuple[PassName, 
                 f"got {step!r}.",
                 hints=("Write 'def my_pass(kernel, rules): ...'.",),
             )
-        if isinstance(step, str) and step not in KNOWN:
-            raise OptionError(f"There is no loop pass '{step}'.", name=step, known=KNOWN)
+        if isinstance(step, str) and step not in known:
+            raise OptionError(f"There is no loop pass '{step}'.", name=step, known=known)
         if name_of(step) in seen:
             raise OptionError(f"Stage '{stage.name}' has two loop passes '{name_of(step)}'.")
         seen.add(name_of(step))
@@ -67,8 +75,8 @@ LOOP_PASSES: Final = Kind(
 def without(passes: Iterable[PassName], *names: str) -> tuple[PassName, ...]:
     """Leave out passes of ours by name.
 
-    >>> without(CPU_PASSES, "tile", "stream")
-    ('march', 'prefetch', 'unswitch', 'slide', 'patch', 'plan_arena')
+    >>> without(("tile", "stream", "plan_arena"), "tile", "march")
+    ('stream', 'plan_arena')
     """
     return tuple(step for step in passes if step not in names)
 
@@ -82,7 +90,7 @@ def edited(
 ) -> tuple[PassName, ...]:
     """Return a list with other passes: some replaced, removed (None), or added beside one.
 
-    >>> edited(CPU_PASSES, [], dict.fromkeys(CPU_PASSES[1:-1]))
+    >>> edited(("tile", "stream", "plan_arena"), [], {"stream": None})
     ('tile', 'plan_arena')
     >>> edited(("tile", "plan_arena"), ["stream"], {}, after="tile")
     ('tile', 'stream', 'plan_arena')

@@ -1,47 +1,21 @@
-"""The passes over loops in their order: from a first schedule to one with all memory placed."""
+"""Make the loops of a program: a first schedule, then passes until all memory is placed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from ...runtime.process.errors import OptionError
 from ..artifacts import Lowered, Variant
 from ..ir.loops.kernel import Kernel
-from ..ir.loops.lift import lift
 from ..ir.loops.text import show
 from ..ir.loops.verify import verify
-from .arena import plan_arena
-from .cpu.passes.marching import march
-from .cpu.passes.prefetching import prefetch
-from .cpu.passes.sliding import slide
-from .cpu.passes.streaming import stream
-from .cpu.passes.tiling import tile
-from .cpu.passes.unswitching import unswitch
-from .gpu.passes.fusing import fuse
-from .gpu.passes.handing_on import hand_on
-from .gpu.passes.loading_ahead import load_ahead
-from .gpu.passes.patching import patch
-from .gpu.passes.reciprocals import share_reciprocals
-from .gpu.passes.sharing_in_patches import share_in_patches
-from .gpu.passes.spreading import spread
-from .gpu.passes.widening import widen
-from .on_lists import LoopPass
-from .pass_list import PassName, name_of
+from .pass_list import LoopPass, name_of
 from .schedule.drafts import Group
 from .schedule.rules import Rules
 from .schedule.schedule import schedule
 
 Watch: TypeAlias = Callable[[str, Kernel], None]
-
-# Without an order: `pass_list.py` has that of each platform.
-BY_NAME: Final[Mapping[str, LoopPass]] = {
-    step.__name__: step
-    for step in (
-        fuse, hand_on, load_ahead, march, patch, plan_arena, prefetch, share_in_patches,
-        share_reciprocals, slide, spread, stream, tile, unswitch, widen,
-    )
-}  # fmt: skip
 
 
 def ignore(name: str, kernel: Kernel) -> None:
@@ -52,16 +26,15 @@ def make_loops(
     lowered: Lowered,
     variant: Variant,
     rules: Rules,
-    passes: Iterable[PassName],
+    passes: Iterable[LoopPass],
     watch: Watch = ignore,
 ) -> tuple[Kernel, tuple[Group, ...]]:
     """Schedule a program and apply `passes` in order; every step leaves a valid kernel.
 
     `watch` sees the kernel after each step, under the name of the step; the first is `schedule`.
     """
-    lists, groups = schedule(lowered, variant, rules)
-    kernel = verify(lift(lists))
-    watch("schedule", kernel)
+    kernel, groups = schedule(lowered, variant, rules)
+    watch("schedule", verify(kernel))
     for step in passes:
         kernel = verify(_applied(step, kernel, rules))
         watch(name_of(step), kernel)
@@ -69,7 +42,7 @@ def make_loops(
 
 
 def listings(
-    lowered: Lowered, variant: Variant, rules: Rules, passes: Iterable[PassName]
+    lowered: Lowered, variant: Variant, rules: Rules, passes: Iterable[LoopPass]
 ) -> dict[str, str]:
     """Return the text of the loops after each step, by its name."""
     texts: dict[str, str] = {}
@@ -81,8 +54,8 @@ def listings(
     return texts
 
 
-def _applied(step: PassName, kernel: Kernel, rules: Rules) -> Kernel:
-    result: Any = (BY_NAME[step] if isinstance(step, str) else step)(kernel, rules)
+def _applied(step: LoopPass, kernel: Kernel, rules: Rules) -> Kernel:
+    result = step(kernel, rules)
     if not isinstance(result, Kernel):
         raise OptionError(
             f"Loop pass '{name_of(step)}' returned a '{type(result).__name__}', "

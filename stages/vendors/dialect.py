@@ -32,7 +32,11 @@ from __future__ import annotations
 
 from typing import Final
 
-PREFIX: Final = "ff::"
+# What kernels may ask for besides types: accesses of several elements, functions of a block whose
+# threads work together, and accesses that caches need not keep.
+WIDE: Final = "ff::wide"
+BLOCK: Final = "ff::block"
+ONCE: Final = "ff::once"
 # By what they are and not by macros of the compiler: NVRTC, hiprtc and the host agree on them.
 TYPES: Final = """\
 typedef bool b8;

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from ...runtime.gpu.host_block import FIBRES
-from ...runtime.gpu.host_grid import LOOPS, PLACE, REPORT, WIDE
+from ...runtime.gpu.host_grid import LOOPS, PLACE, REPORT
+from ...runtime.gpu.host_grid import WIDE as ACCESSES
 from ...runtime.gpu.host_shared import SHARED
-from .dialect import PREFIX, TYPES
+from .dialect import BLOCK, ONCE, TYPES, WIDE
 from .vendor import Library, Usage, Vendor, never
 
 # The macro asks GCC's C++ library for the headers of the C library as they are: to read its own
@@ -41,19 +41,18 @@ template <int N, typename T> DEVICE void store_once(T* to, const pack<T, N>& val
 }
 }  // namespace ff
 """
-_TOGETHER: Final = re.compile(r"ff::(?!load|store|pack)")
 
 
-def dialect(kernels: str) -> str:
-    """Return what stands before kernels: names, and what runs the threads that they need.
+def dialect(asked: Collection[str]) -> str:
+    """Return what stands before kernels: names, and what runs the threads that they ask for.
 
-    >>> ["struct Fibre" in dialect(text) for text in ("ff::load<2>(p);", "ff::barrier();")]
+    >>> ["struct Fibre" in dialect([each]) for each in (WIDE, BLOCK)]
     [False, True]
     """
-    once = _ONCE if "_once(" in kernels else ""
-    if _TOGETHER.search(kernels):
-        return TYPES + _MACROS + PLACE + REPORT + WIDE + FIBRES + SHARED + once
-    wide = REPORT + WIDE if PREFIX in kernels else ""
+    once = _ONCE if ONCE in asked else ""
+    if BLOCK in asked:
+        return TYPES + _MACROS + PLACE + REPORT + ACCESSES + FIBRES + SHARED + once
+    wide = REPORT + ACCESSES if {WIDE, ONCE} & set(asked) else ""
     return TYPES + _MACROS + PLACE + wide + LOOPS + once
 
 

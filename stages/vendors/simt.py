@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
-from .dialect import PREFIX, TYPES
+from .dialect import BLOCK, ONCE, TYPES, WIDE
 
 _MACROS: Final = """\
 #define KERNEL extern "C" __global__ void
@@ -129,6 +130,6 @@ template <int N> DEVICE void async_wait() {
 """
 
 
-def dialect(kernels: str) -> str:
-    """Return what stands before kernels, with the functions of a block if they use one."""
-    return TYPES + _MACROS + (_BLOCK if PREFIX in kernels else "")
+def dialect(asked: Collection[str]) -> str:
+    """Return what stands before kernels, with the functions of a block if they ask for any."""
+    return TYPES + _MACROS + (_BLOCK if {WIDE, BLOCK, ONCE} & set(asked) else "")

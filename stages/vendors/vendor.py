@@ -6,7 +6,7 @@ host is a vendor, too: it runs the threads of a grid in turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import attrs
@@ -74,7 +74,7 @@ class Vendor:
         device: the kind of device that holds the fields; None where the target tells.
         prefix: what the names of its architectures begin with.
         gpus: the architectures that are known, by name.
-        dialect: returns what stands before kernels of this text.
+        dialect: returns what stands before kernels that ask for these, see `dialect.py`.
         flags: for the compiler that compiles kernels in process. None changes a value: products
             and sums stay apart, quotients and roots are rounded right.
         library: for backends whose kernels come with host code.
@@ -93,7 +93,7 @@ class Vendor:
     device: DeviceType | None
     prefix: str
     gpus: Mapping[str, Gpu] = attrs.field(repr=False)
-    dialect: Callable[[str], str] = attrs.field(repr=False)
+    dialect: Callable[[Collection[str]], str] = attrs.field(repr=False)
     flags: tuple[str, ...]
     library: Library = attrs.field(repr=False)
     copies_apart: Callable[[str], bool] = attrs.field(repr=False)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fieldforge.stages.sizes import Patches
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ..optimised import not_optimised
@@ -198,7 +199,7 @@ def test_patches_have_our_numbers(dtype: str, size: int, tmp_path: Path) -> None
     from cases.velocity import velocity_tendency
 
     case = velocity_tendency(dtype, 0.004)
-    backend = not_optimised(BACKENDS["gpu-host"]).with_options(patches=(size,))
+    backend = not_optimised(BACKENDS["gpu-host"]).with_options(patches=Patches(elements=size))
     edges = len(case.tables["E2V"].asnumpy())
 
     def call() -> None:

@@ -239,7 +239,7 @@ OPTIONS: list[tuple[str, Any]] = [
     ("codegen.jam", False),
     ("codegen.prefetch", False),
     ("codegen.unswitch", False),
-    ("codegen.patches", (-1,)),
+    ("codegen.patches", False),
     ("codegen.tile_size", 16),
     ("codegen.mathematics", "library"),
     *(

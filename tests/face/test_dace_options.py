@@ -139,8 +139,8 @@ def test_threads_and_registers_are_options_of_the_backend_for_gpus():
                 },
             )
         )
-    assert (stage.block_1d, stage.block_2d) == ((128, 1, 1), (64, 4, 1))
-    assert (stage.block_3d, stage.most_registers) == ((16, 8, 2), 80)
+    assert (stage.block_1d.sizes, stage.block_2d.sizes) == ((128, 1, 1), (64, 4, 1))
+    assert (stage.block_3d.sizes, stage.most_registers) == ((16, 8, 2), 80)
     assert (stage.launch_bounds, stage.launch_factor) == ("512", 2)
     assert stage.asynchronous is False
     assert stage.passes[-1] is after

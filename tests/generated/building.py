@@ -30,6 +30,7 @@ from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
+from fieldforge.stages.sizes import Patches, ThreadBlock
 from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import parsed
 
@@ -41,7 +42,7 @@ SMALL_CACHE: Final = 2048
 # Few levels fit; loads land, and rows that are not aligned have code of their own.
 SMALL_GPU: Final[dict[str, Any]] = {
     "target": GpuTarget("sm_90", block_memory=300, shared_memory=100_000),
-    "column_block": (3,),
+    "column_block": ThreadBlock(x=3),
     "ahead": 2,
     "land": 4,
     "unaligned": True,
@@ -56,8 +57,8 @@ LIMITS: Final[tuple[dict[str, Any], ...]] = (
     {"parallel_from": 0},
     {"parallel_from": 1 << 40},
     {"jam": False, "prefetch": False, "unswitch": False},
-    {"patches": (-1,)},
-    {"patches": (1, 1, 1)},
+    {"patches": False},
+    {"patches": Patches(elements=1, portion=1, least_bytes=1)},
 )
 _HEADERS: dict[bool, dict[str, Any]] = {}
 
@@ -117,7 +118,9 @@ def written(low: Lowered, variant: Variant, schedule: Schedule, target: CpuTarge
         target = attrs.evolve(target, l2=SMALL_CACHE)
     if schedule.backend == "dace_cpu":
         options = {"numerics": "strict", "checked": schedule.checked}
-        stage: Any = CodegenDace(target, schedule.parallel_from, arrays, inline, **options)
+        stage: Any = CodegenDace(
+            target, schedule.parallel_from, arrays=arrays, inline=inline, **options
+        )
         return _finished(stage, low, variant)
     if schedule.backend == "dace_gpu-host":
         options = {"numerics": "strict", "checked": schedule.checked, "host": True}

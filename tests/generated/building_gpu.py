@@ -19,10 +19,11 @@ from fieldforge.runtime.process.library_file import place_library
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated
 from fieldforge.stages.compile.stage import Compile
+from fieldforge.stages.vendors.dialect import BLOCK, WIDE
 from fieldforge.stages.vendors.host import HOST
 
 # The first has all that the others have.
-PRELUDES = [HOST.dialect(kernels) for kernels in ("ff::barrier()", "ff::load", "")]
+PRELUDES = [HOST.dialect(asked) for asked in ([BLOCK], [WIDE], [])]
 
 
 def source_of(programs: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ import fieldforge as ff
 from fieldforge.errors import OptionError
 from fieldforge.runtime.process import settings
 from fieldforge.stages.base import Stage
+from fieldforge.stages.numbers import Numbers
 from fieldforge.stages.option_kinds import kind_of
 from fieldforge.stages.parse.stage import Check
 from fieldforge.workflows.backends.pipelines import stages
@@ -45,20 +46,21 @@ WRONG = [
     ("cpu", "parallel_from", -1, 0),
     ("cpu", "stream_from", -1, 0),
     ("cpu", "jam", "no", False),
-    ("cpu", "patches", False, (2048,)),
-    ("cpu", "patches", (64, 128), (128, 64)),
+    ("cpu", "patches", True, ff.Patches(2048)),
+    ("cpu", "patches", ff.Patches(64, 128), ff.Patches(128, 64)),
+    ("cpu", "patches", ff.Patches(64, levels=8), False),
     ("cpu", "arrays", ("3",), ("%3",)),
     ("cpu", "numerics", "exact", "strict"),
     ("cpu", "flags", (1,), ("-O2",)),
     ("cpu", "passes", 3, ("tile",)),
-    ("gpu", "block", (32, 64), (32, 4)),
-    ("gpu", "block", (1, 1, 128), (8, 4, 2)),
-    ("gpu", "block", (0,), (128,)),
-    ("gpu", "column_block", "64", (64,)),
-    ("gpu", "points", (3, 1), (4, 1)),
+    ("gpu", "block", ff.ThreadBlock(32, 64), ff.ThreadBlock(32, 4)),
+    ("gpu", "block", (1, 1, 128), ff.ThreadBlock(8, 4, 2)),
+    ("gpu", "block", (-1,), ff.ThreadBlock(128)),
+    ("gpu", "column_block", "64", ff.ThreadBlock(64)),
+    ("gpu", "points", ff.ThreadPoints(3), ff.ThreadPoints(4)),
     ("gpu", "unaligned", 1, True),
     ("gpu", "ahead", -2, -1),
-    ("dace_gpu", "block_1d", (2048,), (64,)),
+    ("dace_gpu", "block_1d", (2048,), ff.ThreadBlock(64)),
     ("dace_gpu", "launch_bounds", "many", "256"),
 ]
 
@@ -101,16 +103,24 @@ def by_call(backend, name, value, folder):
     return database().applied(BACKENDS[backend], PROGRAM, {name: value})
 
 
+def written(value):
+    """Write a value as files have it."""
+    if isinstance(value, Numbers):
+        return value.table
+    text = str(list(value) if isinstance(value, tuple) else value)
+    return text.replace("True", "true").replace("False", "false")
+
+
 def by_file(backend, name, value, folder):
     file = Path(folder, "model.toml")
-    text = str(list(value) if isinstance(value, tuple) else value).replace("True", "true")
-    quoted = f'"{value}"' if isinstance(value, str) else text.replace("False", "false")
+    text = written(value)
+    quoted = f'"{value}"' if isinstance(value, str) else text
     file.write_text(f"[[when]]\nbackend = '{backend}'\nset.{name} = {quoted}\n")
     return ff.use_options(file).applied(BACKENDS[backend], PROGRAM)
 
 
 def by_environment(backend, name, value, folder):
-    given = (("jam", "true"), (name, str(value)))
+    given = (("jam", "true"), (name, written(value)))
     settings.set_current(attrs.evolve(settings.current(), options=given))
     return database().applied(BACKENDS[backend], PROGRAM)
 
@@ -119,7 +129,7 @@ def by_environment(backend, name, value, folder):
 @pytest.mark.parametrize(("backend", "name", "wrong", "right"), WRONG)
 def test_a_value_is_checked_whichever_way_it_comes(way, backend, name, wrong, right, tmp_path):
     if (way is by_environment and name == "column_block") or (way is by_file and wrong == 2**70):
-        wrong = (0,) if name == "column_block" else 2**62  # a text means numbers; TOML has 64 bits
+        wrong = (-1,) if name == "column_block" else 2**62  # a text means numbers; TOML has 64 bits
 
     with pytest.raises(OptionError) as caught:
         way(backend, name, wrong, tmp_path)
@@ -144,7 +154,7 @@ def test_the_schema_has_every_option_that_a_file_can_write():
     [
         ("cpu", {"tile_size": 1 << 16, "parallel_from": 0}),
         ("cpu", {"parallel_from": 1 << 62, "stream_from": 1 << 62}),
-        ("gpu-host", {"points": (16, 16), "block": (16, 1, 64)}),
+        ("gpu-host", {"points": ff.ThreadPoints(16, 16), "block": ff.ThreadBlock(16, 1, 64)}),
     ],
     ids=str,
 )

@@ -11,8 +11,9 @@ import attrs
 from ...runtime.process import classes
 from ...runtime.process.errors import OptionError
 from ...stages.codegen.pass_list import PassName, edited
+from ...stages.option_kinds import old_names
 from ..graph.graph import Workflow
-from ..graph.options import options_of, with_option
+from ..graph.options import name_of_option, options_of, with_option
 
 Recipe = Callable[[], Workflow]
 TARGET: Final = "target"  # the option that names the machine
@@ -73,6 +74,15 @@ class Backend:
         }
 
     @property
+    def old_names(self) -> dict[str, str]:
+        """Deprecated names of options, as 'stage.option', each with the one that replaced it."""
+        return {
+            f"{name}.{was}": f"{name}.{now}"
+            for name, stage in self.workflow.nodes
+            for was, now in old_names(type(stage)).items()
+        }
+
+    @property
     def __gt_allocator__(self) -> Any:
         """The allocator of fields for this backend."""
         return self.allocator
@@ -90,9 +100,9 @@ class Backend:
         """
         stages = dict(self.workflow.nodes)
         for option, value in options.items():
-            owners = self._owners(option)
-            for name in owners:
-                stages[name] = with_option(stages[name], option.rpartition(".")[2], value)
+            for name in self._owners(option):
+                own = name_of_option(type(stages[name]), option.rpartition(".")[2])
+                stages[name] = with_option(stages[name], own, value)
         before = dict(self.workflow.nodes)
         # By identity: options such as the path of the compiler do not count for equality.
         changed = {name: stage for name, stage in stages.items() if stage is not before[name]}
@@ -131,7 +141,9 @@ class Backend:
     def _owners(self, option: str) -> list[str]:
         known = list(self.options)
         owners = [
-            own.rpartition(".")[0] for own in known if option in (own, own.rpartition(".")[2])
+            own.rpartition(".")[0]
+            for own in (*known, *self.old_names)
+            if option in (own, own.rpartition(".")[2])
         ]
         if not owners:
             raise OptionError(

@@ -16,6 +16,7 @@ from ...stages.compile.stage import Compile
 from ...stages.decorate.stage import Load
 from ...stages.lower.stage import Lower
 from ...stages.parse.stage import Parse
+from ...stages.sizes import Patches, ThreadBlock, ThreadPoints
 from ...stages.target import CpuTarget
 from ..graph.graph import Workflow
 from ..graph.plan import chain_edges
@@ -102,13 +103,13 @@ def registry() -> dict[str, Any]:
     """Return the names in the text of our own workflows, for `Workflow.parse`."""
     from ...stages.gpu_target import GpuTarget
 
-    targets = {kind.__name__: kind for kind in (CpuTarget, GpuTarget)}
+    values = (CpuTarget, GpuTarget, Patches, ThreadBlock, ThreadPoints)
     return {
         **stages(),
         "compile": _compiler(),
         "compile_library": _library_compiler(GpuTarget("sm_90")),
         "Target": CpuTarget,
-        **targets,
+        **{kind.__name__: kind for kind in values},
     }
 
 

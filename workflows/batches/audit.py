@@ -33,7 +33,7 @@ Texts: TypeAlias = list[tuple[str, str, str]]  # stage and port, digest, text
 
 MODULES: Final = (
     "stages.lower.build", "stages.codegen.schedule.schedule", "stages.parse.trees",
-    "stages.bind.plans", "stages.codegen.cpu.text.kernel", "stages.ir.flat_kernel",
+    "stages.bind.plans", "stages.codegen.cpu.text.kernel", "stages.ir.loops.kernel",
     "stages.lower.passes", "stages.ir.syntax",
 )  # fmt: skip
 _MOST_LINES: Final = 60

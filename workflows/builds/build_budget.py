@@ -9,8 +9,8 @@ from typing import Any, Final
 from ...runtime.process import classes
 from ..engine.handle import Result
 
-_NEST: Final = re.compile(r"^nest \d+", re.MULTILINE)
-_ROW: Final = re.compile(r"^ *(%\d+ |store )", re.MULTILINE)
+_NEST: Final = re.compile(r"^ +nest n\d+ ", re.MULTILINE)
+_ROW: Final = re.compile(r"^ +%\d+ ", re.MULTILINE)
 
 
 @classes.frozen

@@ -46,9 +46,10 @@ def backend_of(name: str | None, options: Mapping[str, str]) -> Backend:
         )
     made = BACKENDS[name] if name is not None else reference(numerics="strict")
     own = options_text(made)
-    for option, text in options.items():
+    for given, text in options.items():
+        option = made.old_names.get(given, given)
         if option in own and own[option] != text and not option.endswith(".target"):
-            made = _changed(made, option, text)
+            made = _changed(made, given, text)
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -81,12 +82,16 @@ def show(
 @click.argument("modules", nargs=-1, metavar="[MODULE...]")
 @report_errors
 def check(file: str, modules: tuple[str, ...]) -> None:
-    """Check the names and values of an option file, and list unused entries.
+    """Check the names and values of an option file, and list old spellings and unused entries.
 
     The modules, or files, are those of the model; without them only entries for architectures that
     no machine has are called unused. Exit with 1 if there are any errors or unused entries.
     """
-    entries = checked(read_options(Path(file), MODEL))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DeprecationWarning)
+        entries = checked(read_options(Path(file), MODEL))
+    for said in dict.fromkeys(str(each.message) for each in caught):
+        click.echo(said)
     programs = [name for module in modules for name in _programs(module)]
     idle = unused(entries, programs) if modules else matching_nothing(entries)
     for entry in idle:

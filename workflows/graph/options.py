@@ -6,7 +6,9 @@ from typing import Any
 
 import attrs
 
+from ...runtime.process.outside import warn_of_old
 from ...stages.base import Stage
+from ...stages.option_kinds import kind_of, old_names
 
 
 def options_of(stage: Stage) -> tuple[str, ...]:
@@ -17,8 +19,18 @@ def options_of(stage: Stage) -> tuple[str, ...]:
     return tuple(field.name for field in attrs.fields(kind) if field.init)
 
 
+def name_of_option(kind: type, option: str) -> str:
+    """Return the name of a stage's option, with a warning if it is given by a deprecated one."""
+    name = old_names(kind).get(option, option)
+    if name != option:
+        warn_of_old(f"Option '{option}' is now '{name}': write '{name}' instead.")
+    return name
+
+
 def with_option(stage: Stage, option: str, value: Any) -> Stage:
     """Return a stage with one option changed."""
     kept: Any = stage
+    kind = kind_of(attrs.fields_dict(type(kept))[option])
+    value = kind.converted(value, f"Option '{option}'") if kind is not None else value
     changed: Stage = attrs.evolve(kept, **{option: value})
     return changed

@@ -18,7 +18,7 @@ import attrs
 from ...runtime.process.errors import FieldforgeError, OptionError, WorkflowError
 from ...stages.base import Stage
 from .function_stage import as_stage
-from .options import options_of
+from .options import name_of_option, options_of
 from .plan import Edge, Nodes, chain_edges
 
 OPENING, CLOSING = "([{", ")]}"
@@ -168,6 +168,7 @@ def _made(known: Any, named: Mapping[str, Any], text: str) -> Any:
         raise _unexpected(text)
     # text names the options that `show` writes: those outside the comparison are paths and tools
     options = [field.alias for field in attrs.fields(kind) if field.init and field.eq]
+    named = {name_of_option(kind, name): value for name, value in named.items()}
     for name in named:
         if name not in options:
             raise OptionError(f"There is no option '{name}'.", name=name, known=options)

@@ -233,7 +233,7 @@ def _check(entry: Entry) -> None:
         if not entry.backends or any(_means(each, [name]) for each in entry.backends)
     ]
     for name, value, origin in entry.values:
-        options = [option for schema in meant for option in schema.named(name)]
+        options = [option for schema in meant for option in schema.named(name, f"{origin}: ")]
         if not options:
             raise OptionError(
                 f"{origin}: there is no option '{name}'.",
@@ -274,7 +274,7 @@ def _add(
     is_known: bool = False,
 ) -> None:
     """Put a value before those that it overrules; a backend without the option ignores it."""
-    options = schema.named(name)
+    options = schema.named(name, f"{origin}: ")
     if not options and is_known:
         raise OptionError(
             f"Backend '{schema.backend}' has no option '{name}'.",
@@ -287,7 +287,7 @@ def _add(
 
 def _checked(option: Option, value: Any, origin: Origin) -> Any:
     try:
-        made = option.checked(value)
+        made = option.checked(value, f"{origin}: ")
         if origin.file:
             check_from_file(option.name, value)
         if origin.layer == TUNED and not option.tune:

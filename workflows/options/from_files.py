@@ -1,4 +1,4 @@
-"""What a file may set: flags of compilers by an allow-list, words, numbers, and tuples of them.
+"""What a file may set: flags of compilers by an allow-list, words, numbers, and groups of them.
 
 Every reader of a file that others may have written asks here: option files, tuned files, lock
 files, capsules. In Python and in the environment all values are allowed. See docs/security.md.
@@ -7,12 +7,14 @@ files, capsules. In Python and in the environment all values are allowed. See do
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import attrs
 
 from ...runtime.process.errors import OptionError
 from ...stages.gpu_target import GpuTarget
+from ...stages.numbers import Numbers
 from ...stages.target import CpuTarget
 
 FLAGS: Final = "flags"  # the option of compiling stages
@@ -88,6 +90,10 @@ def check_stage(name: str, stage: Any) -> None:
 def _is_plain(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return all(map(_is_plain, value))
+    if isinstance(value, Mapping):
+        return all(map(_is_plain, (*value, *value.values())))
+    if isinstance(value, Numbers):
+        return _is_plain(value.given)
     if isinstance(value, CpuTarget | GpuTarget):  # of which some have names
         return all(map(_is_plain, attrs.astuple(value, recurse=False)))
     if isinstance(value, str):

@@ -13,6 +13,7 @@ import attrs
 
 from ...runtime.process.errors import OptionError
 from ...runtime.process.shapes import ShapeError, read_toml
+from .schema import tables
 
 WHEN: Final = "when"
 PATTERNS: Final = ("program", "backend", "arch")
@@ -127,7 +128,7 @@ def _entry(table: Mapping[str, Any], place: Any) -> Entry:
 def _flat(values: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield options with the parts of their names: `codegen.jam` may be written without quotes."""
     for name, value in values.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and name not in tables():
             yield from (((name, *inner), each) for inner, each in _flat(value))
         else:
             yield (name,), value
@@ -186,7 +187,9 @@ def _lines(text: str) -> dict[tuple[int, tuple[str, ...]], int]:
                 prefix = parts[1:]
                 found.setdefault((index, prefix), number)
         elif key:
-            found.setdefault((index, (*prefix, *_parts(key[1]))), number)
+            whole = (*prefix, *_parts(key[1]))
+            for length in range(1, len(whole) + 1):  # a table begins at its first key
+                found.setdefault((index, whole[:length]), number)
     return found
 
 

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import attrs
 
-from ...stages.base import TUNE, Stage
+from ...runtime.process.outside import warn_of_old
+from ...stages.base import TUNE, WAS, Stage
 from ...stages.option_kinds import Kind, kind_of
 from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS
@@ -31,6 +32,7 @@ class Option:
         default: its value without any setting.
         about: its description.
         tune: values that tuning tries; empty if tuning leaves the option alone.
+        was: a deprecated name, as in 'codegen.tiles'; empty if there is none.
 
     """
 
@@ -39,15 +41,16 @@ class Option:
     default: Any
     about: str = ""
     tune: tuple[Any, ...] = ()
+    was: str = ""
 
     @property
     def short(self) -> str:
         """The name without its stage."""
         return self.name.rpartition(".")[2]
 
-    def checked(self, value: Any) -> Any:
-        """Return a value from a file as the stage takes it; another one is an `OptionError`."""
-        return self.kind.taken(self.name, value)
+    def checked(self, value: Any, place: str = "") -> Any:
+        """Return a value from a `place` as the stage takes it; another one is an `OptionError`."""
+        return self.kind.taken(self.name, value, place)
 
 
 @attrs.frozen
@@ -64,9 +67,22 @@ class Schema:
     def __getitem__(self, name: str) -> Option:
         return next(option for option in self.options if option.name == name)
 
-    def named(self, name: str) -> tuple[Option, ...]:
-        """Return the options that a name means: one of a stage, or those of all stages."""
-        return tuple(option for option in self.options if name in (option.name, option.short))
+    def named(self, name: str, place: str = "") -> tuple[Option, ...]:
+        """Return the options that a name means: one of a stage, or those of all stages.
+
+        A warning about a deprecated name begins with the `place` where it stands.
+        """
+        found = tuple(option for option in self.options if name in (option.name, option.short))
+        if found:
+            return found
+        found = tuple(
+            option
+            for option in self.options
+            if option.was and name in (option.was, option.was.rpartition(".")[2])
+        )
+        for option in found:
+            warn_of_old(f"{place}Option '{name}' is now '{option.short}': write that name instead.")
+        return found
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -87,6 +103,13 @@ def schema_of(backend: Backend) -> Schema:
 
 
 @functools.cache
+def tables() -> frozenset[str]:
+    """Return the names of the options, without stages, that files write as tables."""
+    every = (option for schema in schemas().values() for option in schema.options)
+    return frozenset(option.short for option in every if option.kind.is_table)
+
+
+@functools.cache
 def schemas() -> Mapping[str, Schema]:
     """Return the schema of every ready-made backend, by name and alias."""
     return {name: schema_of(backend) for name, backend in BACKENDS.items()}
@@ -96,7 +119,9 @@ def _options(name: str, stage: Stage) -> Iterator[Option]:
     kind: Any = type(stage)
     if not attrs.has(kind):
         return
-    about = _documented(kind.__doc__ or "")
+    about: dict[str, str] = {}
+    for each in reversed(kind.__mro__):
+        about |= _documented(each.__doc__ or "")
     for field in attrs.fields(kind):
         declared = kind_of(field)
         if declared is None or not (declared.in_files and field.eq) or field.name in _HIDDEN:
@@ -107,6 +132,7 @@ def _options(name: str, stage: Stage) -> Iterator[Option]:
             getattr(stage, field.name),
             about.get(field.name, ""),
             field.metadata.get(TUNE, ()),
+            f"{name}.{was}" if (was := field.metadata.get(WAS)) else "",
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
+from ...stages.numbers import Numbers
 from ..backends.ready_made import BACKENDS, names_of_backend
 from .architecture import known_names
 from .database import DEFAULT, Database, Setting
@@ -55,6 +56,8 @@ def shown(value: object) -> str:
     """
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, Numbers):
+        return value.table
     if isinstance(value, tuple):
         return f"[{', '.join(shown(getattr(each, '__name__', each)) for each in value)}]"
     return f'"{value}"' if isinstance(value, str) else str(value)

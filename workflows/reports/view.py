@@ -169,8 +169,8 @@ def outline(plan: Sequence[Any]) -> tuple[StageView, ...]:
 def decisions(loops: str) -> tuple[Decision, ...]:
     r"""Return the decisions in a listing of loops: what stands before and after a `#`.
 
-    >>> decisions("kernel k\nnest 0  # stores out\n")
-    (Decision(what='nest 0', reason='stores out'),)
+    >>> decisions("kernel k\n  step 0\n    nest n0 group 0  # stores out\n")
+    (Decision(what='nest n0 group 0', reason='stores out'),)
     """
     found = []
     for line in loops.splitlines():

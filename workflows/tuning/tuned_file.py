@@ -12,8 +12,10 @@ import attrs
 
 from ...runtime.process.errors import OptionError
 from ...runtime.process.shapes import ShapeError, number, read_toml, table, text
+from ...stages.numbers import Numbers
 from ..options.database import TUNED, checked
 from ..options.option_file import MEASURED, WHEN, read_options
+from ..options.schema import schemas
 from .candidates import Choice
 
 _MEASUREMENT: Final = table(
@@ -57,7 +59,7 @@ class Winner:
             "program": self.program,
             "backend": self.backend,
             **({"arch": self.arch} if self.arch else {}),
-            "set": {name: list(v) if isinstance(v, tuple) else v for name, v in self.options},
+            "set": {name: _plain(value) for name, value in self.options},
             MEASURED: {
                 "date": self.date,
                 "machine": self.machine,
@@ -96,8 +98,11 @@ def kept(path: Path, program: str, backend: str, arch: str) -> Choice:
     wanted = ((program,), (backend,), (arch,) if arch else ())
     for entry in checked(read_options(path, TUNED)):
         if (entry.programs, entry.backends, entry.archs) == wanted:
-            values = ((name, value) for name, value, _ in entry.values)
-            return tuple(sorted((n, tuple(v) if isinstance(v, list) else v) for n, v in values))
+            return tuple(sorted(
+                (option.name, option.checked(value, f"{origin}: "))
+                for name, value, origin in entry.values
+                for option in schemas()[backend].named(name)
+            ))  # fmt: skip
     return ()
 
 
@@ -136,17 +141,24 @@ def _written(entry: Mapping[str, Any]) -> str:
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in values.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and value:
             yield from _flat(value, f"{prefix}{name}.")
         else:
             yield prefix + name, value
 
 
+def _plain(value: Any) -> Any:
+    """Return an option as TOML has it: as a list or a table."""
+    if isinstance(value, Numbers):
+        return value.given
+    return list(value) if isinstance(value, tuple) else value
+
+
 def _value(value: Any) -> str:
     """Write a value as TOML.
 
-    >>> _value(["%3"]), _value(True), _value(1.5)
-    ('["%3"]', 'true', '1.5')
+    >>> _value(["%3"]), _value(True), _value(1.5), _value({})
+    ('["%3"]', 'true', '1.5', '{}')
     """
     if isinstance(value, bool):
         return str(value).lower()

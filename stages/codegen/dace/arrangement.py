@@ -11,157 +11,136 @@ map over the arrays of threads, and in it a loop over the indices of a thread.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ...ir.bounds import Const, Range
-from ...ir.flat_kernel import Buffer, Kernel
-from ...ir.nest_groups import Tiling
-from ...ir.nests import Load, Loop, Nest, Store
-from ..on_lists import on_lists
+from ...ir.bounds import Const, Range, Ranges
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.cpu import Member, Tiles, marks_of
+from ...ir.loops.kernel import Kernel, Node, Seq, in_order
+from ...ir.loops.nest import Load, Nest, Store
+from ...ir.loops.traverse import accesses, arrays_of, nodes_of, rewrite
 from ..schedule.rules import Rules
 
 
-@attrs.frozen
-class Together:
-    """The nests `first` .. `last` share a state."""
+def arranged(kernel: Kernel) -> Kernel:
+    """Return a kernel with the nests of each state as `Tiles`, of no cuts where rows have no turns.
 
-    first: int
-    last: int  # one past
-    rows: Range | None = None  # they run for one index of it after another
+    All of a state reads before the next one overwrites.
+    """
+    fields = {buffer.name for buffer in kernel.buffers if buffer.memory == "field"}
+    steps = (
+        attrs.evolve(step, body=in_order(*_states(step.body, fields))) for step in kernel.steps
+    )
+    return attrs.evolve(kernel, steps=tuple(steps))
 
 
-def arranged(kernel: Kernel) -> tuple[Together, ...]:
-    """Return the nests of each state, in order."""
-    found: list[Together] = []
-    members: list[int] = []
-    tilings = {index: each for each in kernel.tilings for index in range(each.first, each.stop)}
-    for index, nest in enumerate(kernel.nests):
-        if index in tilings:
-            if members:
-                found.append(Together(members[0], index))
-                members = []
-            if index == tilings[index].first:
-                (cut,) = tilings[index].cuts
-                found.append(Together(index, tilings[index].stop, cut.range))
-            continue
-        if members and not _joins(kernel, members, nest):
-            found.append(Together(members[0], members[-1] + 1))
+def _states(body: Node, fields: set[str]) -> Iterator[Node]:
+    """Yield the states of a statement; tiles are one already."""
+    members: list[Nest] = []
+    for node in body.steps if isinstance(body, Seq) else (body,):
+        if members and not (isinstance(node, Nest) and _joins(members, node, fields)):
+            yield _state(members)
             members = []
-        members.append(index)
+        if isinstance(node, Nest):
+            members.append(node)
+        else:
+            yield node
     if members:
-        found.append(Together(members[0], members[-1] + 1))
-    return tuple(found)
+        yield _state(members)
 
 
-@on_lists
+def _state(nests: Sequence[Nest]) -> Tiles:
+    return Tiles((), (), tuple(Member(nest, ()) for nest in nests), "a state")
+
+
+def _joins(members: Sequence[Nest], nest: Nest, fields: set[str]) -> bool:
+    """Tell whether a nest may stand in one state with the nests before it."""
+    stored = _stored(nest)
+    if members[0].group != nest.group or any(fields & _stored(each) for each in members):
+        return False
+    if any(stored & arrays_of(each) for each in members):
+        return False
+    if not fields & stored:
+        return True
+    # all must compute operands of the nest that stores
+    needed = _read(nest)
+    for each in reversed(members):
+        if not needed & _stored(each):
+            return False
+        needed |= _read(each)
+    return True
+
+
+def _stored(node: Node) -> set[str]:
+    return {row.buffer for row in accesses(node, Store)}
+
+
+def _read(node: Node) -> set[str]:
+    return {row.buffer for row in accesses(node, Load)}
+
+
+# --- rows in turn -------------------------------------------------------------------------------
+
+
 def of_threads(kernel: Kernel, _: Rules) -> Kernel:
     """Give each thread an array in place of those of tiles: the first index is the thread's."""
-    if not all(_is_row_by_row(kernel, each) for each in kernel.tilings):
+    tiles = tuple(nodes_of(kernel, Tiles))
+    if not all(map(_is_row_by_row, tiles)):
         return kernel
-    rows = {
-        row.buffer: tiling.cuts[0].range.dim
-        for tiling in kernel.tilings
-        for nest in kernel.nests[tiling.first : tiling.stop]
-        for row in nest.body
-        if isinstance(row, Store)
-    }
-    buffers = [
-        _of_threads(each, rows[each.name], kernel.threads) if each.memory == "tile" else each
+    owners = {name: each for each in tiles for name in each.arrays}
+    buffers = tuple(
+        _of_threads(each, owners[each.name]) if each.name in owners else each
         for each in kernel.buffers
-    ]
-    return attrs.evolve(kernel, buffers=tuple(buffers))
+    )
+    without = rewrite(
+        kernel, lambda node: attrs.evolve(node, arrays=()) if isinstance(node, Tiles) else node
+    )
+    return attrs.evolve(without, buffers=buffers)
 
 
-def has_tile_arrays(kernel: Kernel) -> bool:
-    """Tell whether a kernel has arrays that an SDFG cannot express."""
-    return any(buffer.memory == "tile" for buffer in kernel.buffers)
-
-
-def _is_row_by_row(kernel: Kernel, tiling: Tiling) -> bool:
+def _is_row_by_row(tiles: Tiles) -> bool:
     """Tell whether scans share a tile that is one index of one dimension, and needs no other."""
-    members = kernel.nests[tiling.first : tiling.stop]
-    arrays = {buffer.name for buffer in kernel.buffers if buffer.memory == "tile"}
-    loads = [row for nest in members for row in nest.body if isinstance(row, Load)]
-    loops = [loop for nest in members for loop in nest.loops]
+    if tiles.rolled is not None or [(cut.size, cut.even) for cut in tiles.cuts] != [(1, False)]:
+        return False
+    dim = tiles.cuts[0].range.dim
+    nests = [member.nest for member in tiles.members]
+    levels = [each for nest in nests for each in nest.loops if each.range.dim is not dim]
+    rows = (row for nest in nests for row in nest.body if isinstance(row, Load))
+    handed_on = [row for row in rows if row.buffer in tiles.arrays]
     return (
-        tiling.rolled is None
-        and [(cut.size, cut.even) for cut in tiling.cuts] == [(1, False)]
-        and all(loop.margin in (None, (0, 0)) for loop in loops)
-        and any(loop.kind == "sequential" and loop.margin is None for loop in loops)
-        and not any(any(row.rows) or row.when for row in loads if row.buffer in arrays)
-        and not any(set(nest.asked) & _touching(nest, arrays) for nest in members)
+        all(member.margins == ((0, 0),) for member in tiles.members)
+        and any(loop.kind == "sequential" for loop in levels)
+        and not any(any(load.rows) or load.when for load in handed_on)
+        and not any(nest.body[row] in handed_on for nest in nests for row in marks_of(nest).asked)
     )
 
 
-def _touching(nest: Nest, arrays: set[str]) -> set[int]:
-    rows = enumerate(nest.body)
-    return {n for n, row in rows if isinstance(row, Load) and row.buffer in arrays}
-
-
-def _of_threads(buffer: Buffer, dim: Dimension, threads: int) -> Buffer:
-    box = tuple(Range(dim, Const(0), Const(threads)) if r.dim is dim else r for r in buffer.box)
+def _of_threads(buffer: Buffer, tiles: Tiles) -> Buffer:
+    dim, most = tiles.cuts[0].range.dim, Const(tiles.threads)
+    box = tuple(Range(dim, Const(0), most) if r.dim is dim else r for r in buffer.box)
     order = (dim, *(each for each in buffer.order if each is not dim))
     return attrs.evolve(buffer, memory="arena", box=box, order=order)
 
 
 def touches_fields(kernel: Kernel, nest: Nest) -> bool:
     """Tell whether a nest reads or writes what is not an array of the arena."""
-    arrays = {buffer.name for buffer in kernel.buffers if buffer.memory == "arena"}
-    return not {*_read(nest), *_written(nest)} <= arrays
+    return not arrays_of(nest) <= {each.name for each in kernel.buffers if each.memory == "arena"}
 
 
 def inside(nest: Nest, dim: Dimension) -> Nest:
     """Return a nest without its loop over one dimension."""
     (place,) = (n for n, loop in enumerate(nest.loops) if loop.range.dim is dim)
     body = tuple(attrs.evolve(row, level=row.level - (row.level > place)) for row in nest.body)
-    loops: tuple[Loop, ...] = nest.loops[:place] + nest.loops[place + 1 :]
-    return attrs.evolve(nest, loops=loops, body=body, guard=())
+    return attrs.evolve(nest, loops=nest.loops[:place] + nest.loops[place + 1 :], body=body)
 
 
-def as_steps(kernel: Kernel, together: tuple[Together, ...]) -> Kernel:
-    """Return the kernel with the nests of each state as one step, for analyses of steps."""
-    cuts = {(each.first, each.stop): each.cuts for each in kernel.tilings}
-    places = [(each.first, each.last) for each in together if each.last > each.first]
-    steps = tuple(Tiling(*each, cuts.get(each, ()), "a state") for each in places)
-    return attrs.evolve(kernel, tilings=steps)
-
-
-def _joins(kernel: Kernel, members: list[int], nest: Nest) -> bool:
-    """Tell whether a nest may stand in one state with the nests before it."""
-    before = [kernel.nests[index] for index in members]
-    fields = {buffer.name for buffer in kernel.buffers if buffer.memory == "field"}
-    if before[-1].statement != nest.statement:
-        return False
-    if any(fields & set(_written(each)) for each in before):
-        return False
-    touched = {name for each in before for name in (*_read(each), *_written(each))}
-    if touched & set(_written(nest)):
-        return False
-    if not fields & set(_written(nest)):
-        return True
-    # all must compute operands of the nest that stores
-    needed = set(_read(nest))
-    for each in reversed(before):
-        if not needed & set(_written(each)):
-            return False
-        needed |= set(_read(each))
-    return True
-
-
-def _written(nest: Nest) -> list[str]:
-    return [row.buffer for row in nest.body if isinstance(row, Store)]
-
-
-def _read(nest: Nest) -> list[str]:
-    return [row.buffer for row in nest.body if isinstance(row, Load)]
-
-
-def needs_guard(nest: Nest) -> bool:
+def needs_guard(nest: Nest, guard: Ranges) -> bool:
     """Tell whether a nest must test its guard, because its loops alone may read out of range."""
-    if not nest.guard:
+    if not guard:
         return False
-    loops = {(loop.range.dim, loop.range.start, loop.range.stop) for loop in nest.loops}
-    if any((each.dim, each.start, each.stop) not in loops for each in nest.guard):
+    if not set(guard) <= set(nest.box):
         return True
     return any(isinstance(row, Load) and row.level < len(nest.loops) for row in nest.body)

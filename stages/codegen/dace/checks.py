@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ...ir.flat_kernel import Kernel
-from ...ir.nests import Constant
-from ..rows.checks import is_nothing
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Constant, Nest
+from ...ir.loops.traverse import nodes_of
+from ..rows.expressions import is_nothing
 from .names import type_name
 
 _BITS: Final = {"float32": ("u32", "0x7f800000u"), "float64": ("u64", "0x7ff0000000000000u")}
@@ -31,12 +32,18 @@ def check_functions(
     yield from finite_functions(kernel, tests)
     if tests:
         yield _NOTE
-    rows = (row for nest in kernel.nests for row in nest.body)
-    missing = {r.dtype for r in rows if isinstance(r, Constant) and is_nothing(r.text, r.dtype)}
-    for dtype in sorted(missing) if checked else ():
+    for dtype in missing_values(kernel) if checked else ():
         real = type_name(dtype)
         suffix = "f" if dtype == "float32" else ""
         yield f'static const {real} nothing_{real} = __builtin_nan{suffix}("");'
+
+
+def missing_values(kernel: Kernel) -> list[str]:
+    """Return the dtypes of the constants that stand for a missing neighbour."""
+    rows = (row for nest in nodes_of(kernel, Nest) for row in nest.body)
+    return sorted(
+        {r.dtype for r in rows if isinstance(r, Constant) and is_nothing(r.text, r.dtype)}
+    )
 
 
 def finite_functions(kernel: Kernel, tests: Mapping[tuple[int, str], int]) -> Iterator[str]:

@@ -5,29 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...ir.bounds import Bound, Range
-from ...ir.flat_kernel import Kernel
-from ...ir.loops.lift import lift
+from ...ir.loops.kernel import Kernel
 from ...ir.strides import Stride
 from ..entry_point import UNUSED, entry_head
-from ..integers import integers
-from ..rows.memory import pointers, scalars
-from ..rows.names import Names as CppNames
-from ..rows.names import WriterOptions
-from .names import SDFG_NAME, ArrayStride, GuardedStop, Meaning, Names, OnlyStatement, TileCount
-from .tasklet import STATUS
+from ..rows.definitions import pointers, scalars
+from ..rows.dialect import cpp
+from ..rows.options import WriterOptions
+from ..rows.scope import Scope, places_of
+from .names import (
+    SDFG_NAME,
+    STATUS,
+    ArrayStride,
+    GuardedStop,
+    Meaning,
+    OnlyStatement,
+    SdfgNames,
+    TileCount,
+)
 
 
 class Entry:
     """Writes the entry point of a kernel; `kernel` has the arrays left after DaCe's passes."""
 
-    def __init__(self, kernel: Kernel, names: Names, ints: Sequence[Bound | Stride] = ()) -> None:
+    def __init__(self, kernel: Kernel, names: SdfgNames, ints: Sequence[Bound | Stride]) -> None:
         self.names = names
-        self.cpp = CppNames(kernel, tuple(ints) or integers(lift(kernel)), WriterOptions(0))
-        buffers = {buffer.name for buffer in kernel.buffers}
-        self.data = {
-            names.data[name]: self.cpp.buffers[name] for name in names.data if name in buffers
+        options = WriterOptions(0)
+        self.scope = Scope(kernel, places_of(ints), options, cpp(options))
+        given = self.scope.buffers
+        self.data = {own: given[name] for name, own in names.data.items() if name in given}
+        self.data |= {
+            names.scalars[name]: f"x{place}" for place, (name, _) in enumerate(kernel.scalars)
         }
-        self.data |= {names.scalars[name]: x for name, x in self.cpp.scalars.items()}
         self.data[STATUS] = "&first"
 
     def write(
@@ -39,9 +47,7 @@ class Entry:
         """
         yield from entry_head()
         yield from opening
-        yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(self.cpp.places)))
-        yield from scalars(self.cpp)
-        yield from pointers(self.cpp)
+        yield from defined(self.scope)
         yield from head
         yield UNUSED
         arguments = ", ".join(["handle.state", *map(self._argument, signature)])
@@ -67,9 +73,7 @@ class Entry:
         """
         self.data[STATUS] = "found" if is_host else "context->status"
         yield from entry_head(context="context")
-        yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(self.cpp.places)))
-        yield from scalars(self.cpp)
-        yield from pointers(self.cpp)
+        yield from defined(self.scope)
         yield UNUSED
         yield "  kernel_state_t state = {(gpuStream_t)context->stream, 0};"
         if tested and is_host:
@@ -91,17 +95,23 @@ class Entry:
     def _integer(self, meaning: Meaning) -> str:
         match meaning:
             case Stride():
-                return f"n{self.cpp.places[meaning]}"
+                return self.scope.integer(meaning)
             case ArrayStride(buffer=buffer, axis=axis):
-                return f"{self.cpp.buffers[buffer]}s{axis}"
+                return f"{self.scope.buffers[buffer]}s{axis}"
             case GuardedStop(start=start, stop=stop, guard=guard):
                 test = " && ".join(self._is_there(each) for each in guard)
-                return f"({test} ? {self.cpp.bound(stop)} : {self.cpp.bound(start)})"
+                return f"({test} ? {self.scope.bound(stop)} : {self.scope.bound(start)})"
             case TileCount(most=most):
                 return f"(omp_get_max_threads() < {most} ? omp_get_max_threads() : {most})"
             case OnlyStatement():
-                return f"ints[{len(self.cpp.places)}]"  # see `step_place`
-        return self.cpp.bound(meaning)
+                return f"ints[{len(self.scope.places)}]"  # see `step_place`
+        return self.scope.bound(meaning)
 
     def _is_there(self, range_: Range) -> str:
-        return f"{self.cpp.bound(range_.start)} < {self.cpp.bound(range_.stop)}"
+        return f"{self.scope.bound(range_.start)} < {self.scope.bound(range_.stop)}"
+
+
+def defined(scope: Scope) -> Iterator[str]:
+    """Write the definitions of what a call passes: integers, scalars, memory."""
+    yield from (f"  const s64 n{place} = ints[{place}];" for place in range(len(scope.places)))
+    yield from (line for _, line in (*scalars(scope), *pointers(scope)))

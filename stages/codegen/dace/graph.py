@@ -7,23 +7,22 @@ from typing import Any, Final
 
 import attrs
 
-from ...ir.flat_kernel import Buffer, Kernel
-from ...ir.nests import Nest
-from .arrangement import Together, arranged, needs_guard, touches_fields
-from .arrangement import inside as within_row
-from .grid import Grid
+from ...ir.loops.cpu import Tiles
+from ...ir.loops.nest import Nest, Store
+from ...ir.loops.traverse import nodes_of
+from .arrangement import needs_guard, touches_fields
+from .loops import SdfgLoops, SdfgRules
 from .names import (
     SDFG_NAME,
     THREAD,
     GuardedStop,
-    Names,
     OnlyStatement,
+    SdfgNames,
     TileCount,
-    stored_type,
 )
 from .nests import MARK, NestBuilder
 from .rooms import Descriptors, Room
-from .tasklet import STATUS, Style
+from .tasklet import Style
 
 ONLY: Final = OnlyStatement()
 
@@ -32,114 +31,109 @@ ONLY: Final = OnlyStatement()
 class Graph:
     """An SDFG and the inline functions, by name, that its tasklets call.
 
-    `together` are the nests that share a state. States keep their order, because arguments of a
-    call may share memory where the plan allows it.
+    States keep their order, because arguments of a call may share memory where the plan allows it.
     """
 
     sdfg: Any
-    functions: tuple[tuple[str, str], ...]
-    together: tuple[Together, ...]
+    functions: Mapping[str, str]
 
 
 def build_graph(
-    kernel: Kernel,
-    names: Names,
-    style: Style,
-    tests: Mapping[tuple[int, str], int],
-    steps: Sequence[int] = (),
-    grid: Grid | None = None,
+    loops: SdfgLoops, rules: SdfgRules, names: SdfgNames, tests: Mapping[tuple[int, str], int]
 ) -> Graph:
-    """Return the SDFG of a kernel; arrays of the arena are transients of one state or of several.
+    """Return the SDFG of loops; arrays of the arena are transients of one state or of several.
 
-    `tests` are the tested stores, by group of stores and field. `steps` are the numbers of the
-    groups' statements, if a call may run a single one: its states then stand in a block of their
-    own. With a `grid` the maps are kernels of a GPU, and all arrays lie in its memory.
+    `tests` are the tested stores, by group of stores and field. Where a call may run a single
+    statement, its states stand in a block of their own. With a `grid` the maps are kernels of a
+    GPU, and all arrays lie in its memory.
     """
     import dace
 
     sdfg: Any = dace.SDFG(SDFG_NAME)
-    describe = _Describing(dace, names, grid is not None)
+    describe = Descriptors(dace, names, rules.grid is not None)
     functions: dict[str, str] = {}
-    blocks = _Blocks(dace, sdfg, describe.symbol(sdfg, names.symbol(ONLY)) if steps else None)
-    together = arranged(kernel)
-    for place, members in enumerate(together):
-        nests = kernel.nests[members.first : members.last]
-        state = blocks.state(_label(nests, place), steps[nests[0].statement] if steps else 0)
-        room = Room(dace, sdfg, state, describe)
-        if members.rows is not None:
-            functions.update(_rows(room, kernel, names, style, members))
-            continue
-        for index, nest in enumerate(nests, members.first):
-            builder = NestBuilder(names, index, nest, style, dict(tests), grid)
-            builder.build(room)
-            functions.update(builder.functions)
-    if not together:
+    only = describe.symbol(sdfg, names.symbol(ONLY)) if loops.steps else None
+    blocks = _Blocks(dace, sdfg, only)
+    first = 0
+    for place, tiles in enumerate(nodes_of(loops.kernel, Tiles)):
+        nests = [member.nest for member in tiles.members]
+        statement = loops.steps[nests[0].group] if loops.steps else 0
+        room = Room(dace, sdfg, blocks.state(_label(nests, place), statement), describe)
+        if tiles.cuts:
+            functions |= _Rows(names, rules.style, tiles, first).add(room)
+        else:
+            for number in range(first, first + len(nests)):
+                builder = NestBuilder(names, number, rules.style, dict(tests), rules.grid)
+                builder.build(room)
+                functions |= builder.functions
+        first += len(nests)
+    if not first:
         sdfg.add_state("empty", is_start_block=True)
-    return Graph(sdfg, tuple(sorted(functions.items())), together)
+    return Graph(sdfg, functions)
 
 
-def _rows(
-    room: Room, kernel: Kernel, names: Names, style: Style, members: Together
-) -> dict[str, str]:
-    """Add nests that run row by row: a map over threads, each of which takes rows in turn."""
-    dace = room.dace
-    nests = kernel.nests[members.first : members.last]
-    inner = dace.SDFG(f"rows{members.first}")
-    count = names.symbol(TileCount(kernel.threads))
-    functions = _loop_over_rows(room, inner, kernel, names, style, members)
-    threads = room.describe.symbol(room.sdfg, count)
-    entry, exit_ = room.state.add_map(
-        f"threads{members.first}",
-        {THREAD: dace.subsets.Range([(0, threads - 1, 1)])},
-        schedule=dace.ScheduleType.CPU_Multicore,
-    )
-    entry.map.omp_num_threads = MARK + members.last - 1
-    NestBuilder(names, members.first, nests[0], style, {}).join(
-        room.inside(entry, exit_), inner, [row for nest in nests for row in nest.body], {}
-    )
-    for node in room.state.data_nodes():
-        if names.own(node.data):
-            node.setzero = True  # rows write arrays before they read them, which DaCe cannot tell
-    return functions
+class _Rows:
+    """Adds nests from number `first` on that run row by row: each thread takes rows in turn."""
 
+    def __init__(self, names: SdfgNames, style: Style, tiles: Tiles, first: int) -> None:
+        self.names, self.style, self.first = names, style, first
+        self.nests = [member.nest for member in tiles.members]
+        self.row = tiles.cuts[0].range
+        self.count = names.symbol(TileCount(tiles.threads))
 
-def _loop_over_rows(
-    room: Room, inner: Any, kernel: Kernel, names: Names, style: Style, members: Together
-) -> dict[str, str]:
-    """Add the loop of one thread over its rows to an SDFG, with a state for each nest."""
-    from dace.sdfg.state import LoopRegion
+    def add(self, room: Room) -> dict[str, str]:
+        """Add a map over threads to a state; return the functions that its tasklets call."""
+        dace = room.dace
+        inner = dace.SDFG(f"rows{self.first}")
+        functions = self._loop(room, inner)
+        threads = room.describe.symbol(room.sdfg, self.count)
+        entry, exit_ = room.state.add_map(
+            f"threads{self.first}",
+            {THREAD: dace.subsets.Range([(0, threads - 1, 1)])},
+            schedule=dace.ScheduleType.CPU_Multicore,
+        )
+        entry.map.omp_num_threads = MARK + self.first + len(self.nests) - 1
+        NestBuilder(self.names, self.first, self.style, {}).join(
+            room.inside(entry, exit_), inner, [row for nest in self.nests for row in nest.body], {}
+        )
+        for node in room.state.data_nodes():
+            if self.names.own(node.data):
+                node.setzero = True  # rows write arrays before they read them, unseen by DaCe
+        return functions
 
-    assert members.rows is not None
-    row, nests = members.rows, kernel.nests[members.first : members.last]
-    (loop,) = (each for each in nests[0].loops if each.range.dim is row.dim)
-    index, count = names.loop(loop), names.symbol(TileCount(kernel.threads))
-    guarded = any(needs_guard(nest) and touches_fields(kernel, nest) for nest in nests)
-    stop = names.end(GuardedStop(row.start, row.stop, nests[0].guard) if guarded else row.stop)
-    for name in (index, count, THREAD):
-        room.describe.symbol(inner, name)
-    around = LoopRegion(
-        f"along_{index}", f"{index} < {stop}", index,
-        f"{index} = {names.end(row.start)} + {THREAD}", f"{index} = {index} + {count}",
-    )  # fmt: skip
-    inner.add_node(around, is_start_block=True)
-    functions: dict[str, str] = {}
-    previous = None
-    for number, nest in enumerate(nests, members.first):
-        state = around.add_state(f"nest{number}", is_start_block=previous is None)
-        if previous is not None:
-            around.add_edge(previous, state, room.dace.InterstateEdge())
-        previous = state
-        inside = within_row(nest, row.dim)
-        builder = NestBuilder(names, number, inside, style, {}, row=(row.dim, index))
-        builder.build(room.within(inner, state, {}))
-        functions.update(builder.functions)
-    return functions
+    def _loop(self, room: Room, inner: Any) -> dict[str, str]:
+        """Add the loop of one thread over its rows to an SDFG, with a state for each nest."""
+        from dace.sdfg.state import LoopRegion
+
+        names, row = self.names, self.row
+        (loop,) = (each for each in self.nests[0].loops if each.range.dim is row.dim)
+        index, guard = names.loop(loop), names.guard(self.nests[0])
+        guarded = any(
+            needs_guard(nest, guard) and touches_fields(names.kernel, nest) for nest in self.nests
+        )
+        stop = names.end(GuardedStop(row.start, row.stop, guard) if guarded else row.stop)
+        for name in (index, self.count, THREAD):
+            room.describe.symbol(inner, name)
+        around = LoopRegion(
+            f"along_{index}", f"{index} < {stop}", index,
+            f"{index} = {names.end(row.start)} + {THREAD}", f"{index} = {index} + {self.count}",
+        )  # fmt: skip
+        inner.add_node(around, is_start_block=True)
+        functions: dict[str, str] = {}
+        previous = None
+        for number in range(self.first, self.first + len(self.nests)):
+            state = around.add_state(f"nest{number}", is_start_block=previous is None)
+            if previous is not None:
+                around.add_edge(previous, state, room.dace.InterstateEdge())
+            previous = state
+            builder = NestBuilder(names, number, self.style, {}, row=(row.dim, index))
+            builder.build(room.within(inner, state, {}))
+            functions |= builder.functions
+        return functions
 
 
 def _label(nests: Sequence[Nest], place: int) -> str:
     """Name a state after the buffers that its nests write."""
-    from ...ir.nests import Store
-
     stored = [row.buffer for nest in nests for row in nest.body if isinstance(row, Store)]
     fields = [name for name in dict.fromkeys(stored) if not name.startswith(("@", "%"))]
     words = "_".join("".join(c if c.isalnum() else "_" for c in name) for name in fields[:3])
@@ -183,60 +177,3 @@ class _Blocks:
         if region in self.previous:
             region.add_edge(self.previous[region], block, self.dace.InterstateEdge())
         self.previous[region] = block
-
-
-class _Describing(Descriptors):
-    """Adds descriptors of buffers and scalars to SDFGs, nested ones among them."""
-
-    def __init__(self, dace: Any, names: Names, on_gpu: bool) -> None:
-        self.dace = dace
-        self.names = names
-        self.buffers: dict[str, Buffer] = {names.data[b.name]: b for b in names.touched()}
-        self.dtypes = dict(names.used_scalars())
-        storages = dace.StorageType
-        self.storage = storages.GPU_Global if on_gpu else storages.Default
-
-    def ensure(self, sdfg: Any, data: str, *, nested: bool) -> None:
-        """Add the descriptor of `data` if it is missing."""
-        if data in sdfg.arrays:
-            return
-        if data in self.dtypes:
-            sdfg.add_scalar(data, self.type(self.dtypes[data]))
-        elif data == STATUS:
-            sdfg.add_array(data, [1], self.dace.int32, may_alias=True, storage=self.storage)
-        else:
-            self._add_array(sdfg, data, self.buffers[data], nested)
-
-    def _add_array(self, sdfg: Any, data: str, buffer: Buffer, nested: bool) -> None:
-        """Add an array that begins at index 0 of the domain; nothing depends on its end."""
-        strides = self.names.strides(buffer)
-        sdfg.add_array(
-            data,
-            [self.symbol(sdfg, f"{data}_{axis}_size") for axis in range(len(strides))] or [1],
-            self.type(stored_type(buffer.dtype)),
-            strides=[1 if each == "1" else self.symbol(sdfg, each) for each in strides] or [1],
-            total_size=self.symbol(sdfg, f"{data}_size"),
-            may_alias=True,  # an output may be an input that is read at the same point only
-            transient=buffer.memory == "arena" and not nested,
-            storage=self.storage,
-        )
-
-    def whole(self, sdfg: Any, data: str) -> Any:
-        """Return the range of all elements."""
-        if data in self.buffers and self.buffers[data].dims:
-            count = len(self.buffers[data].dims)
-            sizes = [self.symbol(sdfg, f"{data}_{axis}_size") for axis in range(count)]
-            return self.dace.subsets.Range([(0, size - 1, 1) for size in sizes])
-        return self.dace.subsets.Range([(0, 0, 1)])
-
-    def type(self, dtype: str) -> Any:
-        """Return DaCe's name of a type."""
-        return getattr(self.dace, "bool" if dtype == "bool" else dtype)
-
-    def symbol(self, sdfg: Any, name: str) -> Any:
-        """Return a symbol, known to an SDFG."""
-        # 64 bits, because products of indices and strides would wrap in fewer
-        if name not in sdfg.symbols:
-            sdfg.add_symbol(name, self.dace.int64)
-        # made as DaCe makes those that it parses: other symbols of the same name differ from them
-        return self.dace.symbolic.pystr_to_symbolic(name)

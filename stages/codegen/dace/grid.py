@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from ...ir.nests import Nest
+from ...ir.loops.nest import Nest
 
 # Threads of a block along x, y and z by the number of loops.
 _OF_POINTS: Final = ((256,), (32, 8), (32, 8, 1))

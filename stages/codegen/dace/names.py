@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ...ir.bounds import Bound, DomainSymbol, Range, ScalarSymbol
-from ...ir.flat_kernel import Buffer, Kernel
-from ...ir.nests import Argument, Loop
+from ...ir.bounds import Bound, DomainSymbol, Range, Ranges, ScalarSymbol
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Argument, Nest, NestLoop
+from ...ir.loops.traverse import arrays_of, nodes_of
 from ...ir.strides import Stride
-from ..integers import buffers_of, split
+from ..integers import split
 from ..rows.operations import TYPES
 
 SDFG_NAME: Final = "kernel"  # never the user's: C++ names functions after it
@@ -66,14 +68,16 @@ class TileCount:
 
 
 Meaning: TypeAlias = "Bound | Stride | ArrayStride | GuardedStop | OnlyStatement | TileCount"
+STATUS: Final = "status"  # the argument in which a checked program notes its first bad store
 THREAD: Final = "thread0"  # the index of such a thread: no field has this name
 
 
-class Names:
+class SdfgNames:
     """The names of a kernel: `u`, `u_I_stride`, `out_I_stop`, `i_I`."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
+        self.nests = tuple(nodes_of(kernel, Nest))  # a number of a nest is its place here
         self.by_name = {buffer.name: buffer for buffer in kernel.buffers}
         self._claimed: set[str] = set()
         self.data = {buffer.name: self._claim(buffer.name) for buffer in kernel.buffers}
@@ -94,7 +98,7 @@ class Names:
 
     # --- loops ----------------------------------------------------------------------------------
 
-    def loop(self, loop: Loop) -> str:
+    def loop(self, loop: NestLoop) -> str:
         """Return the name of the index of a loop; that of a vector loop begins with 'v_'."""
         key = ("v" if loop.kind == "vector" else "i", loop.range.dim)
         if key not in self._loops:
@@ -171,14 +175,18 @@ class Names:
 
     # --- buffers and scalars in use ---------------------------------------------------------------
 
+    def guard(self, nest: Nest) -> Ranges:
+        """Return the box that must not be empty, so that a nest runs."""
+        return self.kernel.groups[nest.group].box
+
     def touched(self) -> list[Buffer]:
         """Return the buffers that nests read or write, in the order of the kernel."""
-        found = {name for nest in self.kernel.nests for name in buffers_of(nest)}
+        found = arrays_of(self.kernel)
         return [buffer for buffer in self.kernel.buffers if buffer.name in found]
 
     def used_scalars(self) -> list[tuple[str, str]]:
         """Return (name, dtype) of the scalar parameters that bodies use."""
-        rows = (row for nest in self.kernel.nests for row in nest.body)
+        rows = (row for nest in self.nests for row in nest.body)
         used = {row.name for row in rows if isinstance(row, Argument)}
         return [(self.scalars[name], dtype) for name, dtype in self.kernel.scalars if name in used]
 
@@ -191,8 +199,3 @@ def stored_type(dtype: str) -> str:
 def type_name(dtype: str) -> str:
     """Return the C++ name of a value."""
     return TYPES[dtype][0]
-
-
-def joined(names: Iterable[str]) -> Iterator[str]:
-    """Yield names, each once."""
-    yield from dict.fromkeys(names)

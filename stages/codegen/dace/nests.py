@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ....runtime.language.dimension import Dimension
-from ...ir.bounds import Bound, Range
-from ...ir.nests import Load, Loop, Nest, Row, Store
-from .arrangement import needs_guard
+from ...ir.bounds import Bound, Const, Range
+from ...ir.loops.gpu import marks_of
+from ...ir.loops.nest import Load, NestLoop, Row, Store
+from .arrangement import inside, needs_guard
 from .grid import ONE_THREAD, Grid, free_loops, on_threads, shared_by_parts
-from .names import GuardedStop, Names
+from .names import STATUS, GuardedStop, SdfgNames
 from .rooms import Room
-from .tasklet import NAMELESS, STATUS, BlockWriter, Style, Subsets
+from .tasklet import NAMELESS, BlockWriter, Style, Subsets
 from .tasklet_nodes import TaskletNodes
 
 # A number of threads that no machine has marks each nest in DaCe's text.
@@ -28,9 +29,8 @@ class NestBuilder:
 
     def __init__(
         self,
-        names: Names,
+        names: SdfgNames,
         number: int,
-        nest: Nest,
         style: Style,
         tests: dict[tuple[int, str], int],
         grid: Grid | None = None,
@@ -39,8 +39,10 @@ class NestBuilder:
         self.names = names
         self.number = number
         self.grid = grid
+        nest = names.nests[number]
+        self.guard = () if row else names.guard(nest)
         self.shared = shared_by_parts(nest) if grid else frozenset[Row]()
-        self.nest = nest = on_threads(nest) if grid else nest
+        self.nest = nest = inside(nest, row[0]) if row else on_threads(nest) if grid else nest
         self.indices: dict[Dimension, str] = {
             loop.range.dim: names.loop(loop) for loop in nest.loops
         }
@@ -51,7 +53,7 @@ class NestBuilder:
         self.tasklets = TaskletNodes(
             names, number, nest, self.indices, writer, subsets, is_for_cpu=grid is None
         )
-        self.guarded = needs_guard(nest)
+        self.guarded = needs_guard(nest, self.guard)
 
     @property
     def functions(self) -> dict[str, str]:
@@ -111,7 +113,7 @@ class NestBuilder:
     def _joins(self, level: int) -> bool:
         return self.nest.loops[level].kind != "sequential"
 
-    def _label(self, loops: Sequence[Loop]) -> str:
+    def _label(self, loops: Sequence[NestLoop]) -> str:
         return "_".join([f"nest{self.number}", *(self.indices[each.range.dim] for each in loops)])
 
     def _map(
@@ -148,8 +150,9 @@ class NestBuilder:
         """Choose the threads of a block, and what the compiler is told about them."""
         assert self.grid is not None
         block = self.grid.block(loops, is_scan=bool(self.nest.states))
-        if len(self.nest.block) == 2:  # a copy around scans, see `gpu/beside.py`
-            block = (*self.nest.block, 1)
+        if own := marks_of(self.nest).block:  # of a copy around scans, see `gpu/beside.py`
+            x, y, z = (*own, 1)
+            block = (x, y, z)
         block = ONE_THREAD if is_alone else block
         kernel.gpu_block_size = list(block)
         if bounds := self.grid.bounds(block):
@@ -242,17 +245,15 @@ class NestBuilder:
 
     def _guard_count(self, room: Room) -> Any:
         """Return 1 where the guard of the nest is not empty, else 0."""
-        from ...ir.bounds import Const
-
-        return self._expression(room, GuardedStop(Const(0), Const(1), self.nest.guard))
+        return self._expression(room, GuardedStop(Const(0), Const(1), self.guard))
 
     def _range(self, room: Room, range_: Range) -> tuple[Any, Any]:
         return self._expression(room, range_.start), self._expression(room, range_.stop)
 
-    def _ends(self, room: Room, loop: Loop) -> tuple[Any, Any]:
+    def _ends(self, room: Room, loop: NestLoop) -> tuple[Any, Any]:
         start, stop = self._range(room, loop.range)
         if loop is self.nest.loops[0] and self.guarded and not self._rows(0):
-            guard = GuardedStop(loop.range.start, loop.range.stop, self.nest.guard)
+            guard = GuardedStop(loop.range.start, loop.range.stop, self.guard)
             stop = self._expression(room, guard)
         return start, stop
 

@@ -1,4 +1,4 @@
-"""DaCe's transformations by name; one that exceeds its budget is undone.
+"""Run DaCe's transformations in order; one that exceeds its budget is undone.
 
 A budget counts applications and nodes, never time, because builds may not depend on the load of the
 machine.
@@ -9,24 +9,17 @@ from __future__ import annotations
 import copy
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, Final
-
-import attrs
 
 from ....runtime.process.errors import OptionError
 from ..errors import CodegenError
 from .one_state import one_state
 from .pass_list import SdfgPass, name_of
 from .time_limit import PassTimeLimitError, time_limit
-
-# Passes of DaCe's 'simplify' that do not run. States must not fuse, because their order protects
-# values from being overwritten, also where two arguments of a call share memory, which an SDFG
-# cannot express. `LiftTrivialIf` takes minutes on large graphs. `ScalarToSymbolPromotion` reads
-# the C++ of tasklets as Python, to which 'true' is a symbol that nobody defines.
-LEFT_OUT: Final = ("FuseStates", "LiftTrivialIf", "ScalarToSymbolPromotion")
+from .transformations import BY_NAME, PassSettings, maps_in, simplify, states_of
 
 FUSED: Final = 2  # maps in a state, at least
 DEAD: Final = "DeadDataflowElimination"
@@ -42,23 +35,7 @@ class InvalidGraphError(CodegenError):
     """A transformation of the user left an SDFG that is not valid."""
 
 
-@attrs.frozen
-class Settings:
-    """The options of passes: dimensions to block by loop index, sizes, factors, budgets.
-
-    `gt4py_hooks` are names of functions that expect SDFGs of gt4py; `seconds` limits functions.
-    """
-
-    block_loops: tuple[str, ...] = ()
-    block_size: int = 10
-    unroll: int = 0
-    most_applications: int = 1000
-    most_nodes: int = 100_000
-    gt4py_hooks: tuple[str, ...] = ()
-    seconds: float = 0
-
-
-def run_passes(sdfg: Any, passes: Sequence[SdfgPass], settings: Settings, watch: Watch) -> Any:
+def run_passes(sdfg: Any, passes: Sequence[SdfgPass], settings: PassSettings, watch: Watch) -> Any:
     """Return the SDFG after all passes; it is a valid one after each.
 
     Warns:
@@ -91,11 +68,11 @@ def run_passes(sdfg: Any, passes: Sequence[SdfgPass], settings: Settings, watch:
     return sdfg
 
 
-def _is_idle(step: SdfgPass, sdfg: Any, settings: Settings) -> bool:
+def _is_idle(step: SdfgPass, sdfg: Any, settings: PassSettings) -> bool:
     """Tell whether a pass of ours has nothing to change."""
     match step:
         case "fuse_vertical" | "fuse_horizontal":
-            return all(_maps(state) < FUSED for state in _states(sdfg))
+            return all(maps_in(state) < FUSED for state in states_of(sdfg))
         case "block":
             return not (settings.block_loops and settings.block_size)
         case "unroll_scans":
@@ -103,7 +80,7 @@ def _is_idle(step: SdfgPass, sdfg: Any, settings: Settings) -> bool:
     return False
 
 
-def _applied(step: SdfgPass, sdfg: Any, settings: Settings) -> int:
+def _applied(step: SdfgPass, sdfg: Any, settings: PassSettings) -> int:
     """Run a pass; return how often it was applied."""
     if isinstance(step, str):
         return BY_NAME[step](sdfg, settings)
@@ -124,7 +101,7 @@ def _applied(step: SdfgPass, sdfg: Any, settings: Settings) -> int:
     return 1
 
 
-def _hooked(step: Any, sdfg: Any, settings: Settings) -> tuple[Any, int]:
+def _hooked(step: Any, sdfg: Any, settings: PassSettings) -> tuple[Any, int]:
     """Return the SDFG after a hook made for gt4py, which has one state or else as many as ours.
 
     A hook that fails on both leaves it as it is, with a warning.
@@ -155,7 +132,7 @@ def _written_arguments(sdfg: Any) -> set[str]:
     }
 
 
-def _warn(name: str, count: int, nodes: int, settings: Settings) -> None:
+def _warn(name: str, count: int, nodes: int, settings: PassSettings) -> None:
     limits = f"{settings.most_applications} applications and {settings.most_nodes} nodes"
     warnings.warn(
         f"DaCe's transformation '{name}' was undone: {count} applications and {nodes} nodes, "
@@ -197,7 +174,7 @@ def _validate(sdfg: Any, who: str) -> None:
     from dace.sdfg.validation import InvalidSDFGError
 
     # Indices are those of domains, which may begin below 0 where they are known.
-    for state in _states(sdfg):
+    for state in states_of(sdfg):
         for edge in state.edges():
             edge.data.allow_oob = True
     try:
@@ -223,125 +200,3 @@ def _saving_nothing(sdfg: Any) -> Iterator[None]:
         yield
     finally:
         object.__delattr__(sdfg, "save")
-
-
-# --- the passes ---------------------------------------------------------------------------------
-
-
-def simplify(sdfg: Any, _: Settings, *more_left_out: str) -> int:
-    """Inline needless nesting, remove unused data, propagate constants."""
-    from dace.transformation.pass_pipeline import Pipeline
-    from dace.transformation.passes import simplify as simplification
-
-    left_out = (*LEFT_OUT, *more_left_out)
-    passes = [kind() for kind in simplification.SIMPLIFY_PASSES if kind.__name__ not in left_out]
-    Pipeline(passes).apply_pass(sdfg, {})
-    return 1
-
-
-def fuse_vertical(sdfg: Any, settings: Settings) -> int:
-    """Join a map with one that reads its results point by point, so that they stay in registers."""
-    from dace.transformation.dataflow import MapFusionVertical
-
-    return _everywhere(sdfg, MapFusionVertical, settings)
-
-
-def fuse_horizontal(sdfg: Any, settings: Settings) -> int:
-    """Join maps over the same range that do not depend on each other."""
-    from dace.transformation.dataflow import MapFusionHorizontal
-
-    return _everywhere(sdfg, MapFusionHorizontal, settings)
-
-
-def fuse_tasklets(sdfg: Any, settings: Settings) -> int:
-    """Join tasklets that hand on a number."""
-    from dace.transformation.dataflow import TaskletFusion
-
-    return _everywhere(sdfg, TaskletFusion, settings)
-
-
-def block(sdfg: Any, settings: Settings) -> int:
-    """Cut the loops over the dimensions of option 'blocking_dims' into blocks; these go outside."""
-    from dace.sdfg import nodes
-    from dace.transformation.dataflow import StripMining
-
-    count = 0
-    wanted = frozenset(settings.block_loops)
-    for state in list(_states(sdfg)):
-        for entry in [each for each in state.nodes() if isinstance(each, nodes.MapEntry)]:
-            around = entry
-            for param in [each for each in entry.map.params if each in wanted]:
-                options = {
-                    "dim_idx": around.map.params.index(param),
-                    "new_dim_prefix": "block",
-                    "tile_size": str(settings.block_size),
-                }
-                StripMining.apply_to(state.sdfg, options=options, map_entry=around, verify=False)
-                around = _keep_threads(state, around, param)
-                count += 1
-    return count
-
-
-def _keep_threads(state: Any, inner: Any, param: str) -> Any:
-    """Let a thread of a GPU loop over a block: only that loop stays inside the map of blocks.
-
-    Return the map to cut next: that of blocks on a GPU, else the one inside.
-    """
-    from dace.dtypes import ScheduleType
-    from dace.subsets import Range
-
-    outer = state.entry_node(inner)
-    if outer.map.schedule != ScheduleType.GPU_Device:
-        return inner
-    ranges = dict(zip(inner.map.params, inner.map.range.ranges, strict=True))
-    within = ranges[param]
-    (first,) = outer.map.range.ranges
-    (name,) = outer.map.params
-    outer.map.range = Range([first if each == param else ranges[each] for each in ranges])
-    outer.map.params = [name if each == param else each for each in ranges]
-    outer.map.gpu_block_size = inner.map.gpu_block_size
-    outer.map.gpu_launch_bounds = inner.map.gpu_launch_bounds
-    outer.map.gpu_maxnreg = inner.map.gpu_maxnreg
-    inner.map.params, inner.map.range = [param], Range([within])
-    outer.map.schedule, inner.map.schedule = ScheduleType.GPU_Device, ScheduleType.Sequential
-    return outer
-
-
-def unroll_scans(sdfg: Any, settings: Settings) -> int:
-    """Ask the compiler to unroll the loops over levels of scans."""
-    from dace.sdfg.state import LoopRegion
-
-    loops = [each for each in sdfg.all_control_flow_regions(recursive=True)
-             if isinstance(each, LoopRegion)]  # fmt: skip
-    for loop in loops:
-        loop.unroll, loop.unroll_factor = True, settings.unroll
-    return len(loops)
-
-
-def _states(sdfg: Any) -> list[Any]:
-    return [state for each in sdfg.all_sdfgs_recursive() for state in each.states()]
-
-
-def _maps(state: Any) -> int:
-    from dace.sdfg import nodes
-
-    return sum(isinstance(node, nodes.MapEntry) for node in state.nodes())
-
-
-def _everywhere(sdfg: Any, kind: Any, settings: Settings) -> int:
-    """Apply a transformation until it finds no match, or the budget is spent."""
-    count = 0
-    while count <= settings.most_applications:
-        applied = sdfg.apply_transformations_once_everywhere(
-            kind, validate=False, validate_all=False, print_report=False
-        )
-        if not applied:
-            break
-        count += applied
-    return count
-
-
-BY_NAME: Final[Mapping[str, Callable[[Any, Settings], int]]] = {
-    step.__name__: step
-    for step in (simplify, fuse_vertical, fuse_horizontal, fuse_tasklets, block, unroll_scans)
-}

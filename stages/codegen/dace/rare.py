@@ -6,72 +6,59 @@ backend `cpu`, on one thread, in memory of its own plan.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import attrs
 
-from ...ir.bounds import maximum
-from ...ir.flat_kernel import Kernel
-from ...ir.loops.lift import lift
-from ..cpu.text.kernel import CLAMPED, ENDS, WITHIN, clamped_version
-from ..integers import integers
+from ...ir.bounds import Bound
+from ...ir.loops.nest import Nest
+from ...ir.loops.plain import plain
+from ...ir.loops.traverse import with_nests
+from ...ir.strides import Stride
+from ..cpu.text.kernel import CLAMPED, ENDS, clamped_version
 from ..rows.checks import beyond
-from ..rows.names import Names, Steps, WriterOptions
-from ..soft_reads import Clamping
+from ..rows.dialect import cpp
+from ..rows.options import Steps, WriterOptions
+from ..rows.scope import WITHIN, Scope, places_of
+from .loops import SdfgLoops
 from .tasklet import Style
 
 
+@attrs.frozen
 class RareVersion:
     """The text of that version, empty where a program has no soft reads.
 
-    `integers` are those of the call then: those of the kernel before DaCe's passes, and of the ends
-    of fields.
+    `opening` calls it, before DaCe's program; `lines` are it, and call `functions`. `integers` are
+    those of the call, with those of the ends of fields.
     """
 
-    def __init__(
-        self, kernel: Kernel, clamping: Clamping | None, style: Style, steps: Sequence[int]
-    ) -> None:
-        self.kernel = _on_one_thread(kernel)
-        known = integers(lift(kernel)) if clamping else ()
-        self.integers = (*known, *clamping.integers) if clamping else ()
-        self.opening: list[str] = []
-        self.lines: list[str] = []
-        self._functions: dict[str, str] = {}
-        self.needs_memory = False
-        if clamping is None:
-            return
-        flag = f"  if (ints[{clamping.flag}]) return "
-        if style.checked:
-            self.opening = [f"{flag}{beyond(kernel)};"]
-            return
-        options = WriterOptions(0, vector_math=False, own_math=style.own_math)
-        names = Names(self.kernel, known, options)
-        names.steps = Steps(len(self.integers), tuple(steps)) if steps else None
-        written = clamped_version(names, clamping).text({})
-        self._functions = names.functions
-        self.lines = [ENDS, WITHIN, CLAMPED, *written]
-        self.opening = [f"{flag}clamped(ptrs, ints, scalars, arena);"]
-        self.needs_memory = True
-
-    def functions(self, others: Mapping[str, str]) -> list[str]:
-        """Return the functions that either version calls, each once."""
-        return [text for _, text in sorted({**self._functions, **others}.items())]
-
-    def joined(self, kernel: Kernel) -> Kernel:
-        """Return a kernel after DaCe's passes, with the integers and the memory that both need."""
-        if not self.integers:
-            return kernel
-        most = kernel.workspace
-        if self.needs_memory:
-            most = maximum(kernel.workspace, self.kernel.workspace)
-        return attrs.evolve(self.kernel, tilings=kernel.tilings, workspace=most)
+    integers: tuple[Bound | Stride, ...]
+    opening: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    functions: Mapping[str, str] = attrs.field(factory=dict)
 
 
-def _on_one_thread(kernel: Kernel) -> Kernel:
-    nests = tuple(
-        attrs.evolve(
-            nest, loops=tuple(attrs.evolve(loop, kind="sequential") for loop in nest.loops)
-        )
-        for nest in kernel.nests
+def rare_version(loops: SdfgLoops, style: Style) -> RareVersion:
+    """Write that version; a checked program refuses such calls."""
+    if (clamping := loops.clamping) is None:
+        return RareVersion(loops.integers)
+    ints = (*loops.integers, *clamping.integers)
+    flag = f"  if (ints[{clamping.flag}]) return "
+    if style.checked:
+        return RareVersion(ints, (f"{flag}{beyond(loops.kernel)};",))
+    options = WriterOptions(0, vector_math=False, own_math=style.own_math)
+    kernel = with_nests(plain(loops.kernel), _on_one_thread)
+    scope = Scope(kernel, places_of(loops.integers), options, cpp(options))
+    steps = Steps(len(ints), loops.steps) if loops.steps else None
+    written = clamped_version(scope, clamping, steps).text({})
+    return RareVersion(
+        ints,
+        (f"{flag}clamped(ptrs, ints, scalars, arena);",),
+        (ENDS, WITHIN, CLAMPED, *written),
+        scope.uses.functions,
     )
-    return attrs.evolve(kernel, nests=nests)
+
+
+def _on_one_thread(nest: Nest) -> Nest:
+    loops = tuple(attrs.evolve(loop, kind="sequential") for loop in nest.loops)
+    return attrs.evolve(nest, loops=loops)

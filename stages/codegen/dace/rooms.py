@@ -1,27 +1,71 @@
-"""A place for nodes in an SDFG: a state, the maps around them, and the values known there."""
+"""A place for nodes in an SDFG: a state, the maps around them, descriptors, values known there."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 
+from ...ir.loops.buffers import Buffer
+from .names import STATUS, SdfgNames, stored_type
 
-class Descriptors(Protocol):
-    """Adds descriptors of data and symbols to SDFGs."""
+
+class Descriptors:
+    """Adds descriptors of buffers and scalars to SDFGs, nested ones among them."""
+
+    def __init__(self, dace: Any, names: SdfgNames, on_gpu: bool) -> None:
+        self.dace = dace
+        self.names = names
+        self.buffers: dict[str, Buffer] = {names.data[b.name]: b for b in names.touched()}
+        self.dtypes = dict(names.used_scalars())
+        storages = dace.StorageType
+        self.storage = storages.GPU_Global if on_gpu else storages.Default
 
     def ensure(self, sdfg: Any, data: str, *, nested: bool) -> None:
         """Add the descriptor of `data` if it is missing."""
+        if data in sdfg.arrays:
+            return
+        if data in self.dtypes:
+            sdfg.add_scalar(data, self.type(self.dtypes[data]))
+        elif data == STATUS:
+            sdfg.add_array(data, [1], self.dace.int32, may_alias=True, storage=self.storage)
+        else:
+            self._add_array(sdfg, data, self.buffers[data], nested)
+
+    def _add_array(self, sdfg: Any, data: str, buffer: Buffer, nested: bool) -> None:
+        """Add an array that begins at index 0 of the domain; nothing depends on its end."""
+        strides = self.names.strides(buffer)
+        sdfg.add_array(
+            data,
+            [self.symbol(sdfg, f"{data}_{axis}_size") for axis in range(len(strides))] or [1],
+            self.type(stored_type(buffer.dtype)),
+            strides=[1 if each == "1" else self.symbol(sdfg, each) for each in strides] or [1],
+            total_size=self.symbol(sdfg, f"{data}_size"),
+            may_alias=True,  # an output may be an input that is read at the same point only
+            transient=buffer.memory == "arena" and not nested,
+            storage=self.storage,
+        )
 
     def whole(self, sdfg: Any, data: str) -> Any:
         """Return the range of all elements."""
+        if data in self.buffers and self.buffers[data].dims:
+            count = len(self.buffers[data].dims)
+            sizes = [self.symbol(sdfg, f"{data}_{axis}_size") for axis in range(count)]
+            return self.dace.subsets.Range([(0, size - 1, 1) for size in sizes])
+        return self.dace.subsets.Range([(0, 0, 1)])
 
     def type(self, dtype: str) -> Any:
         """Return DaCe's name of a type."""
+        return getattr(self.dace, "bool" if dtype == "bool" else dtype)
 
     def symbol(self, sdfg: Any, name: str) -> Any:
         """Return a symbol, known to an SDFG."""
+        # 64 bits, because products of indices and strides would wrap in fewer
+        if name not in sdfg.symbols:
+            sdfg.add_symbol(name, self.dace.int64)
+        # made as DaCe makes those that it parses: other symbols of the same name differ from them
+        return self.dace.symbolic.pystr_to_symbolic(name)
 
 
 @attrs.define

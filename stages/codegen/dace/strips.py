@@ -9,22 +9,26 @@ after DaCe's passes leaves a prefetch or a store as it was.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
 
-from ....runtime.language.dimension import Dimension
-from ...ir.bounds import Bound
-from ...ir.flat_kernel import Buffer, Kernel
-from ...ir.nests import Loop, Nest, Row
-from ..cpu.text.strips import LINE, SIMD, lanes_of
-from ..rows.body import BodyText
-from ..rows.names import Names as CppNames
-from ..rows.names import WriterOptions, stored_type
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.cpu import marks_of
+from ...ir.loops.nest import Load, Nest, NestLoop, Row
+from ..cpu.text.ahead import indices, rows_ahead
+from ..cpu.text.streams import LINE, is_far
+from ..cpu.text.strips import SIMD, lanes_of
+from ..rows.addresses import InRow
+from ..rows.body import body_of, pointers
+from ..rows.body import line as line_of
+from ..rows.dialect import cpp, held_pointer
+from ..rows.options import WriterOptions
+from ..rows.scope import Scope, stored_type
 from ..schedule.costs import ITEMSIZES
 from .arrangement import needs_guard
-from .names import GuardedStop, Names
+from .names import GuardedStop, SdfgNames
 
 DEEPER: Final = " " * 12
 NEST: Final = "// nest"  # and its number: the comment in a tasklet
@@ -32,73 +36,75 @@ _LOOP: Final = re.compile(r"(\s*)for \(int64_t (v_\w+) = (.+); \2 < (.+); \2 \+=
 _STORE: Final = re.compile(r"(\s*)(\w+)\[(.*)\] = (\w+);$")
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _DECLARED: Final = re.compile(r"\s*int64_t \w+;$")
-# Names that no field has: see `names.py`.
+# SdfgNames that no field has: see `names.py`.
 AT, END, STOP, LANE, AHEAD = "at0", "end0", "stop0", "lane0", "ahead0"
 FIRST, PAST = "first0", "past0"
+NOWHERE: Final = "none0"  # a row that is computed elsewhere has no name here
 
 
-class _OutOfScopeError(Exception):
-    """A row that is computed elsewhere has no name here."""
+def _scope_of(names: SdfgNames, options: WriterOptions) -> Scope:
+    """Return the names of a kernel as they are spelled in an SDFG; pointers lead to constants."""
+
+    def pointer(type_: str, name: str, address: str, is_told: bool) -> str:
+        return held_pointer(f"const {type_}", name, address, is_told)
+
+    return Scope(
+        names.kernel,
+        {},
+        options,
+        attrs.evolve(cpp(options), pointer=pointer),
+        bounds=names.text,
+        strides=lambda buffer, axis: names.strides(buffer)[axis],
+        buffers=names.data,
+    )
 
 
-class _RowNames(CppNames):
-    """The names of the C++ writer, spelled as in an SDFG."""
-
-    def __init__(self, kernel: Kernel, names: Names, options: WriterOptions) -> None:
-        super().__init__(kernel, (), options)
-        self.sdfg = names
-        self.buffers = dict(names.data)
-
-    def bound(self, bound: Bound) -> str:
-        return self.sdfg.text(bound)
-
-    def term(self, buffer: Buffer, axis: int, index: str) -> str:
-        stride = self.sdfg.strides(buffer)[axis]
-        return index if stride == "1" else f"{index} * {stride}"
-
-    def points(self, nest: Nest) -> str:
-        return " * ".join("({1} - {0})".format(*self.ends(nest, loop)) for loop in nest.loops)
-
-    def ends(self, nest: Nest, loop: Loop) -> tuple[str, str]:
-        """Return the ends of a loop as DaCe's text spells them: the outermost has the guard."""
-        start, stop = loop.range.start, loop.range.stop
-        if loop is nest.loops[0] and needs_guard(nest):
-            return self.sdfg.end(start), self.sdfg.end(GuardedStop(start, stop, nest.guard))
-        return self.bound(start), self.bound(stop)
+def _ends(names: SdfgNames, nest: Nest, loop: NestLoop) -> tuple[str, str]:
+    """Return the ends of a loop as DaCe's text spells them: the outermost has the guard."""
+    start, stop, guard = loop.range.start, loop.range.stop, names.guard(nest)
+    if loop is nest.loops[0] and needs_guard(nest, guard):
+        return names.end(start), names.end(GuardedStop(start, stop, guard))
+    return names.text(start), names.text(stop)
 
 
-class _RowsAhead(BodyText):
-    """Pointers to the rows that a nest prefetches."""
+@attrs.frozen
+class _Ahead:
+    """The rows that a nest prefetches: lines that define pointers, and the type behind each."""
 
-    names: _RowNames
+    lines: tuple[str, ...]
+    dtypes: Mapping[str, str]
 
-    def __init__(self, names: _RowNames, nest: Nest) -> None:
-        super().__init__(names, nest, later=True)
 
-    def _position(self, dim: Dimension) -> str:
-        level = self.dims.index(dim)
-        return (
-            AHEAD if level == len(self.dims) - 2 else self.names.sdfg.loop(self.nest.loops[level])
-        )
-
-    def _name(self, number: Row) -> str:
-        if not self._moves(number):
-            raise _OutOfScopeError
-        return super()._name(number)
-
-    def lines(self) -> list[str]:
-        """Define the pointers, and the index of the iteration that they are for."""
-        loop = self.nest.loops[-2]
-        start, stop = self.names.ends(self.nest, loop)
-        index, far = self.names.sdfg.loop(loop), self.nest.ahead * loop.step
-        last = f"{stop} - {loop.step}"
-        position = (
-            f"{index} - {far} > {start} ? {index} - {far} : {start}"
-            if loop.backward
-            else f"{index} + {far} < {last} ? {index} + {far} : {last}"
-        )
-        pointers = [re.sub(r"^(\w+\* q)", r"const \1", line) for line in self.pointers("")]
-        return [f"const s64 {AHEAD} = {position};", *pointers]
+def _rows_ahead(scope: Scope, names: SdfgNames, nest: Nest, asked: Sequence[Row]) -> _Ahead | None:
+    """Return pointers to the rows `asked`; None if they are made by functions, or out of scope."""
+    loop = nest.loops[-2]
+    start, stop = _ends(names, nest, loop)
+    here, far = names.loop(loop), marks_of(nest).ahead * loop.step
+    last = f"{stop} - {loop.step}"
+    position = (
+        f"{here} - {far} > {start} ? {here} - {far} : {start}"
+        if loop.backward
+        else f"{here} + {far} < {last} ? {here} + {far} : {last}"
+    )
+    scope = scope.apart()
+    own = attrs.evolve(nest, marks=attrs.evolve(marks_of(nest), asked=tuple(asked)))
+    later = rows_ahead(body_of(scope, own), own)
+    moving = indices(later)
+    positions = {each.range.dim: names.loop(each) for each in nest.loops}
+    positions[loop.range.dim] = AHEAD
+    elsewhere = dict.fromkeys(range(len(nest.body)), NOWHERE)
+    later = attrs.evolve(later, positions=positions, names={**elsewhere, **later.names})
+    lines = (
+        f"const s64 {AHEAD} = {position};",
+        *(line_of(later, row) for row in moving),
+        *pointers(later),
+    )
+    dtypes = {
+        address.pointer: scope.by_name[row.buffer].dtype
+        for number, address in later.addresses.items()
+        if isinstance(address, InRow) and isinstance(row := nest.body[number], Load)
+    }
+    return None if scope.uses.functions else _Ahead(lines, dtypes)
 
 
 @attrs.frozen
@@ -111,13 +117,12 @@ class _Target:
     address: str
 
 
-class Strips:
+class SdfgStrips:
     """Writes the vector loops of one kernel."""
 
-    def __init__(self, kernel: Kernel, names: Names, options: WriterOptions) -> None:
-        self.kernel = kernel
+    def __init__(self, names: SdfgNames, options: WriterOptions) -> None:
         self.names = names
-        self.options = options
+        self.scope = _scope_of(names, options)
         self.streams = False  # whether a store needs the function `stream`
 
     def written(self, lines: Sequence[str]) -> Iterator[str]:
@@ -132,36 +137,34 @@ class Strips:
                 yield lines[at]
                 at += 1
                 continue
-            yield from self._loop(loop, body, nests, _scope(lines, at))
+            known = _words_around(lines, at)
+            body = [each for each in body if not each.lstrip().startswith(NEST)]
+            yield from self._loop(loop, body, nests, known)
             at = stop + 1
 
     def _nests(self, body: Sequence[str]) -> list[Nest]:
         words = [line.split() for line in body if line.lstrip().startswith(NEST)]
-        return [self.kernel.nests[int(number)] for *_, number in words]
+        return [self.names.nests[int(number)] for *_, number in words]
 
     def _loop(
-        self, loop: re.Match[str], body: Sequence[str], nests: Sequence[Nest], scope: set[str]
+        self, loop: re.Match[str], body: Sequence[str], nests: Sequence[Nest], known: set[str]
     ) -> Iterator[str]:
         indent, index, start, stop = loop.groups()
-        row_names = _RowNames(self.kernel, self.names, self.options)
-        lanes = max(lanes_of(row_names, nest) for nest in nests)
-        ahead = self._ahead(row_names, nests, scope)
-        targets = self._targets(row_names, body, nests, index, scope)
-        body = [line for line in body if not line.lstrip().startswith(NEST)]
+        lanes = max(lanes_of(self.scope, nest) for nest in nests)
+        ahead = self._ahead(nests, known)
+        targets = self._targets(body, nests, index, known)
         end = f"({STOP} < {AT} + {lanes} ? {STOP} : {AT} + {lanes})"
         lane = f"for (s64 {LANE} = 0; {LANE} < {lanes}; ++{LANE})"
         yield f"{indent}{{"
-        if ahead is not None:
-            yield from (f"{indent}    {line}" for line in ahead.lines())
+        yield from (f"{indent}    {line}" for line in (ahead.lines if ahead else ()))
         yield f"{indent}    s64 {AT} = {start};"
         yield f"{indent}    const s64 {STOP} = {stop};"
         yield f"{indent}    s64 {END} = {end};"
-        yield from (f"{indent}    {line}" for line in self._aligned(row_names, targets, nests))
+        yield from (f"{indent}    {line}" for line in self._aligned(targets, nests))
         yield f"{indent}    for (; {AT} < {STOP}; {AT} = {END}, {END} = {end}) {{"
         yield f"{indent}        if ({END} - {AT} == {lanes}) {{"
         deep = f"{indent}            "
-        for name in self._asked(ahead, lanes):
-            yield deep + name
+        yield from (deep + line for line in (_asked(ahead, lanes) if ahead else ()))
         for each in targets:
             yield f"{deep}alignas({LINE}) {stored_type(each.buffer)} {each.array}[{lanes}];"
         kept = list(body)
@@ -175,65 +178,58 @@ class Strips:
         yield f"{indent}    }}"
         yield f"{indent}}}"
 
-    # --- prefetches -----------------------------------------------------------------------------
-
-    def _ahead(self, names: _RowNames, nests: Sequence[Nest], scope: set[str]) -> _RowsAhead | None:
+    def _ahead(self, nests: Sequence[Nest], known: set[str]) -> _Ahead | None:
         """Return the rows to prefetch of the first nest that has some with names in scope."""
         for nest in nests:
-            asked = tuple(
-                row for row in nest.asked
-                if _is_spelled(names, attrs.evolve(nest, asked=(row,)), scope)
-            )  # fmt: skip
+            asked = [
+                row for row in marks_of(nest).asked
+                if _is_spelled(_rows_ahead(self.scope, self.names, nest, [row]), known)
+            ]  # fmt: skip
             if asked:
-                return _RowsAhead(names, attrs.evolve(nest, asked=asked))
+                return _rows_ahead(self.scope, self.names, nest, asked)
         return None
-
-    def _asked(self, ahead: _RowsAhead | None, lanes: int) -> Iterator[str]:
-        if ahead is not None:
-            for (name, _), row in ahead.rows.items():
-                size = ITEMSIZES[ahead.names.by_name[name].dtype]
-                for line in range(0, lanes * size, LINE):
-                    yield f"__builtin_prefetch({row} + {AT} + {line // size}, 0, 2);"
 
     # --- non-temporal stores --------------------------------------------------------------------
 
     def _targets(
-        self,
-        names: _RowNames,
-        body: Sequence[str],
-        nests: Sequence[Nest],
-        index: str,
-        scope: set[str],
+        self, body: Sequence[str], nests: Sequence[Nest], index: str, known: set[str]
     ) -> list[_Target]:
-        data = {self.names.data[name]: name for nest in nests for name in nest.streams}
-        if not data or set(_symbols(names.is_far(nests[-1]))) - scope:
+        data = {self.names.data[name]: name for nest in nests for name in marks_of(nest).streams}
+        if not data or set(_symbols(self._is_far(nests[-1]))) - known:
             return []
-        body = [line for line in body if not line.lstrip().startswith(NEST)]
         found: list[_Target] = []
         for number, line in enumerate(body):
             store = _STORE.match(line)
             if store and store[2] in data and re.search(rf"\b{index}\b", store[3]):
                 address = f"{store[2]} + {re.sub(rf'{index}', '0', store[3])}"
-                buffer = names.by_name[data[store[2]]]
+                buffer = self.names.by_name[data[store[2]]]
                 found.append(_Target(number, f"k{len(found)}", buffer, address))
         self.streams = self.streams or bool(found)
         return found
 
-    def _aligned(
-        self, names: _RowNames, targets: Sequence[_Target], nests: Sequence[Nest]
-    ) -> Iterator[str]:
+    def _is_far(self, nest: Nest) -> str:
+        ends = (_ends(self.names, nest, loop) for loop in nest.loops)
+        return is_far(self.scope, nest, " * ".join(f"({stop} - {start})" for start, stop in ends))
+
+    def _aligned(self, targets: Sequence[_Target], nests: Sequence[Nest]) -> Iterator[str]:
         """Peel points until strips are aligned."""
         if not targets:
             return
-        edge = self.options.vector_bytes
+        edge = self.scope.options.vector_bytes
         for number, each in enumerate(targets):
             yield f"{stored_type(each.buffer)}* const s{number} = {each.address};"
         size = ITEMSIZES[targets[0].buffer.dtype]
         alike = [f"((s64)(s{n} + {FIRST}) & {edge - 1}) == 0" for n in range(len(targets))]
-        tests = " && ".join([names.is_far(nests[-1]), *alike])
+        tests = " && ".join([self._is_far(nests[-1]), *alike])
         yield f"const s64 {FIRST} = {AT} + (-(s64)(s0 + {AT}) & {edge - 1}) / {size};"
         yield f"const bool {PAST} = {tests};"
         yield f"if ({PAST} && {FIRST} > {AT}) {END} = {STOP} < {FIRST} ? {STOP} : {FIRST};"
+
+
+def _asked(ahead: _Ahead, lanes: int) -> Iterator[str]:
+    for pointer, dtype in ahead.dtypes.items():
+        for byte in range(0, lanes * ITEMSIZES[dtype], LINE):
+            yield f"__builtin_prefetch({pointer} + {AT} + {byte // ITEMSIZES[dtype]}, 0, 2);"
 
 
 def _stored(targets: Sequence[_Target], lanes: int) -> Iterator[str]:
@@ -264,7 +260,7 @@ def _closed(lines: Sequence[str], start: int) -> int:
     return start
 
 
-def _scope(lines: Sequence[str], at: int) -> set[str]:
+def _words_around(lines: Sequence[str], at: int) -> set[str]:
     """Return the words of the loops, the declarations and the signature around a line."""
     found: set[str] = set()
     deep = len(lines[at]) - len(lines[at].lstrip())
@@ -278,15 +274,11 @@ def _scope(lines: Sequence[str], at: int) -> set[str]:
     return found
 
 
-def _is_spelled(names: _RowNames, nest: Nest, scope: set[str]) -> bool:
-    """Tell whether the pointer to a row needs no function, and only names that are in scope."""
-    names.functions.clear()
-    try:
-        lines = _RowsAhead(names, nest).lines()
-    except (_OutOfScopeError, KeyError):
-        return False
-    words = {word for line in lines for word in _symbols(line)}
-    return not names.functions and not words - scope
+def _is_spelled(ahead: _Ahead | None, known: set[str]) -> bool:
+    """Tell whether lines need only names that are in scope."""
+    return (
+        ahead is not None and not {word for line in ahead.lines for word in _symbols(line)} - known
+    )
 
 
 def _symbols(text: str) -> Iterator[str]:

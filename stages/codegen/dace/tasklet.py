@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ...ir.nests import (
+from ...ir.loops.nest import (
     Advance,
     Argument,
     Compute,
@@ -24,17 +24,13 @@ from ...ir.nests import (
 )
 from ..gpu.text.spellings import express as express_on_device
 from ..gpu.text.spellings import on_device
-from ..rows.checks import is_nothing
-from ..rows.expressions import literal
+from ..rows.expressions import is_nothing, literal
 from ..rows.operations import express, vectorised, written_out
-from .names import THREAD, Names, type_name
-
-if TYPE_CHECKING:
-    from .rooms import Room
+from .names import STATUS, THREAD, SdfgNames, type_name
+from .rooms import Room
 
 # Instructions whose text stands at each use.
 NAMELESS: Final = (Constant, Argument, Index, Number)
-STATUS: Final = "status"
 
 
 @attrs.frozen
@@ -99,7 +95,7 @@ class BlockWriter:
 
     def __init__(
         self,
-        names: Names,
+        names: SdfgNames,
         nest: Nest,
         style: Style,
         indices: Mapping[Dimension, str],
@@ -170,7 +166,7 @@ class BlockWriter:
         draft.stores.append((f"o{number}", row))
         text = self._operand(row.value, draft.here)
         draft.lines.append(f"o{number} = {text};")
-        store = self.tests.get((self.nest.statement, row.buffer))
+        store = self.tests.get((self.nest.group, row.buffer))
         if store is not None:
             draft.tested = True
             test = f"if (!finite_{type_name(row.dtype)}({text}))"
@@ -257,7 +253,7 @@ class Subsets:
     Along dimension `rows`, the index in arrays is that of the thread.
     """
 
-    names: Names
+    names: SdfgNames
     indices: Mapping[Dimension, str]
     rows: Dimension | None = None
 

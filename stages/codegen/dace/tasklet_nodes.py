@@ -9,11 +9,11 @@ from typing import Any, Final
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ...ir.nests import Nest, Row, Store
-from .names import Names
+from ...ir.loops.nest import Nest, Row, Store
+from .names import STATUS, SdfgNames
 from .rooms import Room
 from .strips import NEST
-from .tasklet import STATUS, Block, BlockWriter, Subsets
+from .tasklet import Block, BlockWriter, Subsets
 
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
@@ -34,7 +34,7 @@ class TaskletNodes:
 
     """
 
-    names: Names
+    names: SdfgNames
     number: int
     nest: Nest
     indices: Mapping[Dimension, str]

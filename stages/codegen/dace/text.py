@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from ...ir.flat_kernel import Kernel
-from .names import Names
+from ...ir.loops.kernel import Kernel
+from .names import SdfgNames
 
 # The viewer's templates use these words of a template language, and no others.
 _BLOCK: Final = re.compile(r"{% block (\w+) %}(.*?){% endblock %}", re.DOTALL)
@@ -20,12 +20,12 @@ _LEFT: Final = re.compile(r"{% (?:block \w+|endblock|extends [^%]*) %}\n?")
 _SCRIPT: Final = "scripts_after"
 
 
-def show_graph(sdfg: Any, kernel: Kernel, names: Names) -> str:
+def show_graph(sdfg: Any, kernel: Kernel, names: SdfgNames) -> str:
     """Return the listing of an SDFG and of the meanings of its names."""
     return "\n".join([*_head(sdfg, kernel, names), *show_sdfg(sdfg)]) + "\n"
 
 
-def _head(sdfg: Any, kernel: Kernel, names: Names) -> Iterator[str]:
+def _head(sdfg: Any, kernel: Kernel, names: SdfgNames) -> Iterator[str]:
     yield f"sdfg of {kernel.name}"
     for name, dtype in kernel.scalars:
         yield f"  {names.scalars[name]} = scalar {name} {dtype}"
@@ -41,7 +41,7 @@ def _head(sdfg: Any, kernel: Kernel, names: Names) -> Iterator[str]:
             yield f"  {symbol} = {meaning}"
     for note in kernel.notes:
         yield f"  # {note}"
-    for index, nest in enumerate(kernel.nests):
+    for index, nest in enumerate(names.nests):
         yield f"  # nest{index}: {nest.reason}"
 
 

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Final
 
 import attrs
 
 from ....runtime.calls.plan import Launch
 from ...artifacts import Interface
-from ...ir.bounds import Bound, Const, PatchBound, add, maximum, minimum, multiply, subtract
-from ...ir.loops.gpu import Columns, Patches, Rows
-from ...ir.loops.kernel import Choice, Kernel, Node
+from ...ir.bounds import (
+    Bound,
+    Const,
+    PatchBound,
+    Ranges,
+    add,
+    difference,
+    maximum,
+    minimum,
+    multiply,
+    subtract,
+)
+from ...ir.loops.gpu import Columns, Patches, Rows, marks_of
+from ...ir.loops.kernel import Kernel, Loop
 from ...ir.loops.nest import Nest
-from ...ir.loops.traverse import children, nests_of, rewrite
-from ...ir.nests import ALWAYS, NOTHING
-from ...ir.nests import Nest as FlatNest
 from ...ir.strides import Stride
-from .text.grid import blocks_of, columns_in_a_row, single
+from ..errors import CodegenError
+from .text.grid import blocks_of, columns_in_a_row
 from .text.kernel import Written
 
+NOTHING: Final = Const(0)
 # Vendors allow so many blocks along y and z.
 MOST_BLOCKS = 65535
 
@@ -34,82 +46,85 @@ class Order:
     most_shared: int = 0
     slots: Mapping[int, Bound] = attrs.field(factory=dict)
     step: int = 1
+    indices: tuple[Bound, ...] = ()  # of loops around it
 
     @property
     def bounds(self) -> Iterator[Bound]:
         """Everything that the call computes for it."""
         yield from self.blocks
         yield from self.slots.values()
+        yield from self.indices
         yield self.shared
 
 
-def launches(node: Node | Kernel, when: Bound = ALWAYS) -> dict[Node, Bound]:
-    """Return nests, columns and patches in the order of their kernels: 1 in calls that run one.
-
-    What both sides of a choice contain runs in either case.
-    """
-    if isinstance(node, Nest | Columns | Patches):
-        return {node: when}
-    if isinstance(node, Choice):
-        then = launches(node.then, multiply(when, node.when))
-        otherwise = launches(node.otherwise, multiply(when, subtract(Const(1), node.when)))
-        groups = {each: own for each, own in then.items() if not isinstance(each, Nest)}
-        return groups | otherwise | then | dict.fromkeys(then.keys() & otherwise.keys(), when)
-    found: dict[Node, Bound] = {}
-    for child in children(node):
-        found |= launches(child, when)
-    return found
-
-
-def orders_of(
-    tree: Kernel, nests: Sequence[FlatNest], kernels: Sequence[Written], steps: Sequence[int]
-) -> tuple[Order, ...]:
+def orders_of(tree: Kernel, kernels: Sequence[Written], steps: Sequence[int]) -> tuple[Order, ...]:
     """Return one launch for each kernel, in order.
 
-    `nests` are those that the writer numbers, `steps` the numbers of the statements that the groups
-    of stores belong to.
+    `steps` are the numbers of the statements that the groups of stores belong to.
     """
     ends: list[Bound] = [NOTHING]
     for size in tree.slots:
         ends.append(add(ends[-1], size))
-    found = [*launches(tree).items()]
-    if kernels and kernels[-1].version > 0:
-        found += launches(rewrite(tree, _without_rows)).items()
     return tuple(
         attrs.evolve(
-            _order(node, nests[written.first], written, when),
+            _order(tree, written),
             slots={place: ends[place] for kind, place in written.arguments if kind == "slot"},
-            step=steps[nests[written.first].statement],
+            step=steps[written.part.first.group],
+            indices=indices,
         )
-        for written, (node, when) in zip(kernels, found, strict=True)
+        for written, indices in _in_turn(kernels)
     )
 
 
-def _without_rows(node: Node) -> Node:
-    """Replace columns that come as rows, of which there is no version that clamps indices."""
-    if isinstance(node, Choice) and isinstance(node.then, Columns):
-        return node.otherwise if isinstance(node.then.load, Rows) else node
-    return node
+def _in_turn(
+    kernels: Iterable[Written], indices: tuple[Bound, ...] = ()
+) -> Iterator[tuple[Written, tuple[Bound, ...]]]:
+    """Yield kernels in the order of a call, those in loops for one index after the other."""
+    depth = len(indices)
+    alike = groupby(kernels, key=lambda each: (each.version, each.part.around[depth:][:1]))
+    for (_, around), several in alike:
+        own = list(several)
+        if not around:
+            yield from ((written, indices) for written in own)
+        for _, loop in around:
+            for index in _turns(loop):
+                yield from _in_turn(own, (*indices, index))
 
 
-def _order(node: Node, nest: FlatNest, written: Written, when: Bound) -> Order:
-    """Return the launch of a kernel; `nest` is its first one."""
+def _turns(loop: Loop) -> list[Bound]:
+    """Return the indices of a loop in its order.
+
+    Raises:
+        CodegenError: if only a call knows how many there are.
+
+    """
+    start, stop = loop.range.start, loop.range.stop
+    count = difference(stop, start)
+    if count is None:
+        raise CodegenError(
+            f"A GPU launches each plane of dimension '{loop.range.dim.value}' by itself, "
+            f"but only a call knows how many there are in {start} .. {stop}."
+        )
+    indices = [add(start, place) for place in range(count)]
+    return indices[::-1] if loop.backward else indices
+
+
+def _order(tree: Kernel, written: Written) -> Order:
+    """Return the launch of a kernel."""
+    node, nest, when = written.part.node, written.part.first, written.part.when
     if isinstance(node, Patches):  # a block for some levels of a patch
-        parts = node.parts(nests_of(node)[0].box[-1])
-        count = multiply(multiply(node.patches, parts), when)
+        count = multiply(multiply(node.patches, node.parts(nest.box[-1])), when)
         needs = PatchBound("shared", node.order)
         return Order(
             written, (count, Const(1), Const(1)), (node.threads, 1, 1), needs, node.order.most
         )
-    if written.version > 0:
-        nest = single(nest)
     room: Bound = NOTHING
-    threads, most = nest.block, 0
+    threads, most = marks_of(nest).block, 0
     if isinstance(node, Columns):
         columns = node.load.columns if isinstance(node.load, Rows) else node.threads
         nest = columns_in_a_row(nest, columns)
         threads, room, most = (node.threads,), node.needed, node.most
-    first, second, third = _blocks(nest)
+    first, second, third = _blocks(nest, tree.groups[nest.group].box)
     return Order(written, (multiply(first, when), second, third), _triple(threads, 1), room, most)
 
 
@@ -129,8 +144,7 @@ def with_launches(interface: Interface, orders: Sequence[Order], platform: str) 
                 needed=places[order.shared] if order.most_shared else -1,
                 step=order.step,
                 arguments=tuple(
-                    (kind, places[order.slots[place]] if kind == "slot" else place)
-                    for kind, place in order.written.arguments
+                    _argument(kind, place, order, places) for kind, place in order.written.arguments
                 ),
             )
             for order in orders
@@ -138,12 +152,20 @@ def with_launches(interface: Interface, orders: Sequence[Order], platform: str) 
     )
 
 
-def _blocks(nest: FlatNest) -> tuple[Bound, Bound, Bound]:
-    """Return how many blocks there are along x, y and z; none along x if the guard is empty."""
+def _argument(
+    kind: str, place: int, order: Order, places: Mapping[Bound | Stride, int]
+) -> tuple[str, int]:
+    if kind == "index":
+        return "int", places[order.indices[place]]
+    return kind, places[order.slots[place]] if kind == "slot" else place
+
+
+def _blocks(nest: Nest, box: Ranges) -> tuple[Bound, Bound, Bound]:
+    """Return how many blocks there are along x, y and z; none along x if the box is empty."""
     blocks: list[Bound] = [Const(1)] * 3
     for axis, count in enumerate(blocks_of(nest)):
         blocks[axis] = minimum(count, Const(MOST_BLOCKS)) if axis else count
-    guards = [range_ for range_ in nest.guard if range_ not in nest.box]
+    guards = [range_ for range_ in box if range_ not in nest.box]
     if guards:
         extents = [subtract(range_.stop, range_.start) for range_ in guards]
         runs: Bound = Const(1)

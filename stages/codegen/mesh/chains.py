@@ -9,12 +9,12 @@ import attrs
 
 from ....runtime.language.dimension import DimensionKind
 from ...ir.bounds import Bound, PatchMember, Range, subtract
-from ...ir.loops.buffers import Buffer, empty_where
+from ...ir.loops.buffers import Buffer
 from ...ir.loops.cpu import Portions
 from ...ir.loops.gpu import Patches
 from ...ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
 from ...ir.loops.nest import Load, Nest, Store
-from ...ir.loops.traverse import accesses, arrays_of, nests_of, runs_of
+from ...ir.loops.traverse import accesses, arrays_of, nests_of, with_runs
 from ..schedule.costs import ITEMSIZES
 from .ways import codomains, owner_of, ways
 
@@ -40,24 +40,14 @@ Cover: TypeAlias = tuple[Patches | Portions, str]  # and its reason
 
 
 def in_chains(kernel: Kernel, kinds: Kinds, cover: Callable[[Chain], Cover | None]) -> Kernel:
-    """Let covers run in place of chains of nests on the same levels, in calls where they fit.
+    """Let covers run in place of chains of nests on the same levels, in calls where they fit."""
 
-    Arrays of a cover have no elements in these calls.
-    """
-    buffers = {buffer.name: buffer for buffer in kernel.buffers}
-    steps = []
-    for step in kernel.steps:
-        nodes: list[Node] = []
-        for run in runs_of(step.body, lambda one, other: _go_on(one, other, kinds)):
-            chain = None if _levels(run[0], kinds) is None else _chain(kernel, run)
-            made = None if chain is None else cover(chain)
-            if chain is not None and made is not None:
-                for name in chain.arrays:
-                    buffers[name] = empty_where(buffers[name], buffers[name].unit, made[0].fits)
-                run = _covered(run, chain, *made)  # noqa: PLW2901
-            nodes += run
-        steps.append(attrs.evolve(step, body=in_order(*nodes)))
-    return attrs.evolve(kernel, steps=tuple(steps), buffers=tuple(buffers.values()))
+    def covered(run: tuple[Node, ...]) -> tuple[Node, ...]:
+        chain = None if _levels(run[0], kinds) is None else _chain(kernel, run)
+        made = None if chain is None else cover(chain)
+        return run if chain is None or made is None else _covered(run, chain, *made)
+
+    return with_runs(kernel, lambda one, other: _go_on(one, other, kinds), covered)
 
 
 def _covered(
@@ -112,16 +102,12 @@ def _chain(kernel: Kernel, run: Sequence[Node]) -> Chain | None:
     )
     if len(chosen) > MOST or not _is_laid_out(chosen, buffers):
         return None
-    stores = [_names(nest, Store) for nest in chosen]
+    stores = [arrays_of(nest, Store) for nest in chosen]
     if any(own & set(fillers) and own - set(fillers) for own in stores):
         return None
-    if _names(Seq(tuple(run)), Load) & _names(Seq(tuple(run)), Store) - set(fillers):
+    if arrays_of(Seq(tuple(run)), Load) & arrays_of(Seq(tuple(run)), Store) - set(fillers):
         return None
     return Chain(chosen, {name: chosen.index(nest) for name, nest in fillers.items()})
-
-
-def _names(node: Node, kind: type[Load | Store]) -> set[str]:
-    return {row.buffer for row in accesses(node, kind)}
 
 
 def _fillers(

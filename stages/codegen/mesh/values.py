@@ -8,8 +8,19 @@ from typing import TypeAlias
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ...ir.flat_kernel import Buffer
-from ...ir.nests import Argument, Compute, Constant, Instruction, Load, Nest, Number, Row, Store
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.nest import (
+    Argument,
+    Compute,
+    Constant,
+    Instruction,
+    Load,
+    Nest,
+    Number,
+    Row,
+    Store,
+    with_operands,
+)
 from .ways import Way, way_of
 
 Key: TypeAlias = object
@@ -94,17 +105,9 @@ def _key(
 def evaluated_here(nest: Nest, value: Handed, buffer: Buffer) -> tuple[Instruction, ...]:
     """Return a body that stores the value of each element itself in an array."""
     root, index = value.rows[0]
-    places: dict[Row, Row] = {}
-    body: list[Instruction] = []
-    for number in _rows_of(nest, root, index):
-        row = nest.body[number]
-        if isinstance(row, Load):
-            row = attrs.evolve(row, rows=())
-        places[number] = len(body)
-        body.append(_moved(row, places))
-    inner = len(nest.loops)
-    store = Store(dtype=value.dtype, level=inner, buffer=buffer.name, value=places[root])
-    return (*body, store)
+    body = [attrs.evolve(row, rows=()) if isinstance(row, Load) else row for row in nest.body]
+    store = Store(dtype=value.dtype, level=len(nest.loops), buffer=buffer.name, value=root)
+    return _renumbered([*body, store], [*_rows_of(nest, root, index), len(body)])
 
 
 def _rows_of(nest: Nest, root: Row, index: Row) -> list[Row]:
@@ -138,25 +141,10 @@ def needed(body: Sequence[Instruction]) -> tuple[Instruction, ...]:
         if isinstance(body[number], Store) or number in used:
             used.add(number)
             used.update(body[number].operands)
-    places: dict[Row, Row] = {}
-    made: list[Instruction] = []
-    for number in sorted(used):
-        places[number] = len(made)
-        made.append(_moved(body[number], places))
-    return tuple(made)
+    return _renumbered(body, sorted(used))
 
 
-def _moved(row: Instruction, places: Mapping[Row, Row]) -> Instruction:
-    """Return an instruction whose operands stand elsewhere."""
-    match row:
-        case Compute(args=args):
-            return attrs.evolve(row, args=tuple(places[arg] for arg in args))
-        case Store(value=value):
-            return attrs.evolve(row, value=places[value])
-        case Load(rows=rows, when=when):
-            return attrs.evolve(
-                row,
-                rows=tuple(None if each is None else places[each] for each in rows),
-                when=None if when is None else places[when],
-            )
-    return row
+def _renumbered(body: Sequence[Instruction], kept: Sequence[Row]) -> tuple[Instruction, ...]:
+    """Return the rows of a body that are kept, with references to their new places."""
+    places = {row: place for place, row in enumerate(kept)}
+    return tuple(with_operands(body[row], places.__getitem__) for row in kept)

@@ -7,13 +7,12 @@ from typing import TypeAlias
 
 from ....runtime.language.dimension import Dimension
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.nest import Load, Row
-from ...ir.nests import AnyNest
+from ...ir.loops.nest import Load, Nest, Row
 
 Way: TypeAlias = tuple[tuple[str, int], ...]
 
 
-def ways(nest: AnyNest, arrays: Mapping[str, object]) -> list[tuple[str, Way | None]]:
+def ways(nest: Nest, arrays: Mapping[str, object]) -> list[tuple[str, Way | None]]:
     """Return how a nest finds the elements of arrays: slots of tables, one after the other.
 
     A way is empty if it reads its own element, and None if not only tables lead there.
@@ -25,7 +24,7 @@ def ways(nest: AnyNest, arrays: Mapping[str, object]) -> list[tuple[str, Way | N
     return list(found)
 
 
-def way_of(nest: AnyNest, load: Load) -> Way | None:
+def way_of(nest: Nest, load: Load) -> Way | None:
     """Return the slots of tables that lead from an element of a nest to what a load reads."""
     named = load.rows or (None,) * len(load.dims)
     axis = load.dims.index(nest.loops[-1].range.dim) if len(load.dims) > 1 else -1
@@ -45,7 +44,7 @@ def way_of(nest: AnyNest, load: Load) -> Way | None:
     return tuple(links) if links or inner is nest.loops[0].range.dim else None
 
 
-def _link(nest: AnyNest, row: Row) -> tuple[str, int, Row | None] | None:
+def _link(nest: Nest, row: Row) -> tuple[str, int, Row | None] | None:
     """Return table, slot and the index of the row of the table that an instruction reads."""
     load = nest.body[row]
     if not isinstance(load, Load) or not load.buffer.startswith("table ") or load.when is not None:
@@ -62,7 +61,7 @@ def _link(nest: AnyNest, row: Row) -> tuple[str, int, Row | None] | None:
 
 
 def codomains(
-    nests: Sequence[AnyNest], buffers: Mapping[str, Buffer]
+    nests: Sequence[Nest], buffers: Mapping[str, Buffer]
 ) -> dict[str, tuple[Dimension, Dimension]]:
     """Return between which dimensions tables lead that the nests use, by their names."""
     found = {}

@@ -1,13 +1,30 @@
-"""Write the instructions of one loop nest as C++, and the pointers to the rows that they use."""
+"""Write rows of a body as C++, by their addresses and the dialect of a platform.
+
+A platform makes a `Scope` of the kernel with its `Dialect`, and for each nest `body_of(scope,
+nest)`. That gives each load and store an address (`addresses.py`). It then chooses what is
+different with `attrs.evolve(body, ...)`, again where that changes from step to step:
+
+* `addresses`: elements in shared memory, in a window of registers, in a lane (`Element`), or a row
+  whose pointer has another start (`InRow(pointer, start)`);
+* `instead`: the text in place of a row, such as a wide access, or a value that is known here;
+* `names`, `same` and `positions`: other names of rows and of indices, as for rows prefetched.
+
+`pointers`, `states`, `written` and `line` write text without indentation; `element`, `index` and
+`operand` write its parts. `scope.uses` has collected what the text asks for once it is written, so
+read it after the last line of a generator.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final
+
+import attrs
 
 from ....runtime.language.dimension import Dimension
-from ...ir.flat_kernel import Buffer
-from ...ir.nests import (
+from ...ir.loops.column import Get, Set
+from ...ir.loops.cpu import marks_of
+from ...ir.loops.nest import (
     Advance,
     Argument,
     Compute,
@@ -21,266 +38,225 @@ from ...ir.nests import (
     State,
     Store,
 )
-from .checks import is_nothing, tested
+from .addresses import DIRECT, Access, Address, Element, InRow, addresses_of, places_of
+from .checks import tested
+from .expressions import TYPES
 from .extrema import spelled, trees
-from .names import Names, stored_type
-from .operations import TYPES, express, literal, vectorised, written_out
+from .scope import Scope, stored_type
 
-# For each axis: the row of its index (None: the index of the loop), and an offset.
-Places: TypeAlias = tuple[tuple[int | None, int], ...]
 # Instructions without a variable: their text stands at each use.
 NAMELESS: Final = (Constant, Argument, Index, Number)
 
 
-class BodyText:
-    """The instructions of one nest as text; row pointers contain all indices but the innermost.
+@attrs.frozen
+class Body:
+    """The rows of a nest or a column, and how they are written.
 
-    With `later`, the pointers are to the rows that the code prefetches.
+    Attributes:
+        scope: the names of the kernel.
+        group: whose stores these are.
+        rows: all instructions.
+        depth: the level of rows inside the innermost loop.
+        inner: the dimension of the innermost loop, along which rows of memory lie.
+        positions: the name of the current index of each loop.
+        addresses: where loads and stores find their elements, if not by all of their indices.
+        states: dtype and initial row of the states of a scan.
+        trees: the leaves of each row of a tree of extrema, see `extrema.py`.
+        instead: text in place of rows; nothing is written for an empty one.
+        names: of rows whose name is not `v<row>`.
+        same: rows in whose place others are read.
+
     """
 
-    def __init__(self, names: Names, nest: Nest, *, later: bool = False) -> None:
-        self.names = names
-        self.nest = nest
-        self.later = later
-        self.dims = [loop.range.dim for loop in nest.loops]
-        self.trees = trees(nest)
-        self.rows: dict[tuple[str, Places], str] = {}
-        asked = [nest.body[number] for number in nest.asked]
-        for row in asked if later else nest.body:
-            if isinstance(row, Load | Store):
-                key = self._key(row)
-                if key is not None:
-                    self.rows.setdefault(key, f"{'q' if later else 'r'}{len(self.rows)}")
+    scope: Scope
+    group: int
+    rows: tuple[Instruction, ...]
+    depth: int
+    inner: Dimension | None
+    positions: Mapping[Dimension, str]
+    addresses: Mapping[Row, Address]
+    states: tuple[tuple[str, Row], ...] = ()
+    trees: Mapping[Row, tuple[Row, ...]] = attrs.field(factory=dict)
+    instead: Mapping[Row, str] = attrs.field(factory=dict)
+    names: Mapping[Row, str] = attrs.field(factory=dict)
+    same: Mapping[Row, Row] = attrs.field(factory=dict)
 
-    # --- blocks of text -------------------------------------------------------------------------
 
-    def at(
-        self, level: int, part: int = 0, kept: Mapping[str, str] | None = None, deeper: int = 0
-    ) -> Iterator[str]:
-        """Write the instructions inside `level` loops, for one part of the innermost loop.
+def body_of(scope: Scope, nest: Nest, besides: Collection[Row] = ()) -> Body:
+    """Return the body of a nest; accesses `besides` get no addresses yet, and no pointers."""
+    depth = len(nest.loops)
+    dims = [loop.range.dim for loop in nest.loops]
+    inner = dims[-1] if dims else None
+    numbers = [number for number in range(len(nest.body)) if number not in besides]
+    joins = scope.dialect.joins_extrema and not marks_of(nest).slides
+    return Body(
+        scope, nest.group, nest.body, depth, inner,
+        {**scope.around, **{dim: f"i{level}" for level, dim in enumerate(dims)}},
+        addresses_of(nest.body, numbers, scope.by_name, inner, inside=depth), nest.states,
+        trees(nest.body, depth, nest.states) if joins else {},
+    )  # fmt: skip
 
-        A store to one of the rows `kept` writes lane `l` of the array that `kept` names.
-        """
-        indent = "  " * (level + 2 + deeper)
-        inside = level == len(self.dims)
-        for number, row in enumerate(self.nest.body):
-            here = row.level == level and (not inside or row.part == part)
-            if here and not isinstance(row, NAMELESS):
-                yield indent + self._line(number, row, kept or {})
 
-    def usual(self, indent: str) -> Iterator[str]:
-        """Write the instructions around the innermost loop again for the usual conditions."""
-        values = dict(self.nest.usual)
-        changed = set(values)
-        for number, row in enumerate(self.nest.body):
-            if number in values:
-                yield f"{indent}const b8 {self._name(number)} = {str(values[number]).lower()};"
-            elif row.level < len(self.dims) and not changed.isdisjoint(row.operands):
-                changed.add(number)
-                yield indent + self._line(number, row, {})
+# --- lines --------------------------------------------------------------------------------------
 
-    def line(self, number: Row, kept: Mapping[str, str] | None = None) -> str:
-        """Write one instruction."""
-        return self._line(number, self.nest.body[number], kept or {})
 
-    def is_usual(self) -> str:
-        """Return the test that all conditions have their usual values."""
-        return " && ".join(
-            f"{'' if value else '!'}{self._name(row)}" for row, value in self.nest.usual
-        )
+def written(body: Body, level: int, part: int = 0) -> Iterator[str]:
+    """Write the rows inside `level` loops, for one part of the innermost loop."""
+    for number, row in enumerate(body.rows):
+        here = row.level == level and (level != body.depth or row.part == part)
+        if here and not isinstance(row, NAMELESS):
+            yield line(body, number)
 
-    def states(self, indent: str) -> Iterator[str]:
-        """Define the states of a scan before its loop."""
-        for k, (dtype, row) in enumerate(self.nest.states):
-            yield f"{indent}{TYPES[dtype][0]} s{k} = {self._operand(row)};"
 
-    def pointers(self, indent: str) -> Iterator[str]:
-        """Define a pointer for each row: all indices but the innermost are summed outside its loop.
+def states(body: Body) -> Iterator[str]:
+    """Define the states of a scan before its loop."""
+    for number, (dtype, row) in enumerate(body.states):
+        yield f"{TYPES[dtype][0]} s{number} = {operand(body, row)};"
 
-        Compilers would keep the parts of an address that a neighbour table gives and sum them for
-        each strip. An empty instruction makes them keep the sum.
-        """
-        if self.later:
-            for number in self._indices():
-                yield indent + self._line(number, self.nest.body[number], {})
-        for (name, places), row in self.rows.items():
-            buffer = self.names.by_name[name]
-            address = self._address(buffer, places)
-            is_told = any(place is not None for place, _ in places)
-            held = f' asm("" : "+r"({row}));' if is_told else ""
-            yield f"{indent}{stored_type(buffer)}* {row} = {address};{held}"
 
-    def for_later(self) -> BodyText:
-        """Return the text of the rows that the code prefetches."""
-        return BodyText(self.names, self.nest, later=True)
+def pointers(body: Body) -> Iterator[str]:
+    """Define a pointer for each row of memory: all indices but the innermost are summed before it.
 
-    def ahead(self) -> str:
-        """Define which iteration of the next outer loop to prefetch for, within its range."""
-        around = len(self.dims) - 2
-        loop = self.nest.loops[around]
-        start, stop = self.names.bound(loop.range.start), self.names.bound(loop.range.stop)
-        far = self.nest.ahead * loop.step
-        if loop.backward:
-            return f"const s64 j{around} = later({start}, i{around} - {far});"
-        return f"const s64 j{around} = earlier(i{around} + {far}, {stop} - {loop.step});"
+    The pointers are those in `addresses`, in their order.
+    """
+    known: set[str] = set()
+    for number, address in body.addresses.items():
+        access = body.rows[number]
+        if isinstance(address, InRow) and address.pointer not in known:
+            assert isinstance(access, Load | Store)
+            known.add(address.pointer)
+            yield pointer(body, access, address)
 
-    def stored(self) -> dict[str, str]:
-        """Return each row that non-temporal stores write, and its buffer."""
-        return {
-            self.rows[key]: access.buffer
-            for access in self.nest.body
-            if isinstance(access, Store) and access.buffer in self.nest.streams
-            if (key := self._key(access)) is not None
-        }
 
-    def _indices(self) -> list[Row]:
-        """Return the instructions outside the innermost loop that compute the prefetched rows."""
-        found: set[Row] = set()
-        rows = [row for _, places in self.rows for row, _ in places if row is not None]
-        while rows:
-            number = rows.pop()
-            if number not in found and self._moves(number):
-                number = self._unclamped(number)
-                if not isinstance(self.nest.body[number], NAMELESS):
-                    found.add(number)
-                rows.extend(self.nest.body[number].operands)
-        return sorted(found)
+def pointer(body: Body, access: Access, address: InRow) -> str:
+    """Define the pointer to the row of an access."""
+    buffer = body.scope.by_name[access.buffer]
+    places = places_of(access, buffer)
+    outside = [axis for axis, dim in enumerate(buffer.dims) if dim is not body.inner]
+    start = address.start or " + ".join(
+        [body.scope.buffer(buffer.name), *_terms(body, access, outside)]
+    )
+    is_told = any(row is not None for row, _ in places)
+    return body.scope.dialect.pointer(stored_type(buffer), address.pointer, start, is_told)
 
-    def _unclamped(self, number: Row) -> Row:
-        """Return the index that bounds clamp: to prefetch what is not there does no harm."""
-        row = self.nest.body[number]
-        while isinstance(row, Compute) and row.op in ("minimum", "maximum"):
-            first, second = row.args
-            if not isinstance(self.nest.body[second], Number):
-                break
-            number, row = first, self.nest.body[first]
-        return number
 
-    # --- rows of memory -------------------------------------------------------------------------
+def line(body: Body, number: Row) -> str:
+    """Write one row."""
+    if number in body.instead:
+        return body.instead[number]
+    row = body.rows[number]
+    match row:
+        case Store():
+            return _store(body, number, row)
+        case Advance(index=index, value=value):
+            return f"s{index} = {operand(body, value)};"
+        case Set(register=register, value=value):
+            return f"g{register} = {operand(body, value)};"
+    return f"const {TYPES[row.dtype][0]} {name(body, number)} = {value_of(body, number)};"
 
-    def _places(self, access: Load | Store) -> list[tuple[int | None, int]]:
-        """Return row and offset of each axis."""
-        count = len(self.names.by_name[access.buffer].dims)
-        if not isinstance(access, Load):
-            return [(None, offset) for offset in access.offsets or (0,) * count]
-        return list(zip(access.rows or (None,) * count, access.offsets, strict=True))
 
-    def _key(self, access: Load | Store) -> tuple[str, Places] | None:
-        """Return the key of a row; None for a load across the innermost loop."""
-        buffer = self.names.by_name[access.buffer]
-        if not self.dims or self.dims[-1] not in buffer.dims:
-            return None
-        places = self._places(access)
-        inner = buffer.dims.index(self.dims[-1])
-        rows = [self.nest.body[row] for row, _ in places if row is not None]
-        if places[inner][0] is not None or any(row.level == len(self.dims) for row in rows):
-            return None
-        places[inner] = (None, 0)
-        return access.buffer, tuple(places)
+def _store(body: Body, number: Row, row: Store) -> str:
+    place, value = element(body, row, body.addresses.get(number, DIRECT)), operand(body, row.value)
+    made = value
+    if row.add:
+        dtypes = [row.dtype, row.dtype]
+        spelled_ = body.scope.dialect.operation("add", row.dtype, [place, value], dtypes)
+        body.scope.uses.functions.update(spelled_.functions)
+        made = spelled_.text
+    text = f"{place} = {made};"
+    store = body.scope.tests.get((body.group, row.buffer))
+    if store is not None:
+        text += f" {tested(store, row.dtype, place if row.add else value)}"
+    return text if row.when is None else f"if ({operand(body, row.when)}) {{ {text} }}"
 
-    def _address(self, buffer: Buffer, places: Places) -> str:
-        """Return the address of a row: all indices but that of the innermost loop."""
-        terms = [
-            self.names.term(buffer, axis, index)
-            for axis, dim in enumerate(buffer.dims)
-            if dim is not self.dims[-1]
-            and (index := self._index_of(buffer, axis, *places[axis])) != "0"
-        ]
-        return " + ".join([self.names.buffers[buffer.name], *terms])
 
-    def _index_of(self, buffer: Buffer, axis: int, row: int | None, offset: int) -> str:
-        index = self._index(buffer.dims[axis], row, offset)
-        return self.names.inside(buffer, axis, index)
+# --- values -------------------------------------------------------------------------------------
 
-    def _index(self, dim: Dimension, row: int | None, offset: int) -> str:
-        if row is not None:
-            name = self._operand(row)
-        elif dim in self.dims:
-            name = self._position(dim)
-        else:
-            return str(offset)
-        return name if not offset else f"({name} {'+' if offset > 0 else '-'} {abs(offset)})"
 
-    def _position(self, dim: Dimension) -> str:
-        """Return the current index of the loop over a dimension."""
-        level = self.dims.index(dim)
-        return f"{'j' if self.later and level == len(self.dims) - 2 else 'i'}{level}"
+def name(body: Body, number: Row) -> str:
+    """Return the name of a row."""
+    return body.names.get(number, f"v{number}")
 
-    def _place(self, access: Load | Store) -> str:
-        buffer = self.names.by_name[access.buffer]
-        places = self._places(access)
-        key = self._key(access)
-        axes = range(len(buffer.dims))
-        if key is not None:
-            axes = range(buffer.dims.index(self.dims[-1]), buffer.dims.index(self.dims[-1]) + 1)
-        terms = [
-            self.names.term(buffer, axis, index)
-            for axis in axes
-            if (index := self._index_of(buffer, axis, *places[axis])) != "0"
-        ]
-        pointer = self.names.buffers[access.buffer] if key is None else self.rows[key]
-        return f"{pointer}[{' + '.join(terms) or '0'}]"
 
-    # --- instructions ---------------------------------------------------------------------------
+def operand(body: Body, number: Row) -> str:
+    """Return the text by which other rows read a row."""
+    number = body.same.get(number, number)
+    match body.rows[number]:
+        case Constant(text=text, dtype=dtype):
+            return body.scope.dialect.constant(text, dtype)
+        case Argument(name=parameter):
+            return body.scope.scalar(parameter)
+        case Index(dim=dim):
+            return body.positions[dim]
+        case Number(bound=bound):
+            return f"s64({body.scope.bound(bound)})"
+    return name(body, number)
 
-    def _line(self, number: int, row: Instruction, kept: Mapping[str, str]) -> str:
-        if isinstance(row, Store):
-            key = self._key(row)
-            array = kept.get(self.rows[key]) if key is not None else None
-            place = f"{array}[l]" if array else self._place(row)
-            value = self._operand(row.value)
-            store = self.names.tests.get((self.nest.statement, row.buffer))
-            test = "" if store is None else f" {tested(store, row.dtype, value)}"
-            return f"{place} = {value};{test}"
-        if isinstance(row, Advance):
-            return f"s{row.index} = {self._operand(row.value)};"
-        if number in self.trees and isinstance(row, Compute):
-            value, functions = spelled(row, self.trees[number], self._operand)
-            self.names.functions.update(functions)
-        else:
-            value = self._value(row)
-        return f"const {TYPES[row.dtype][0]} {self._name(number)} = {value};"
 
-    def _value(self, row: Instruction) -> str:
-        if isinstance(row, Load):
-            value = self._place(row)
-            if row.when is not None:
-                value = f"({self._operand(row.when)} ? {value} : {TYPES[row.dtype][0]}(0))"
-            return f"{value}{' != 0' if row.dtype == 'bool' else ''}"
-        if isinstance(row, State):
-            return f"s{row.index}"
-        if isinstance(row, Compute):
-            args = [self._operand(arg) for arg in row.args]
-            dtypes = [self.nest.body[arg].dtype for arg in row.args]
-            written = express(row.op, row.dtype, args, dtypes)
-            if self.names.options.vector_math:
-                written = vectorised(row.op, row.dtype, args, dtypes) or written
-            if self.names.options.own_math:
-                written = written_out(row.op, row.dtype, args, dtypes) or written
-            self.names.functions.update(written.functions)
-            return written.text
-        raise TypeError(f"The C++ writer does not know '{type(row).__name__}'.")
+def value_of(body: Body, number: Row) -> str:
+    """Return the value of a row that has a name."""
+    match body.rows[number]:
+        case Load() as load:
+            return loaded(body, load, element(body, load, body.addresses.get(number, DIRECT)))
+        case State(index=index):
+            return f"s{index}"
+        case Get(register=register):
+            return f"g{register}"
+        case Compute() as row if number in body.trees:
+            text, functions = spelled(row, body.trees[number], lambda each: operand(body, each))
+            body.scope.uses.functions.update(functions)
+            return text
+        case Compute(op=op, dtype=dtype, args=args):
+            dtypes = [body.rows[arg].dtype for arg in args]
+            made = body.scope.dialect.operation(
+                op, dtype, [operand(body, arg) for arg in args], dtypes
+            )
+            body.scope.uses.functions.update(made.functions)
+            return made.text
+    raise TypeError(f"The C++ writer does not know '{type(body.rows[number]).__name__}'.")
 
-    def _operand(self, number: Row) -> str:
-        if self.later:
-            number = self._unclamped(number)
-        row = self.nest.body[number]
-        match row:
-            case Constant(text=text, dtype=dtype):
-                if self.names.options.checked and is_nothing(text, dtype):
-                    return f"nothing_{TYPES[dtype][0]}"
-                return literal(text, dtype)
-            case Argument(name=name):
-                return self.names.scalars[name]
-            case Index(dim=dim):
-                return self._position(dim)
-            case Number(bound=bound):
-                return f"s64({self.names.bound(bound)})"
-        return self._name(number)
 
-    def _name(self, number: Row) -> str:
-        return f"{'w' if self.later and self._moves(number) else 'v'}{number}"
+def loaded(body: Body, load: Load, value: str) -> str:
+    """Return the value of a load from that of its element."""
+    if load.when is not None:
+        value = f"({operand(body, load.when)} ? {value} : {TYPES[load.dtype][0]}(0))"
+    return f"{value}{' != 0' if load.dtype == 'bool' else ''}"
 
-    def _moves(self, number: Row) -> bool:
-        """Tell whether the next outer loop changes a row."""
-        return self.nest.body[number].level == len(self.dims) - 1
+
+# --- elements -----------------------------------------------------------------------------------
+
+
+def element(body: Body, access: Access, address: Address) -> str:
+    """Return the element of an access at an address."""
+    if isinstance(address, Element):
+        return f"{address.array}[{address.index}]"
+    buffer = body.scope.by_name[access.buffer]
+    if isinstance(address, InRow):
+        assert body.inner is not None
+        axes, array = [buffer.dims.index(body.inner)], address.pointer
+    else:
+        axes, array = list(range(len(buffer.dims))), body.scope.buffer(buffer.name)
+    return f"{array}[{' + '.join(_terms(body, access, axes)) or '0'}]"
+
+
+def index(body: Body, access: Access, axis: int) -> str:
+    """Return the index of an access along an axis."""
+    buffer = body.scope.by_name[access.buffer]
+    row, offset = places_of(access, buffer)[axis]
+    dim = buffer.dims[axis]
+    if row is not None:
+        found = operand(body, row)
+    elif dim in body.positions:
+        found = body.positions[dim]
+    else:
+        return str(offset)
+    return found if not offset else f"({found} {'+' if offset > 0 else '-'} {abs(offset)})"
+
+
+def _terms(body: Body, access: Access, axes: Collection[int]) -> Iterator[str]:
+    """Yield the terms of the place of an element: indices times strides."""
+    scope, buffer = body.scope, body.scope.by_name[access.buffer]
+    for axis in axes:
+        found = scope.inside(buffer, axis, index(body, access, axis))
+        if found != "0":
+            yield scope.term(buffer, axis, found)

@@ -8,15 +8,18 @@ not depend on threads, and returns one more than the place of its field among th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+import attrs
+
 from ....runtime.calls.plan import StatusKind
-from ...ir.flat_kernel import Kernel
-from ...ir.nests import Constant, Nest, Store
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Constant, Instruction, Store
+from ...ir.loops.traverse import bodies
 from ..soft_reads import Clamping
-from .names import Names
-from .operations import TYPES, literal
+from .expressions import TYPES, is_nothing
+from .scope import Scope
 
 # Type, bits of the exponent, its lowest bit, place of the sign bit. Only if all exponent bits are
 # set (a number that is not finite) does adding the lowest bit carry into the sign bit.
@@ -36,49 +39,55 @@ def tested_stores(kernel: Kernel) -> dict[tuple[int, str], int]:
     """Number the stores of floats to fields, by group of stores and field, in their order."""
     floats = {b.name for b in kernel.buffers if b.memory == "field" and b.dtype in _BITS}
     stores = (
-        (nest.statement, row.buffer)
-        for nest in kernel.nests
-        for row in nest.body
+        (group, row.buffer)
+        for group, rows in bodies(kernel)
+        for row in rows
         if isinstance(row, Store) and row.buffer in floats
     )
     return {store: number for number, store in enumerate(dict.fromkeys(stores))}
 
 
-def functions(names: Names) -> Iterator[str]:
+def functions(scope: Scope) -> Iterator[str]:
     """Write the functions that the tests call."""
-    dtypes = {names.by_name[buffer].dtype for _, buffer in names.tests}
+    dtypes = {scope.by_name[buffer].dtype for _, buffer in scope.tests}
     for dtype in sorted(dtypes):
         bits, exponent, lowest, _ = _BITS[dtype]
         real = TYPES[dtype][0]
-        yield f"static inline {bits} exponent_{real}({real} a) {{"
-        yield f"  {bits} b;"
-        yield "  __builtin_memcpy(&b, &a, sizeof b);"
-        yield f"  return (b & {exponent}) + {lowest};"
-        yield "}"
-    if names.tests:
+        yield from (
+            f"static inline {bits} exponent_{real}({real} a) {{",
+            f"  {bits} b;",
+            "  __builtin_memcpy(&b, &a, sizeof b);",
+            f"  return (b & {exponent}) + {lowest};",
+            "}",
+        )
+    if scope.tests:
         yield NOTE
 
 
-def head(names: Names) -> Iterator[str]:
-    """Define the variables that nests share; the compiler cannot see that the bits are NaN."""
-    if names.tests:
-        yield f"  s32 first = {len(names.tests)};"
-        yield "  s32* const found = &first;"
-    rows = (row for nest in names.kernel.nests for row in nest.body)
-    dtypes = {r.dtype for r in rows if isinstance(r, Constant) and is_nothing(r.text, r.dtype)}
-    for dtype in sorted(dtypes) if names.options.checked else ():
+def head(scope: Scope) -> Iterator[tuple[str, str]]:
+    """Define the variables that nests share; the compiler cannot see that the bits are NaN.
+
+    Each line comes with the name that it defines, the lines of NaN without one: they belong
+    together.
+    """
+    if scope.tests:
+        yield "first", f"  s32 first = {len(scope.tests)};"
+        yield "found", "  s32* const found = &first;"
+    rows = (row for _, rows in bodies(scope.kernel) for row in rows if isinstance(row, Constant))
+    dtypes = {row.dtype for row in rows if is_nothing(row.text, row.dtype)}
+    for dtype in sorted(dtypes) if scope.options.checked else ():
         real, (bits, exponent, lowest, _) = TYPES[dtype][0], _BITS[dtype]
-        yield f"  {bits} bits_{real} = {exponent} | ({lowest} >> 1);"
-        yield f'  asm("" : "+r"(bits_{real}));'
-        yield f"  {real} nothing_{real};"
-        yield f"  __builtin_memcpy(&nothing_{real}, &bits_{real}, sizeof bits_{real});"
+        yield "", f"  {bits} bits_{real} = {exponent} | ({lowest} >> 1);"
+        yield "", f'  asm("" : "+r"(bits_{real}));'
+        yield "", f"  {real} nothing_{real};"
+        yield "", f"  __builtin_memcpy(&nothing_{real}, &bits_{real}, sizeof bits_{real});"
 
 
-def status(names: Names) -> str:
+def status(scope: Scope) -> str:
     """Return the expression that the entry returns."""
-    if not names.tests:
+    if not scope.tests:
         return "0"
-    places = ", ".join(map(str, codes(names.kernel)))
+    places = ", ".join(map(str, codes(scope.kernel)))
     return f"((const s32[]){{{places}, 0}})[first]"
 
 
@@ -92,10 +101,10 @@ def statuses(
     kernel: Kernel, clamping: Clamping | None = None
 ) -> tuple[tuple[int, StatusKind, str], ...]:
     """Return the codes that the entry can return, each with its field."""
-    fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]
-    tested = dict.fromkeys(field for _, field in tested_stores(kernel))
+    fields = (field for _, field in tested_stores(kernel))
     found: list[tuple[int, StatusKind, str]] = [
-        (fields.index(field) + 1, "not_finite", field) for field in tested
+        (code, "not_finite", field)
+        for code, field in dict.fromkeys(zip(codes(kernel), fields, strict=True))
     ]
     if clamping is not None:
         found.append((beyond(kernel), "beyond", min(clamping.ends)))
@@ -107,21 +116,11 @@ def beyond(kernel: Kernel) -> int:
     return 1 + sum(buffer.memory == "field" for buffer in kernel.buffers)
 
 
-def is_nothing(text: str, dtype: str) -> bool:
-    """Tell whether a constant is NaN, which marks a missing neighbour."""
-    return dtype in _BITS and literal(text, dtype).startswith("__builtin_nan")
-
-
+@attrs.frozen
 class Tests:
-    """The tests of the stores of one nest."""
+    """The tests of the stores of one nest: number and dtype of each."""
 
-    def __init__(self, names: Names, nest: Nest) -> None:
-        stored = {row.buffer: row.dtype for row in nest.body if isinstance(row, Store)}
-        self.stores = [
-            (names.tests[nest.statement, buffer], dtype)
-            for buffer, dtype in stored.items()
-            if (nest.statement, buffer) in names.tests
-        ]
+    stores: tuple[tuple[int, str], ...]
 
     def begin(self, indent: str) -> Iterator[str]:
         """Define the variables that gather bits."""
@@ -134,10 +133,17 @@ class Tests:
         names = ", ".join(f"e{number}" for number, _ in self.stores)
         return f" reduction(|:{names})" if names else ""
 
-    def end(self, indent: str) -> Iterator[str]:
-        """Test the gathered bits."""
+    def end(self, indent: str, first: str = "found") -> Iterator[str]:
+        """Test the gathered bits; `first` is the pointer to the smallest number."""
         for number, dtype in self.stores:
-            yield f"{indent}if (e{number} >> {_BITS[dtype][3]}) note(found, {number});"
+            yield f"{indent}if (e{number} >> {_BITS[dtype][3]}) note({first}, {number});"
+
+
+def tests_of(scope: Scope, group: int, rows: Iterable[Instruction]) -> Tests:
+    """Return the tests of the stores among rows."""
+    stored = {(group, row.buffer): row.dtype for row in rows if isinstance(row, Store)}
+    found = ((scope.tests[key], dtype) for key, dtype in stored.items() if key in scope.tests)
+    return Tests(tuple(found))
 
 
 def tested(number: int, dtype: str, value: str) -> str:

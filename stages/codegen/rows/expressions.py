@@ -54,6 +54,11 @@ def literal(text: str, dtype: str) -> str:
     return f"(-{size})" if sign else size
 
 
+def is_nothing(text: str, dtype: str) -> bool:
+    """Tell whether a constant is NaN, which marks a missing neighbour."""
+    return is_float(dtype) and literal(text, dtype).startswith("__builtin_nan")
+
+
 def _hexadecimal(number: float) -> str:
     """Spell a float exactly, without trailing zeros."""
     mantissa, _, exponent = number.hex().partition("p")

@@ -11,9 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeGuard
 
-from ...ir.nests import Compute, Constant, Instruction, Nest, Row
-from .expressions import builtin, is_float
-from .operations import TYPES
+from ...ir.loops.nest import Compute, Constant, Instruction, Row
+from .expressions import TYPES, builtin, is_float
 from .spellings import WHOLE
 
 FEWEST: Final = 4  # leaves: with fewer, a test for each extremum costs no more
@@ -21,23 +20,23 @@ _SIGNS: Final = {"minimum": "<", "maximum": ">"}
 _NAMES: Final = {"minimum": "lower", "maximum": "upper"}
 
 
-def trees(nest: Nest) -> dict[Row, tuple[Row, ...]]:
-    """Return the leaves of each row of a tree of extrema; inner rows have none."""
-    if nest.slides:  # a leaf and its root may be in different stages
-        return {}
-    users = Counter(arg for row in nest.body for arg in row.operands)
-    users.update(row for _, row in nest.states)
+def trees(
+    rows: Sequence[Instruction], depth: int, states: Sequence[tuple[str, Row]] = ()
+) -> dict[Row, tuple[Row, ...]]:
+    """Return the leaves of each row of a tree of extrema inside `depth` loops; inner rows: none."""
+    users = Counter(arg for row in rows for arg in row.operands)
+    users.update(row for _, row in states)
     inner = {
         arg
-        for row in nest.body
-        if _is_extremum(row)
+        for row in rows
+        if _is_extremum(row) and row.level == depth
         for arg in row.operands
-        if users[arg] == 1 and _is_inside(nest, arg, row)
+        if users[arg] == 1 and _is_alike(rows[arg], row)
     }
     found: dict[Row, tuple[Row, ...]] = {}
-    for number, row in enumerate(nest.body):
+    for number, row in enumerate(rows):
         if _is_extremum(row) and number not in inner:
-            members, leaves = _walk(nest, number, inner)
+            members, leaves = _walk(rows, number, inner)
             if len(leaves) >= FEWEST:
                 found |= dict.fromkeys(members, ()) | {number: tuple(sorted(leaves))}
     return found
@@ -47,24 +46,21 @@ def _is_extremum(row: Instruction) -> TypeGuard[Compute]:
     return isinstance(row, Compute) and row.op in _SIGNS and is_float(row.dtype)
 
 
-def _is_inside(nest: Nest, arg: Row, user: Compute) -> bool:
-    row = nest.body[arg]
-    return (
-        isinstance(row, Compute)
-        and (row.op, row.dtype, row.level, row.part) == (user.op, user.dtype, user.level, user.part)
-        and row.level == len(nest.loops)
+def _is_alike(row: Instruction, user: Compute) -> bool:
+    return isinstance(row, Compute) and (
+        (row.op, row.dtype, row.level, row.part) == (user.op, user.dtype, user.level, user.part)
     )
 
 
-def _walk(nest: Nest, root: Row, inner: set[Row]) -> tuple[list[Row], set[Row]]:
+def _walk(rows: Sequence[Instruction], root: Row, inner: set[Row]) -> tuple[list[Row], set[Row]]:
     """Return the rows of a tree, and its leaves that may be NaN."""
-    members, leaves, waiting = [root], set(), list(nest.body[root].operands)
+    members, leaves, waiting = [root], set(), list(rows[root].operands)
     while waiting:
         number = waiting.pop()
         if number in inner:
             members.append(number)
-            waiting.extend(nest.body[number].operands)
-        elif not isinstance(row := nest.body[number], Constant) or row.text == "nan":
+            waiting.extend(rows[number].operands)
+        elif not isinstance(row := rows[number], Constant) or row.text == "nan":
             leaves.add(number)
     return members, leaves
 

@@ -10,8 +10,7 @@ import attrs
 from ....runtime.language.dimension import Dimension
 from ...ir import bounds, dataflow
 from ...ir.bounds import Range
-from ...ir.flat_kernel import Buffer
-from ...ir.nests import Argument, Constant, Instruction, Load, Loop, Reading, Row, Store
+from ...ir.loops.nest import Argument, Constant, Instruction, Load, NestLoop, Reading, Row
 from .discovery import Answer, Home, Homes, discover, home_of
 from .guards import (
     ALWAYS,
@@ -48,7 +47,7 @@ class Body:
 def write_body(
     points: Points,
     stores: Sequence[tuple[str, Point]],
-    loops: Sequence[Loop],
+    loops: Sequence[NestLoop],
     homes: Homes,
     needs: Mapping[int, Need],
 ) -> Body:
@@ -66,14 +65,6 @@ def write_body(
     return Body(tuple(writer.rows), writer.reads(needs), ranges if len(ranges) > 1 else ())
 
 
-def copy_body(field: str, array: Buffer, loops: Sequence[Loop]) -> Body:
-    """Return instructions that copy an array to a field of the same dimensions."""
-    level, zeros = len(loops), (0,) * len(array.dims)
-    load = Load(dtype=array.dtype, level=level, buffer=array.name, dims=array.dims, offsets=zeros)
-    store = Store(dtype=array.dtype, level=level, buffer=field, value=0)
-    return Body((load, store), (Reading(array.name, array.box),))
-
-
 class BodyWriter(IndexRows):
     """The rows of one nest while they are written, operands first."""
 
@@ -81,7 +72,7 @@ class BodyWriter(IndexRows):
         self,
         points: Points,
         roots: Sequence[Point],
-        loops: Sequence[Loop],
+        loops: Sequence[NestLoop],
         homes: Homes,
         cut: bool = True,
     ) -> None:

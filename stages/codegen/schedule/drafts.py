@@ -9,8 +9,8 @@ import attrs
 from ....runtime.language.dimension import Dimension
 from ...ir import dataflow
 from ...ir.bounds import Ranges
-from ...ir.flat_kernel import Buffer
-from ...ir.nests import Loop, Nest
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.nest import Nest, NestLoop
 from .body import Body, write_body
 from .discovery import Home, Homes
 from .jamming import jammed
@@ -115,7 +115,8 @@ class _Drafting:
         if stores:
             nest = self._nest(stores, self.group.box, STORES, self.homes, "stores")
             if self.rules.jam and not nests:
-                nests = jammed(self.points, nest, stores, self.homes, self._needs([STORES]))
+                dims = [range_.dim for range_ in self.group.box]
+                nests = jammed(self.points, nest, dims, stores, self.homes, self._needs([STORES]))
             else:
                 nests.append(nest)
         arrays = [self._array(array) for array in self.placement.arrays]
@@ -180,9 +181,8 @@ class _Drafting:
                 needs[node] = joined(needs.get(node), need)
         return needs
 
-    def _made(self, body: Body, loops: tuple[Loop, ...], reason: str) -> Nest:
-        guard = self.group.box
-        return Nest(self.number, loops, body.rows, guard, reason, body.reads, body.parts)
+    def _made(self, body: Body, loops: tuple[NestLoop, ...], reason: str) -> Nest:
+        return Nest(self.number, loops, body.rows, reason, body.reads, body.parts)
 
     def _scanned(self, walk: Walk, arrays: Sequence[Array]) -> list[Nest]:
         """Return the nest of a scan, after the nest that sets its states if they are arrays."""

@@ -6,28 +6,32 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from ....runtime.language.dimension import Dimension
-from ...ir import nests
 from ...ir.bounds import Ranges, difference
 from ...ir.loops.cpu import Member
 from ...ir.loops.nest import Load, Nest, Store
-from ...ir.nests import AnyNest
+from ...ir.loops.traverse import arrays_of
 
 Turn: TypeAlias = tuple[Member, ...]  # nests that run one after the other, or tile by tile
 
 
-def fields_to_stage(nest: nests.Nest, later: Sequence[nests.Nest]) -> frozenset[str]:
+def fields_to_stage(nest: Nest, later: Sequence[Nest], boxes: Sequence[Ranges]) -> frozenset[str]:
     """Return the fields that `nest` may not store yet, because its statement still reads them.
 
     The nest reads them at other points than it writes, or a later nest reads points that it writes.
+    `boxes` are those of groups.
     """
-    written = {row.buffer for row in nest.body if isinstance(row, Store)}
+
+    def reads_own(nest: Nest, load: Load) -> bool:
+        return is_own(nest, [range_.dim for range_ in boxes[nest.group]], load)
+
+    written = arrays_of(nest, Store)
     written = {name for name in written if not name.startswith("@")}  # arrays are written once
-    elsewhere = (load.buffer for load in loads(nest) if not _is_own_of(nest, load))
+    elsewhere = (load.buffer for load in loads(nest) if not reads_own(nest, load))
     risky = {name for name in elsewhere if name in written}
     for other in later if written else ():
         for reading in other.reads:
             found = (load for load in loads(other) if load.buffer == reading.buffer)
-            own = all(_is_own_of(other, load) for load in found)
+            own = all(reads_own(other, load) for load in found)
             box = other.box if own else reading.box
             if reading.buffer in written and not are_disjoint(box, nest.box):
                 risky.add(reading.buffer)
@@ -84,11 +88,7 @@ def _is_read_first(name: str, step: Sequence[Nest], targets: frozenset[str]) -> 
     return True
 
 
-def _is_own_of(nest: nests.Nest, load: Load) -> bool:
-    return is_own(nest, tuple(range_.dim for range_ in nest.guard), load)
-
-
-def is_own(nest: AnyNest, dims: Sequence[Dimension], load: Load) -> bool:
+def is_own(nest: Nest, dims: Sequence[Dimension], load: Load) -> bool:
     """Tell whether a load reads a point of `dims` that its nest writes in the same iteration."""
     if any(row is not None for row in load.rows):
         return False
@@ -98,11 +98,19 @@ def is_own(nest: AnyNest, dims: Sequence[Dimension], load: Load) -> bool:
     return _moves(load.dims, load.offsets) in [{}, *stored]
 
 
+def is_own_column(nest: Nest, load: Load) -> bool:
+    """Tell whether a load of a scan reads the column that its nest walks at the time."""
+    axis = nest.loops[-1].range.dim
+    named = load.rows or (None,) * len(load.dims)
+    places = zip(load.dims, named, load.offsets, strict=True)
+    return all(row is None and (dim is axis or not offset) for dim, row, offset in places)
+
+
 def _moves(dims: Sequence[Dimension], offsets: Sequence[int]) -> dict[Dimension, int]:
     return {dim: offset for dim, offset in zip(dims, offsets, strict=True) if offset}
 
 
-def loads(nest: AnyNest) -> Iterator[Load]:
+def loads(nest: Nest) -> Iterator[Load]:
     """Yield the loads of a nest."""
     return (row for row in nest.body if isinstance(row, Load))
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from ....runtime.language.dimension import Dimension
 from ...ir import bounds
-from ...ir.nests import Constant, Index, Loop, Number, Row
+from ...ir.loops.nest import Constant, Index, NestLoop, Number, Row
 from .discovery import Home
 from .guards import (
     Case,
@@ -33,7 +33,7 @@ class IndexRows(Rows):
 
     """
 
-    def __init__(self, points: Points, loops: Sequence[Loop]) -> None:
+    def __init__(self, points: Points, loops: Sequence[NestLoop]) -> None:
         super().__init__(loops)
         self.points = points
         self.places: dict[tuple[int, Point], Row] = {}

@@ -12,10 +12,10 @@ from typing import Final
 
 import attrs
 
-from ....runtime.language.dimension import DimensionKind
+from ....runtime.language.dimension import Dimension, DimensionKind
 from ...ir import dataflow
-from ...ir.bounds import Bound, Const, Range, add, floor_divide, multiply, subtract
-from ...ir.nests import Compute, Instruction, Load, Loop, Nest
+from ...ir.bounds import Const, Range, add, floor_divide, multiply, subtract
+from ...ir.loops.nest import Compute, Instruction, Load, Nest, NestLoop
 from .body import BodyWriter
 from .discovery import Homes
 from .needs import Need
@@ -33,13 +33,14 @@ BUSY: Final = 1
 def jammed(
     points: Points,
     nest: Nest,
+    dims: Sequence[Dimension],
     stores: Sequence[tuple[str, Point]],
     homes: Homes,
     needs: Mapping[int, Need],
 ) -> list[Nest]:
     """Return the nest, or one for groups of rows and one for the remaining rows.
 
-    The stored points have the dimensions of the nest's guard, in that order.
+    The stored points have dimensions `dims`.
     """
     if not _is_stencil(points, nest, needs):
         return [nest]
@@ -47,7 +48,7 @@ def jammed(
     whole = multiply(floor_divide(subtract(rows.stop, rows.start), Const(ROWS)), ROWS)
     middle = add(rows.start, whole)
     steps = _over(nest.loops, Range(rows.dim, rows.start, middle), ROWS)
-    body = _together(points, stores, steps, homes, nest)
+    body = _together(points, stores, steps, homes, dims)
     if _length(body, steps) > min(LONGEST, WORTH * ROWS * _length(nest.body, steps)):
         return [nest]
     reason = f"{nest.reason}; {ROWS} rows of {rows.dim.value} at a time"
@@ -56,21 +57,6 @@ def jammed(
         attrs.evolve(nest, loops=steps, body=body, reason=reason),
         attrs.evolve(nest, loops=rest, reason=f"{nest.reason}; the rows that are left"),
     ]
-
-
-def unjammed(nests: Sequence[Nest]) -> list[Nest]:
-    """Return nests without those for groups of rows: the nests of single rows take all rows."""
-    single: list[Nest] = []
-    start: Bound | None = None
-    for nest in nests:
-        if len(nest.loops) > 1 and nest.loops[-2].step > 1:
-            start = nest.loops[-2].range.start
-            continue
-        if start is not None:
-            rows = attrs.evolve(nest.loops[-2].range, start=start)
-            nest, start = attrs.evolve(nest, loops=_over(nest.loops, rows, 1)), None  # noqa: PLW2901
-        single.append(nest)
-    return single
 
 
 def _is_stencil(points: Points, nest: Nest, needs: Mapping[int, Need]) -> bool:
@@ -85,19 +71,19 @@ def _is_stencil(points: Points, nest: Nest, needs: Mapping[int, Need]) -> bool:
     return not any(isinstance(points.nodes[node].value, dataflow.Region) for node in needs)
 
 
-def _over(loops: Sequence[Loop], rows: Range, step: int) -> tuple[Loop, ...]:
+def _over(loops: Sequence[NestLoop], rows: Range, step: int) -> tuple[NestLoop, ...]:
     return (*loops[:-2], attrs.evolve(loops[-2], range=rows, step=step), loops[-1])
 
 
 def _together(
     points: Points,
     stores: Sequence[tuple[str, Point]],
-    loops: Sequence[Loop],
+    loops: Sequence[NestLoop],
     homes: Homes,
-    nest: Nest,
+    dims: Sequence[Dimension],
 ) -> tuple[Instruction, ...]:
     """Write one body for all rows of a step; it computes shared values once."""
-    dim = nest.loops[-2].range.dim
+    dim = loops[-2].range.dim
     placed = [
         (target, points.placed(root, {dim: (OWN, row)}), row)
         for row in range(ROWS)
@@ -106,10 +92,10 @@ def _together(
     writer = BodyWriter(points, [root for _, root, _ in placed], loops, homes)
     values = [writer.row(root) for _, root, _ in placed]
     for (target, _, row), value in zip(placed, values, strict=True):
-        offsets = tuple(row * (range_.dim is dim) for range_ in nest.guard)
+        offsets = tuple(row * (each is dim) for each in dims)
         writer.store(target, value, offsets=offsets)
     return tuple(writer.rows)
 
 
-def _length(body: Sequence[Instruction], loops: Sequence[Loop]) -> int:
+def _length(body: Sequence[Instruction], loops: Sequence[NestLoop]) -> int:
     return sum(row.level == len(loops) for row in body)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ....runtime.fields.layout import memory_order
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Range, Ranges
-from ...ir.nests import Loop
+from ...ir.loops.nest import NestLoop
 
 THREADED = 2  # outer loops that threads share as one
 
@@ -43,18 +43,18 @@ def order_dims(
     return (*(dim for dim in outer if dim is not inner), inner), reason
 
 
-def loops_over(box: Ranges, order: Sequence[Dimension]) -> tuple[Loop, ...]:
+def loops_over(box: Ranges, order: Sequence[Dimension]) -> tuple[NestLoop, ...]:
     """Return loops over `box`: threads share the outermost, the innermost is vectorised."""
     ranges: dict[Dimension, Range] = {range_.dim: range_ for range_ in box}
     ordered = [ranges[dim] for dim in order]
     last = len(ordered) - 1
     return tuple(
-        Loop("vector" if i == last else "parallel" if i < THREADED else "sequential", range_)
+        NestLoop("vector" if i == last else "parallel" if i < THREADED else "sequential", range_)
         for i, range_ in enumerate(ordered)
     )
 
 
-def level_of(dims: Iterable[Dimension], loops: Sequence[Loop]) -> int:
+def level_of(dims: Iterable[Dimension], loops: Sequence[NestLoop]) -> int:
     """Return how many loops must enclose a value that varies over `dims`.
 
     Nothing can stand between the loops that threads share as one.

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from ...ir.nests import Compute, Constant, Instruction, Loop, Row, Store
+from ...ir.loops.nest import Compute, Constant, Instruction, NestLoop, Row, Store
 
 
 class Rows:
     """Instructions, operands first; loop-invariant ones stand outside the loop."""
 
-    def __init__(self, loops: Sequence[Loop]) -> None:
+    def __init__(self, loops: Sequence[NestLoop]) -> None:
         self.loops = loops
         self.rows: list[Instruction] = []
         self.same: dict[Instruction, Row] = {}

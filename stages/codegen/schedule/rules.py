@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...machine import Machine
-from ..gpu_choices import NO_CHOICES, GpuChoices
 
 
-@attrs.frozen
+@classes.frozen
 class Rules:
     """The target and the options that decide; `arrays` and `inline` name values, as in '%12'.
 
-    With `columns_apart` a scan walks one column after another, whatever the layout. `tile_size`
-    points of a tile lie along the dimension that tiles divide; with 0 the cache size decides.
-    `gpu` is what options say about the threads of a GPU, `patches` what they say about patches of a
-    mesh on a CPU.
+    With `columns_apart` a scan walks one column after another, whatever the layout. `own` are the
+    options of the platform, such as `GpuOptions`: its passes read them by its `options_of`.
     """
 
     target: Machine
@@ -26,6 +22,4 @@ class Rules:
     jam: bool = False
     checked: bool = False
     columns_apart: bool = False
-    gpu: GpuChoices = NO_CHOICES
-    tile_size: int = 0
-    patches: tuple[int, ...] = ()
+    own: object = None

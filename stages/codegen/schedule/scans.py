@@ -15,8 +15,8 @@ import attrs
 from ....runtime.language.dimension import Dimension
 from ...ir import dataflow
 from ...ir.bounds import Range, Ranges, add
-from ...ir.flat_kernel import Buffer
-from ...ir.nests import Advance, Constant, Instruction, Load, Loop, Row, State
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.nest import Advance, Constant, Instruction, Load, NestLoop, Row, State
 from .body import Body, BodyWriter
 from .discovery import Home, Homes
 from .needs import Need
@@ -29,7 +29,7 @@ WHERE = "walks columns side by side"
 
 def scan_loops(
     scan: dataflow.Scan, box: Ranges, units: Sequence[Dimension], columns_apart: bool = False
-) -> tuple[tuple[Loop, ...], bool]:
+) -> tuple[tuple[NestLoop, ...], bool]:
     """Return the loops of a scan, and whether its columns are the innermost loop.
 
     With `columns_apart` they never are: each column has a thread of its own.
@@ -40,12 +40,12 @@ def scan_loops(
     beside = order[-1] is not scan.axis and len(columns) > 1 and not columns_apart
     outer = columns[:-1] if beside else columns
     loops = [
-        Loop("parallel" if i < THREADED else "sequential", ranges[dim])
+        NestLoop("parallel" if i < THREADED else "sequential", ranges[dim])
         for i, dim in enumerate(outer)
     ]
-    loops.append(Loop("sequential", ranges[scan.axis], backward=not scan.forward))
+    loops.append(NestLoop("sequential", ranges[scan.axis], backward=not scan.forward))
     if beside:
-        loops.append(Loop("vector", ranges[columns[-1]]))
+        loops.append(NestLoop("vector", ranges[columns[-1]]))
     return tuple(loops), beside
 
 
@@ -62,7 +62,7 @@ def held_states(
     scan: int,
     number: int,
     box: Ranges,
-    loops: Sequence[Loop],
+    loops: Sequence[NestLoop],
     results: Mapping[int, Buffer],
 ) -> tuple[Held, ...]:
     """Return the array of each leaf: that of its result, or one over the columns."""
@@ -104,7 +104,7 @@ def _before(levels: Range, forward: bool, around: bool) -> Range:
 
 
 def _state_arrays(
-    points: Points, scan: int, number: int, box: Ranges, loops: Sequence[Loop]
+    points: Points, scan: int, number: int, box: Ranges, loops: Sequence[NestLoop]
 ) -> tuple[Buffer, ...]:
     """Return arrays over the columns, one for each state."""
     value = _scan(points, scan)
@@ -122,7 +122,7 @@ def first_states(
     points: Points,
     scan: int,
     arrays: Mapping[int, Buffer],
-    loops: Sequence[Loop],
+    loops: Sequence[NestLoop],
     homes: Homes,
     needs: Mapping[int, Need],
 ) -> Body:
@@ -140,7 +140,7 @@ def scan_body(
     scan: int,
     stores: Sequence[tuple[str, Point]],
     states: Sequence[Held],
-    loops: Sequence[Loop],
+    loops: Sequence[NestLoop],
     homes: Homes,
     needs: Mapping[int, Need],
 ) -> tuple[Body, tuple[tuple[str, Row], ...]]:

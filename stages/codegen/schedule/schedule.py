@@ -10,9 +10,11 @@ from ....runtime.language.dimension import Dimension
 from ...artifacts import Lowered, Variant
 from ...ir import dataflow
 from ...ir.bounds import Ranges, hull, is_empty_box
-from ...ir.flat_kernel import Buffer, Kernel
-from ...ir.nests import Instruction, Nest, Store
-from .body import copy_body
+from ...ir.loops import kernel
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.kernel import Kernel, Step, in_order
+from ...ir.loops.nest import Instruction, Load, Nest, Reading, Store
+from ...ir.loops.traverse import nests_of
 from .discovery import table_buffer
 from .drafts import Draft, Group, draft_nests, order_of
 from .hazards import fields_to_stage
@@ -34,7 +36,7 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
     points = Points(program.values, program.tables, checked=rules.checked)
     check_versions(program, points)
     groups: list[Group] = []
-    nests: list[Nest] = []
+    steps: list[Step] = []
     notes: list[str] = []
     buffers = list(_given(program, units))
     for index, statement in enumerate(program.statements):
@@ -47,19 +49,19 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
             drafts.append(draft_nests(points, group, number, len(buffers), rules))
             buffers += drafts[-1].arrays
             notes += drafts[-1].notes
-        ordered, copies = _stage(drafts, rules)
+        nests, copies = _stage(drafts, [group.box for group in groups], rules)
         buffers += copies
-        nests += ordered
-    buffers = [_padded(buffer, nests) for buffer in buffers]
-    kernel = Kernel(
+        if nests:
+            steps.append(Step(index, in_order(*nests)))
+    made = Kernel(
         program.name,
         tuple((leaf.name, leaf.dtype) for leaf in program.leaves if leaf.kind == "scalar"),
         tuple(buffers),
-        tuple(nests),
+        tuple(kernel.Group(group.statement, group.box) for group in groups),
+        tuple(steps),
         notes=tuple(notes),
-        members=tuple(group.statement for group in groups),
     )
-    return kernel, tuple(groups)
+    return _padded(made), tuple(groups)
 
 
 def _given(program: dataflow.Dataflow, units: Mapping[str, Dimension]) -> Iterator[Buffer]:
@@ -72,14 +74,14 @@ def _given(program: dataflow.Dataflow, units: Mapping[str, Dimension]) -> Iterat
         yield Buffer(table_buffer(table.name), "table", "int32", dims)
 
 
-def _padded(buffer: Buffer, nests: Sequence[Nest]) -> Buffer:
-    """Give an array room for the one element that clamped indices read."""
-    if buffer.memory == "arena":
-        for nest in nests:
-            for reading in nest.reads:
-                if reading.moved and reading.buffer == buffer.name:
-                    buffer = attrs.evolve(buffer, box=hull(buffer.box, reading.box))
-    return buffer
+def _padded(made: Kernel) -> Kernel:
+    """Give arrays room for the one element that clamped indices read."""
+    buffers = {buffer.name: buffer for buffer in made.buffers}
+    for reading in (reading for nest in nests_of(made) for reading in nest.reads):
+        array = buffers[reading.buffer]
+        if reading.moved and array.memory == "arena":
+            buffers[array.name] = attrs.evolve(array, box=hull(array.box, reading.box))
+    return attrs.evolve(made, buffers=tuple(buffers.values()))
 
 
 def check_versions(program: dataflow.Dataflow, points: Points) -> None:
@@ -104,45 +106,48 @@ def _groups(index: int, statement: dataflow.Statement) -> list[Group]:
     return [Group(index, box, tuple(stores)) for box, stores in boxes.items()]
 
 
-def _stage(drafts: Sequence[Draft], rules: Rules) -> tuple[list[Nest], list[Buffer]]:
+def _stage(
+    drafts: Sequence[Draft], boxes: Sequence[Ranges], rules: Rules
+) -> tuple[list[Nest], list[Buffer]]:
     """Redirect stores that overwrite values still to be read; copy their arrays at the end."""
     planned = [nest for draft in drafts for nest in draft.nests]
+    risky: dict[int, set[str]] = {}  # by group: its nests share one task
+    for at, nest in enumerate(planned):
+        names = risky.setdefault(nest.group, set())
+        names |= fields_to_stage(nest, planned[at + 1 :], boxes)
     nests: list[Nest] = []
     copies: list[Nest] = []
-    arrays: list[Buffer] = []
-    risks = [fields_to_stage(nest, planned[at + 1 :]) for at, nest in enumerate(planned)]
+    arrays: dict[str, Buffer] = {}
     for nest in planned:
-        pairs = zip(planned, risks, strict=True)
-        risky = {name for each, names in pairs if _is_part(each, nest) for name in names}
         body: list[Instruction] = []
         for row in nest.body:
-            if isinstance(row, Store) and row.buffer in risky:
-                name = f"@{row.buffer}.{nest.statement}"
-                body.append(attrs.evolve(row, buffer=name))
-                if all(array.name != name for array in arrays):  # parts have stores of their own
-                    arrays.append(_copy_array(name, row, nest, rules))
-                    copies.append(_copy_nest(nest, row.buffer, arrays[-1], rules))
+            if isinstance(row, Store) and row.buffer in risky[nest.group]:
+                array = _copy_array(row, nest.group, boxes[nest.group], rules)
+                body.append(attrs.evolve(row, buffer=array.name))
+                if array.name not in arrays:  # parts have stores of their own
+                    arrays[array.name] = array
+                    copies.append(_copy_nest(nest.group, row.buffer, array))
             else:
                 body.append(row)
-        nests.append(attrs.evolve(nest, body=tuple(body)) if risky else nest)
-    return [*nests, *copies], arrays
+        nests.append(attrs.evolve(nest, body=tuple(body)))
+    return [*nests, *copies], list(arrays.values())
 
 
-def _is_part(nest: Nest, other: Nest) -> bool:
-    """Tell whether nests share one task: groups of rows, and the remaining rows."""
-    return (nest.statement, nest.guard) == (other.statement, other.guard)
-
-
-def _copy_array(name: str, store: Store, nest: Nest, rules: Rules) -> Buffer:
-    order, _ = order_of(nest.guard, rules)
-    dims = tuple(range_.dim for range_ in nest.guard)
+def _copy_array(store: Store, group: int, box: Ranges, rules: Rules) -> Buffer:
+    order, _ = order_of(box, rules)
+    dims = tuple(range_.dim for range_ in box)
+    name = f"@{store.buffer}.{group}"
     reason = f"'{store.buffer}' would be overwritten before all of it is read"
     unit = order[-1] if order else None
-    return Buffer(name, "arena", store.dtype, dims, unit, nest.guard, order, reason=reason)
+    return Buffer(name, "arena", store.dtype, dims, unit, box, order, reason=reason)
 
 
-def _copy_nest(nest: Nest, target: str, array: Buffer, rules: Rules) -> Nest:
-    loops = loops_over(nest.guard, order_of(nest.guard, rules)[0])
-    body = copy_body(target, array, loops)
-    reason = f"copies {array.name} to {target}"
-    return Nest(nest.statement, loops, body.rows, nest.guard, reason, body.reads)
+def _copy_nest(group: int, field: str, array: Buffer) -> Nest:
+    """Return the nest that copies an array to a field of the same dimensions."""
+    loops, zeros = loops_over(array.box, array.order), (0,) * len(array.dims)
+    load = Load(
+        dtype=array.dtype, level=len(loops), buffer=array.name, dims=array.dims, offsets=zeros
+    )
+    store = Store(dtype=array.dtype, level=len(loops), buffer=field, value=0)
+    reads = (Reading(array.name, array.box),)
+    return Nest(group, loops, (load, store), f"copies {array.name} to {field}", reads)

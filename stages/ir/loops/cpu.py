@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 import attrs
 
@@ -21,7 +22,7 @@ from ..bounds import (
     multiply,
 )
 from .kernel import Kernel, Node
-from .nest import Each, Marks, Nest, Row
+from .nest import Each, Marks, Nest, Row, marked_as, marks_as
 from .traverse import with_nests
 
 LINE: Final = 64
@@ -49,15 +50,8 @@ class CpuMarks(Marks):
     slides: tuple[tuple[Row, Row, int], ...] = ()
 
 
-def marks_of(nest: Nest) -> CpuMarks:
-    """Return what a CPU decided about a nest, the defaults before that."""
-    return nest.marks if isinstance(nest.marks, CpuMarks) else CpuMarks()
-
-
-def marked(nest: Nest, **changes: Any) -> Nest:
-    """Return a nest with other marks, with none if all are the defaults."""
-    made = attrs.evolve(marks_of(nest), **changes)
-    return attrs.evolve(nest, marks=None if made == CpuMarks() else made)
+marks_of: Final = partial(marks_as, CpuMarks)
+marked: Final = partial(marked_as, CpuMarks)
 
 
 def with_rows(kernel: Kernel, change: Callable[[Nest], Nest]) -> Kernel:

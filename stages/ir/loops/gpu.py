@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Final, TypeAlias
 
 import attrs
 
@@ -20,7 +21,7 @@ from ..bounds import (
     subtract,
 )
 from .kernel import Node
-from .nest import Marks, Nest, Row
+from .nest import Marks, Nest, Row, marked_as, marks_as
 
 
 @attrs.frozen
@@ -44,15 +45,8 @@ class GpuMarks(Marks):
     asked: tuple[Row, ...] = ()
 
 
-def marks_of(nest: Nest) -> GpuMarks:
-    """Return what a GPU decided about a nest, the defaults before that."""
-    return nest.marks if isinstance(nest.marks, GpuMarks) else GpuMarks()
-
-
-def marked(nest: Nest, **changes: Any) -> Nest:
-    """Return a nest with other marks, with none if all are the defaults."""
-    made = attrs.evolve(marks_of(nest), **changes)
-    return attrs.evolve(nest, marks=None if made == GpuMarks() else made)
+marks_of: Final = partial(marks_as, GpuMarks)
+marked: Final = partial(marked_as, GpuMarks)
 
 
 @attrs.frozen

@@ -101,7 +101,10 @@ def in_order(*nodes: Node) -> Node:
     >>> in_order(Seq()), in_order(Loop(None, Seq())) == Loop(None, Seq())
     (Seq(steps=()), True)
     """
-    steps: list[Node] = []
-    for node in nodes:
-        steps += node.steps if isinstance(node, Seq) else (node,)
-    return steps[0] if len(steps) == 1 else Seq(tuple(steps))
+    steps = tuple(step for node in nodes for step in steps_of(node))
+    return steps[0] if len(steps) == 1 else Seq(steps)
+
+
+def steps_of(node: Node) -> tuple[Node, ...]:
+    """Return the nodes that run in order: those of a `Seq`, or the node itself."""
+    return node.steps if isinstance(node, Seq) else (node,)

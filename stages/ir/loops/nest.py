@@ -9,8 +9,9 @@ carries its reason.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
 from typing import Literal as OneOf
-from typing import TypeAlias
 
 import attrs
 
@@ -19,6 +20,7 @@ from ..bounds import Bound, Range, Ranges
 from .kernel import Node
 
 Row: TypeAlias = int
+M = TypeVar("M", bound="Marks")
 
 
 @attrs.frozen
@@ -153,6 +155,20 @@ class Store(Instruction):
         return (self.value, *(row for row in (*self.rows, self.when) if row is not None))
 
 
+def with_operands(row: Instruction, place: Callable[[Row], Row]) -> Instruction:
+    """Return an instruction with its operands replaced by `place`."""
+    match row:
+        case Compute(args=args):
+            return attrs.evolve(row, args=tuple(map(place, args)))
+        case Advance(value=value):
+            return attrs.evolve(row, value=place(value))
+        case Load(rows=rows, when=when) | Store(rows=rows, when=when):
+            moved = tuple(None if each is None else place(each) for each in rows)
+            made = attrs.evolve(row, rows=moved, when=None if when is None else place(when))
+            return attrs.evolve(made, value=place(made.value)) if isinstance(made, Store) else made
+    return row
+
+
 @attrs.frozen
 class Reading:
     """The box in which a nest reads a buffer; it reads nothing if the box is empty.
@@ -191,6 +207,17 @@ class Nest(Node):
     def box(self) -> Ranges:
         """The ranges of the loops."""
         return tuple(loop.range for loop in self.loops)
+
+
+def marks_as(kind: type[M], nest: Nest) -> M:
+    """Return what a platform decided about a nest, the defaults before that."""
+    return nest.marks if isinstance(nest.marks, kind) else kind()
+
+
+def marked_as(kind: type[Marks], nest: Nest, **changes: Any) -> Nest:
+    """Return a nest with other marks, with none if all are the defaults."""
+    made = attrs.evolve(marks_as(kind, nest), **changes)
+    return attrs.evolve(nest, marks=None if made == kind() else made)
 
 
 @attrs.frozen

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import attrs
 
 from ..bounds import Apply, Bound, Const, DomainSymbol, PatchBound, ScalarSymbol, TableBound
 from .column import Column, If, Sweep, While
-from .kernel import Choice, Kernel, Node, Seq
+from .kernel import Choice, Kernel, Node, in_order, steps_of
 from .nest import Instruction, Load, Nest, Store
 
 T = TypeVar("T", bound=Node | Kernel)
@@ -84,12 +84,25 @@ def nodes_of(node: Node | Kernel, kind: type[N]) -> Iterator[N]:
 
 def runs_of(node: Node, alike: Callable[[Node, Node], bool]) -> Iterator[tuple[Node, ...]]:
     """Yield the steps of a node in the longest runs that are all like their first."""
-    steps = node.steps if isinstance(node, Seq) else (node,)
+    steps = steps_of(node)
     first = 0
     for stop in range(1, len(steps) + 1):
         if stop == len(steps) or not alike(steps[first], steps[stop]):
             yield steps[first:stop]
             first = stop
+
+
+def with_runs(
+    kernel: Kernel,
+    alike: Callable[[Node, Node], bool],
+    change: Callable[[tuple[Node, ...]], Iterable[Node]],
+) -> Kernel:
+    """Return a kernel with each longest run of steps that are like their first changed."""
+    steps = []
+    for step in kernel.steps:
+        nodes = (node for run in runs_of(step.body, alike) for node in change(run))
+        steps.append(attrs.evolve(step, body=in_order(*nodes)))
+    return attrs.evolve(kernel, steps=tuple(steps))
 
 
 def nests_of(node: Node | Kernel) -> tuple[Nest, ...]:
@@ -113,11 +126,17 @@ def instructions(node: Nest | Column) -> Iterator[Instruction]:
                 yield act
 
 
-def accesses(node: Node | Kernel, kind: type[Load] | type[Store]) -> Iterator[Load | Store]:
-    """Yield the loads or the stores below a node."""
+def bodies(node: Node | Kernel) -> Iterator[tuple[int, list[Instruction]]]:
+    """Yield the group and the rows of each nest and column below a node."""
     for each in walk(node):
         if isinstance(each, Nest | Column):
-            yield from (row for row in instructions(each) if isinstance(row, kind))
+            yield each.group, list(instructions(each))
+
+
+def accesses(node: Node | Kernel, kind: type[Load] | type[Store]) -> Iterator[Load | Store]:
+    """Yield the loads or the stores below a node."""
+    for _, rows in bodies(node):
+        yield from (row for row in rows if isinstance(row, kind))
 
 
 def touches(node: Node | Kernel) -> Counter[str]:
@@ -125,9 +144,9 @@ def touches(node: Node | Kernel) -> Counter[str]:
     return Counter(row.buffer for kind in (Load, Store) for row in accesses(node, kind))
 
 
-def arrays_of(node: Node | Kernel) -> set[str]:
-    """Return the names of the buffers that are loaded or stored below a node."""
-    return set(touches(node))
+def arrays_of(node: Node | Kernel, *kinds: type[Load] | type[Store]) -> set[str]:
+    """Return the names of the buffers that are accessed below a node, or only loaded or stored."""
+    return {row.buffer for kind in kinds or (Load, Store) for row in accesses(node, kind)}
 
 
 def values_of(value: object, *kinds: type[Any]) -> Iterator[Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from ....runtime.language.dimension import Dimension
 from .column import Column
 from .cpu import CpuMarks, Member, Portions, Tiles
 from .gpu import Columns, GpuMarks, Patches
-from .kernel import Choice, Kernel, Node, Seq
+from .kernel import Choice, Kernel, Loop, Node, steps_of
 from .nest import Each, Nest, Store
-from .traverse import accesses, children, nests_of, touches, walk
+from .traverse import arrays_of, children, nests_of, touches, walk
 from .verify_rows import row_problems
 
 GROUPS: Final = (Tiles, Portions, Columns, Patches)
@@ -41,6 +42,7 @@ class _Checks:
         self.kernel = kernel
         self.buffers = {buffer.name: buffer for buffer in kernel.buffers}
         self.nodes = tuple(walk(kernel))
+        self.around: tuple[Dimension, ...] = ()  # of the loops around a node
 
     def run(self) -> None:
         """Check the kernel."""
@@ -69,7 +71,7 @@ class _Checks:
         everywhere = touches(self.kernel)
         for node in self.nodes:
             sides = (node.then, node.otherwise) if isinstance(node, Choice) else (node,)
-            groups = [each for side in sides for each in _steps(side) if isinstance(each, GROUPS)]
+            groups = [each for side in sides for each in steps_of(side) if isinstance(each, GROUPS)]
             if groups and (isinstance(node, Choice | Tiles)):
                 here = touches(node)
                 for name in {name for group in groups for name in group.arrays}:
@@ -95,9 +97,17 @@ class _Checks:
                 self._check_group(node)
                 group, own = node, set(node.arrays)
                 return self._through(node, filled - own, group) - own
+            case Loop() if isinstance(group, GROUPS):  # each turn has new arrays of the group
+                own = set(group.arrays) & arrays_of(node, Store)
+                return filled | self._through(node, filled - own, group)
             case Member() | Each() if not isinstance(group, HOMES[type(node)]):
                 raise ValueError(f"{self._name(node)} stands in no group of its kind.")
-        return self._through(node, filled, group)
+        before = self.around
+        if isinstance(node, Loop):
+            self.around = (*before, node.range.dim)
+        filled = self._through(node, filled, group)
+        self.around = before
+        return filled
 
     def _through(self, node: Node, filled: set[str], group: Node | None) -> set[str]:
         for child in children(node):
@@ -105,7 +115,7 @@ class _Checks:
         return filled
 
     def _stored(self, node: Node, memory: str) -> set[str]:
-        names = {row.buffer for row in accesses(node, Store)}
+        names = arrays_of(node, Store)
         return {name for name in names if self.buffers[name].memory == memory}
 
     def _check_group(self, group: Node) -> None:
@@ -135,7 +145,7 @@ class _Checks:
     def _check_code(self, node: Nest | Column, filled: set[str]) -> set[str]:
         if not 0 <= node.group < len(self.kernel.groups):
             raise ValueError(f"{self._name(node)} is of group {node.group}, which there is not.")
-        problems, after = row_problems(node, self.buffers, filled)
+        problems, after = row_problems(node, self.buffers, filled, self.around)
         for row, problem in problems:
             raise ValueError(f"{self._name(node)}, row %{row}: {problem}.")
         return after
@@ -144,7 +154,3 @@ class _Checks:
         if isinstance(node, Nest):
             return f"nest n{nests_of(self.kernel).index(node)}"
         return f"a '{type(node).__name__}'"
-
-
-def _steps(node: Node) -> tuple[Node, ...]:
-    return node.steps if isinstance(node, Seq) else (node,)

@@ -14,7 +14,7 @@ from .column import Act, Column, Get, If, Set, Sweep, While
 from .cpu import CpuMarks
 from .gpu import GpuMarks
 from .nest import Advance, Compute, Instruction, Load, Nest, Row, State, Store
-from .traverse import accesses
+from .traverse import accesses, arrays_of
 
 SHARED: Final = ("parallel", "vector", "thread")  # loops whose iterations run at the same time
 ARRAYS: Final = ("arena", "tile", "shared")
@@ -24,15 +24,18 @@ Dims: TypeAlias = Sequence[Dimension]
 
 
 def row_problems(
-    node: Nest | Column, buffers: Mapping[str, Buffer], filled: set[str]
+    node: Nest | Column, buffers: Mapping[str, Buffer], filled: set[str], around: Dims = ()
 ) -> tuple[list[Problem], set[str]]:
-    """Return the problems of rows, and the buffers that are `filled` after them."""
+    """Return the problems of rows, and the buffers that are `filled` after them.
+
+    Loops over the dimensions `around` stand around the nest or column.
+    """
     shared = [loop.range.dim for loop in node.loops if loop.kind in SHARED]
     checks = _Checks(buffers, shared, filled)
     if isinstance(node, Nest):
-        after = filled | {row.buffer for row in accesses(node, Store)}
-        return [*_of_nest(node, checks), *_of_marks(node)], after
-    acting = _Acting(node, attrs.evolve(checks, filled=set(filled)))
+        after = filled | arrays_of(node, Store)
+        return [*_of_nest(node, checks, around), *_of_marks(node)], after
+    acting = _Acting(node, attrs.evolve(checks, filled=set(filled)), around)
     return list(acting.problems()), acting.checks.filled
 
 
@@ -78,7 +81,7 @@ class _Checks:
             yield f"iterations of a shared loop store one element of '{buffer.name}'"
 
 
-def _of_nest(nest: Nest, checks: _Checks) -> Iterator[Problem]:
+def _of_nest(nest: Nest, checks: _Checks, around: Dims) -> Iterator[Problem]:
     dims = tuple(loop.range.dim for loop in nest.loops)
     for row, each in enumerate(nest.body):
         if not 0 <= each.level <= len(dims):
@@ -98,7 +101,7 @@ def _of_nest(nest: Nest, checks: _Checks) -> Iterator[Problem]:
             yield row, f"there is no state {each.index}"
         if isinstance(each, Get | Set):
             yield row, "a nest has states, no registers"
-        for problem in checks.of_row(each, dims, dims[: each.level]):
+        for problem in checks.of_row(each, (*around, *dims), (*around, *dims[: each.level])):
             yield row, problem
 
 
@@ -113,22 +116,23 @@ def _of_marks(nest: Nest) -> Iterator[Problem]:
         for row in rows:
             if not 0 <= row < len(nest.body):
                 yield row, "has a mark, but is no row"
-        if not {row.buffer for row in accesses(nest, Store)}.issuperset(marks.streams):
+        if not arrays_of(nest, Store).issuperset(marks.streams):
             yield 0, f"streams {', '.join(marks.streams)}, which it does not all store"
 
 
 class _Acting:
     """Checks the acts of a column in the order of its text."""
 
-    def __init__(self, column: Column, checks: _Checks) -> None:
+    def __init__(self, column: Column, checks: _Checks, around: Dims) -> None:
         self.column = column
+        self.around = around
         self.checks = checks
         self.stored = {each.buffer for each in accesses(column, Store)}
         self.row = -1
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems of all acts."""
-        dims = tuple(loop.range.dim for loop in self.column.loops)
+        dims = (*self.around, *(loop.range.dim for loop in self.column.loops))
         yield from self._of_acts(self.column.acts, set(), dims)
 
     def _of_acts(self, acts: Iterable[Act], known: set[Row], dims: Dims) -> Iterator[Problem]:

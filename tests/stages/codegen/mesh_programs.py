@@ -27,7 +27,7 @@ from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ...optimised import not_optimised
 
-CPU = not_optimised(BACKENDS["cpu"].with_options(patches=(-1,)))
+CPU = not_optimised(BACKENDS["cpu"].with_options(patches=False))
 LEVELS = 11
 MESH = icosahedral(6, 0)
 NEEDED = ("C2E", "E2C", "E2V", "V2E")

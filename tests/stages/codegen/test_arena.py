@@ -9,6 +9,7 @@ from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.ir.bounds import Const, PatchOrder, multiply
 from fieldforge.stages.ir.loops.cpu import Cut, Member, Portions, Tiles
 from fieldforge.stages.ir.loops.kernel import Choice, Step, in_order
+from fieldforge.stages.ir.loops.nest import Each
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show
 from fieldforge.stages.ir.loops.traverse import nests_of, nodes_of
@@ -75,8 +76,8 @@ def test_arrays_of_nests_that_take_turns_row_by_row_are_all_in_use_at_once():
 
 def test_rows_of_portions_follow_the_arrays():
     given = kernel("arena")
-    one = Const(1)
-    portions = Portions(("@0",), PatchOrder(96, 8, 1, 1, ()), one, one, 8, 1, 1 << 20, one, 2, ())
+    one, loops = Const(1), (Each(0, nests_of(given)[0]),)
+    portions = Portions((), PatchOrder(96, 8, 1, 1, ()), one, one, 8, 1, 1 << 20, one, 2, loops)
     chosen = Choice(portions.fits, portions, in_order(*nests_of(given)))
     made = plan_arena(attrs.evolve(given, steps=(Step(0, chosen),)), RULES)
 

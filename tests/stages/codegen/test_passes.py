@@ -8,9 +8,15 @@ import pytest
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen import arena, passes
+from fieldforge.stages.codegen.cpu.options import CPU_PASSES
+from fieldforge.stages.codegen.cpu.pass_list import cpu_passes
+from fieldforge.stages.codegen.cpu.passes.tiling import tile
 from fieldforge.stages.codegen.cpu.stage import Codegen
-from fieldforge.stages.codegen.pass_list import CPU_PASSES, PLAN_ONLY, edited
-from fieldforge.stages.codegen.passes import BY_NAME, make_loops
+from fieldforge.stages.codegen.gpu.options import GPU_PASSES
+from fieldforge.stages.codegen.gpu.pass_list import gpu_passes
+from fieldforge.stages.codegen.gpu.stage import CodegenGpu
+from fieldforge.stages.codegen.pass_list import edited, name_of
+from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.ir.loops.cpu import Tiles
 from fieldforge.stages.ir.loops.reader import read
@@ -34,10 +40,17 @@ def return_nothing(kernel, _):
     return None
 
 
+def test_each_platform_has_a_function_for_each_name():
+    assert tuple(map(name_of, cpu_passes(CPU_PASSES))) == CPU_PASSES
+    assert tuple(map(name_of, gpu_passes(GPU_PASSES))) == GPU_PASSES
+    assert cpu_passes(["patch"]) != gpu_passes(["patch"])
+
+
 def test_watch_sees_the_kernel_after_the_schedule_and_each_pass():
     seen = {}
 
-    kernel, _ = make_loops(laplacians(3), Variant(), RULES, CPU_PASSES, seen.__setitem__)
+    steps = cpu_passes(CPU_PASSES)
+    kernel, _ = make_loops(laplacians(3), Variant(), RULES, steps, seen.__setitem__)
 
     assert list(seen) == ["schedule", *CPU_PASSES]
     tiles = {name: [n for n in walk(seen[name]) if isinstance(n, Tiles)] for name in seen}
@@ -58,10 +71,9 @@ def test_the_arena_is_planned_once_and_each_kernel_verified_once(monkeypatch):
         verified.append(kernel)
         return kernel
 
-    monkeypatch.setattr(passes, "BY_NAME", {**BY_NAME, "plan_arena": count_plan})
     monkeypatch.setattr(passes, "verify", count_verify)
 
-    make_loops(laplacians(3), Variant(), RULES, CPU_PASSES)
+    make_loops(laplacians(3), Variant(), RULES, (*cpu_passes(CPU_PASSES[:-1]), count_plan))
 
     assert len(planned) == 1
     assert len(verified) == 1 + len(CPU_PASSES)
@@ -96,19 +108,21 @@ def test_a_users_pass_runs_in_its_place_with_the_rules():
 
 def test_a_pass_that_breaks_the_rules_is_refused():
     with pytest.raises(ValueError, match="unknown buffer"):
-        make_loops(laplacians(2), Variant(), RULES, (drop_buffers, *PLAN_ONLY))
+        make_loops(laplacians(2), Variant(), RULES, (drop_buffers, arena.plan_arena))
     with pytest.raises(OptionError, match="'return_nothing' returned a 'NoneType'"):
         make_loops(laplacians(2), Variant(), RULES, (return_nothing,))
 
 
 def test_arrays_without_memory_are_refused():
     with pytest.raises(OptionError, match=r"no memory.\nHint: Let 'plan_arena' run last"):
-        make_loops(laplacians(3), Variant(), RULES, ("tile",))
+        make_loops(laplacians(3), Variant(), RULES, (tile,))
 
 
 def test_lists_that_cannot_run_are_refused():
     with pytest.raises(OptionError, match=r"no loop pass 'tyle'.\nHint: Did you mean 'tile'"):
         Codegen(target=TARGET, passes=("tyle",))
+    with pytest.raises(OptionError, match="no loop pass 'tile'"):
+        CodegenGpu(passes=("tile",))
     with pytest.raises(OptionError, match="two loop passes 'note'"):
         Codegen(target=TARGET, passes=(note, note))
     with pytest.raises(OptionError, match="a named function from 'Kernel'"):

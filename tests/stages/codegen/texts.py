@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fieldforge.stages.codegen.on_lists import LoopPass
+from fieldforge.stages.codegen.passes import LoopPass
 from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show

@@ -15,6 +15,7 @@ from fieldforge.runtime.gpu.compiler import hiprtc, nvrtc, runtime_compiler
 from fieldforge.runtime.process.errors import CompilationError
 from fieldforge.stages.compile.kernels import KernelToolchain
 from fieldforge.stages.gpu_target import KNOWN_ARCHS, GpuTarget
+from fieldforge.stages.vendors.dialect import BLOCK
 from fieldforge.stages.vendors.known import vendor_of
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
@@ -95,7 +96,7 @@ def test_examples_compile_and_spill_nothing(name, arch):
 def test_what_threads_do_together_compiles_for_both_vendors(arch, old):
     vendor = vendor_of(arch)
     older = {"sm_90": "sm_75", "gfx90a": "gfx906"}
-    source = vendor.dialect(TOGETHER) + TOGETHER
+    source = vendor.dialect([BLOCK]) + TOGETHER
     done = KernelToolchain((older[arch] if old else arch,)).compile(source, vendor.flags)
 
     assert done.library

@@ -84,7 +84,7 @@ def test_a_dry_run_builds_nothing_and_writes_every_variant(model, lock, seen):
     ]
     assert [row.variant.static for row in rows] == [(("n", "3"),), (("n", "4"),), ()]
     assert rows[2].passes == {"keep": "climbing.py:keep"}
-    assert "codegen(target=CpuTarget(isa=" in rows[0].workflow
+    assert "target=CpuTarget(isa=" in rows[0].workflow
 
 
 def test_a_users_loop_pass_is_found_again(model, lock, call):

@@ -18,6 +18,7 @@ from fieldforge.examples import nabla
 from fieldforge.examples.exported import model as example
 from fieldforge.examples.icosahedral import E2VDim, Edge, V2EDim, Vertex, icosahedral
 from fieldforge.examples.icosahedral import K as Level
+from fieldforge.stages.sizes import Patches
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.export import export as exporting
 from fieldforge.workflows.export.names import DTYPES
@@ -458,7 +459,7 @@ def test_tables_are_checked(exported):
 def test_nests_in_portions_of_a_mesh_are_exported_one_by_one(exported):
     mesh = icosahedral(3, 0)
     provider = {name: mesh.connectivities()[name] for name in ("E2V", "V2E")}
-    backend = ff.cpu.with_options(patches=(64, 64, 1))
+    backend = ff.cpu.with_options(patches=Patches(elements=64, portion=64, least_bytes=1))
     library = exported(nabla.nabla2.with_backend(backend), offset_provider=provider)
     rng = np.random.default_rng(1)
     domains = (

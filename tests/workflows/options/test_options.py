@@ -261,24 +261,26 @@ BLOCKS = """\
 program = "diffuse"
 backend = "GPU"
 arch = "A100"
-set.block = [64, 4]
+set.block = {x = 64, y = 4}
 
 [[when]]
 program = "diffuse"
 arch = "gh200"
-set.block = [128, 2]
-set.block_1d = [512]
+set.block = {x = 128, y = 2}
+set.block_1d.x = 512
 set.unaligned = true
 
 [[when]]
 arch = "CDNA*"
-set.points = [2, 2]
-set.column_block = [32]
+set.points = {x = 2, y = 2}
+set.codegen.column_block.x = 32
 
 [[when]]
 backend = "gtfn_gpu"
 arch = "sm_80"
-set.patches = [192, 16]
+[when.set.patches]
+elements = 192
+levels = 16
 """
 
 
@@ -289,14 +291,15 @@ def test_a_block_size_by_program_and_gpu(model, monkeypatch):
     )  # a GPU that is here is one product
     on = {name: backend_for(f"gpu:{name}", DIFFUSE).options for name in ("A100", "GH200", "MI250")}
 
-    assert on["A100"]["codegen.block"] == (64, 4)
-    assert on["A100"]["codegen.patches"] == (192, 16)
-    assert on["GH200"]["codegen.block"] == (128, 2)
+    assert on["A100"]["codegen.block"] == ff.ThreadBlock(64, 4)
+    assert on["A100"]["codegen.patches"] == ff.Patches(192, levels=16)
+    assert on["GH200"]["codegen.block"] == ff.ThreadBlock(128, 2)
     assert on["GH200"]["codegen.unaligned"] is True
-    assert on["MI250"]["codegen.points"] == (2, 2)
-    assert on["MI250"]["codegen.block"] == ()
-    assert backend_for("dace_gpu:H100", DIFFUSE).options["codegen.block_1d"] == (512,)
-    assert backend_for("gpu:sm_80", "m:advect").options["codegen.block"] == ()
+    assert on["MI250"]["codegen.points"] == ff.ThreadPoints(2, 2)
+    assert on["MI250"]["codegen.column_block"] == ff.ThreadBlock(32)
+    assert on["MI250"]["codegen.block"] == ff.ThreadBlock()
+    assert backend_for("dace_gpu:H100", DIFFUSE).options["codegen.block_1d"] == ff.ThreadBlock(512)
+    assert backend_for("gpu:sm_80", "m:advect").options["codegen.block"] == ff.ThreadBlock()
 
 
 def test_a_gpu_that_is_here_has_the_name_of_its_own_product_only(monkeypatch):
@@ -309,12 +312,17 @@ def test_a_gpu_that_is_here_has_the_name_of_its_own_product_only(monkeypatch):
 
 
 def test_a_list_of_numbers_comes_from_the_environment():
-    given = (("block", "(32, 4)"), ("arrays", "(%3, %12)"), ("block_1d", "[64]"), ("tiles", "4"))
+    given = (
+        ("block", "{x=32, y=4}"),
+        ("arrays", "(%3, %12)"),
+        ("block_1d", "{x=64}"),
+        ("tile_columns", "4"),
+    )
     settings.set_current(attrs.evolve(settings.current(), options=given))
 
     options = backend_for("gpu", DIFFUSE).options
 
-    assert options["codegen.block"] == (32, 4)
+    assert options["codegen.block"] == ff.ThreadBlock(32, 4)
     assert options["codegen.arrays"] == ("%3", "%12")
 
 
@@ -434,8 +442,8 @@ def test_show_obeys_the_backend_that_the_file_uses_on_another_architecture(call,
     file = tmp_path / "model.toml"
     file.write_text(
         "[[when]]\nbackend = 'gpu'\narch = 'A100'\nuse = 'dace_gpu'\n\n"
-        "[[when]]\nbackend = 'dace_gpu'\narch = 'Ampere'\nset.block_2d = [64, 2]\n\n"
-        "[[when]]\nbackend = 'dace_gpu'\narch = 'H100'\nset.block_1d = [64]\n"
+        "[[when]]\nbackend = 'dace_gpu'\narch = 'Ampere'\nset.block_2d = {x = 64, y = 2}\n\n"
+        "[[when]]\nbackend = 'dace_gpu'\narch = 'H100'\nset.block_1d = {x = 64}\n"
     )
     words = ("options", "show", f"{tmp_path}/doubling.py:double", "--file", file)
 
@@ -444,8 +452,8 @@ def test_show_obeys_the_backend_that_the_file_uses_on_another_architecture(call,
     assert done.exit_code == 0, done.output
     rows = [line.split() for line in done.output.splitlines()]
     assert rows[0] == ["doubling:double", "on", "dace_gpu"]
-    assert ["codegen.block_2d", "[64,", "2]", f"{file}:9"] in rows
-    assert ["codegen.block_1d", "[]", "default"] in rows
+    assert ["codegen.block_2d", "{x", "=", "64,", "y", "=", "2}", f"{file}:9"] in rows
+    assert ["codegen.block_1d", "{}", "default"] in rows
     assert rows[-1] == ["architecture:", "sm_80"]
     assert (
         call(*words, "--backend", "gpu:A100").output.splitlines()[0].strip().endswith("on dace_gpu")
@@ -512,3 +520,20 @@ def test_check_lists_what_is_unused_and_refuses_what_is_wrong(call, tmp_path):
     assert "model.toml:2: there is no option 'jamm'" in done.output
     assert "'jam'" in done.output
     assert "'codegen.jam'" not in done.output
+
+
+def test_check_lists_old_spellings(call, tmp_path):
+    file = tmp_path / "model.toml"
+    file.write_text(
+        "[[when]]\nbackend = 'gpu'\nset.block = [32, 4]\nset.codegen.tiles = 8\n"
+        "set.patches = false\n"
+    )
+
+    lines = call("options", "check", file).output.splitlines()
+
+    assert lines == [
+        f"{file}:3: Option 'codegen.block' takes numbers by name: write 'ThreadBlock(x=32, y=4)', "
+        "or '{x = 32, y = 4}' in a file, instead of '[32, 4]'.",
+        f"{file}:4: Option 'codegen.tiles' is now 'tile_columns': write that name instead.",
+        "1 of 1 entries are used.",
+    ]

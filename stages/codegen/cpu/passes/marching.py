@@ -14,7 +14,7 @@ from typing import Final
 from ....ir.loops.cpu import marked
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Load, Nest, Store
-from ....ir.loops.traverse import accesses, with_nests
+from ....ir.loops.traverse import arrays_of, with_nests
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 
@@ -36,7 +36,7 @@ def _marching(nest: Nest, sizes: dict[str, int], most: int) -> Nest:
     planes = _planes(nest)
     if max(planes.values(), default=1) < 2:
         return nest
-    written = {row.buffer for row in accesses(nest, Store)} - planes.keys()
+    written = arrays_of(nest, Store) - planes.keys()
     held = sum(count * sizes[name] for name, count in planes.items())
     return marked(nest, march=most // (held + sum(sizes[name] for name in written)))
 

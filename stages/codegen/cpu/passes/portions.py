@@ -17,20 +17,23 @@ from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import Portions, marks_of
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Each, Row
+from ....sizes import Patches
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
+from ..options import options_of
 
-# Elements of the last nest in a patch and in a portion; bytes of arrays from which portions pay.
-SIZES: Final = (6144, 128, 16 << 20)
+ELEMENTS: Final = 6144  # of the last nest in a patch
+PORTION: Final = 128  # elements of it at a time
+LEAST_BYTES: Final = 16 << 20  # of arrays from which portions pay
 # How many elements all patches may fill, in percent of the elements of the mesh that they fill.
 AGAIN: Final = 150
 MOST_ROWS: Final = 1 << 20  # bytes that one level of all rows of a thread may take
 
 
-def portion(kernel: Kernel, rules: Rules) -> Kernel:
+def patch(kernel: Kernel, rules: Rules) -> Kernel:
     """Run nests on a mesh together if the arrays between them then need not go to memory."""
-    if rules.checked or rules.patches[:1] == (-1,):
+    if rules.checked or not options_of(rules).patches:
         return kernel
     return in_chains(kernel, ["parallel", "vector"], lambda chain: _made(kernel, chain, rules))
 
@@ -42,8 +45,9 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
     members = members_of(chain.nests, chain.fillers, buffers, 1)
     if members is None:
         return None
-    given = (*rules.patches, 0, 0, 0)[:3]
-    size, few, least = (own or model for own, model in zip(given, SIZES, strict=True))
+    given = options_of(rules).patches or Patches()
+    size, few = given.elements or ELEMENTS, given.portion or PORTION
+    least = given.least_bytes or LEAST_BYTES
     last = chain.nests[-1]
     order = PatchOrder(max(size // few, 1) * few, few, MOST_ROWS, AGAIN, members)
     bytes_ = sum(ITEMSIZES[buffers[name].dtype] for name in chain.arrays)

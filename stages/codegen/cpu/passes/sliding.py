@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from ....ir.loops.cpu import marked, marks_of, with_rows
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Compute, Index, Instruction, Load, Nest, Row, Store
-from ....ir.loops.traverse import accesses
+from ....ir.loops.traverse import arrays_of
 from ...schedule.costs import operations
 from ...schedule.rules import Rules
 
@@ -125,7 +125,7 @@ def _values(nest: Nest) -> dict[Row, Value]:
     Equal expressions have one number, so that comparing them takes no time.
     """
     depth = len(nest.loops)
-    written = {row.buffer for row in accesses(nest, Store)}
+    written = arrays_of(nest, Store)
     values: dict[Row, Value] = {}
     numbers: dict[object, int] = {}
     for number, row in enumerate(nest.body):

@@ -14,7 +14,7 @@ from .....runtime.language.dimension import Dimension
 from ....ir.loops.cpu import marked, with_rows
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Load, Nest, Store
-from ....ir.loops.traverse import accesses
+from ....ir.loops.traverse import accesses, arrays_of
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 
@@ -26,7 +26,7 @@ def stream(kernel: Kernel, rules: Rules) -> Kernel:
     """Mark in each nest the fields that non-temporal stores may write."""
     if not rules.target.can_stream:
         return kernel
-    read = {row.buffer for row in accesses(kernel, Load)}
+    read = arrays_of(kernel, Load)
     fields = {
         buffer.name: buffer.unit
         for buffer in kernel.buffers

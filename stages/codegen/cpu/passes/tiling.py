@@ -23,6 +23,7 @@ from ....ir.loops.nest import Load, Nest, Store
 from ....ir.loops.traverse import accesses, rewrite, touches
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
+from ..options import options_of
 from .rings import in_ring, is_ring
 
 Margin: TypeAlias = tuple[int, int]  # points before and beyond a tile
@@ -201,7 +202,7 @@ def _tiles(
     budget = rules.target.core_memory // 2
     bound = [dim for dim in outer if run.margin(dim)]
     needed = _bytes(arrays, sizes)
-    wanted = rules.tile_size
+    wanted = options_of(rules).tile_size
     if bound and (wanted or not free or needed > budget):
         rings = all(is_ring(array, bound[-1]) for array in arrays)
         sizes[bound[-1]] = wanted or (LARGEST_TURN if rings else LARGEST_TILE)

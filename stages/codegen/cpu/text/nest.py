@@ -2,129 +2,140 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from ....ir.bounds import Range
-from ....ir.nest_groups import Tiling
-from ....ir.nests import Loop, Nest
-from ...rows.body import BodyText
-from ...rows.checks import Tests
-from ...rows.names import Names
-from .sharing import BLOCK, END, extents, flat_loops, marching_loop, opened
-from .strips import SIMD, Strips
+from ....ir.loops.cpu import marks_of
+from ....ir.loops.nest import Nest
+from ...rows.acts import loop_over
+from ...rows.body import Body, body_of, pointers, states, written
+from ...rows.checks import tests_of
+from ...rows.scope import Scope
+from .ahead import named_ahead
+from .strips import SIMD, Strips, strips_of, walk
+from .threads import (
+    BLOCK,
+    END,
+    extents,
+    flat_loops,
+    guard,
+    indented,
+    marching_loop,
+    opened,
+)
+
+Ends: TypeAlias = Callable[[Range], tuple[str, str]]  # start and stop of a loop over a range
 
 
-def write_nest(names: Names, nest: Nest, tiling: Tiling | None) -> Iterator[str]:
+def write_nest(scope: Scope, nest: Nest, in_tile: Ends | None = None) -> Iterator[str]:
     """Write the loops of a nest and close the block that it stands in.
 
-    Inside a tiling, a nest runs over its part of a tile and one thread runs all of it.
+    Inside of tiles, a nest runs over its part of a tile and one thread runs all of it.
     """
-    guard = (
-        [] if tiling else [f"{names.bound(r.start)} < {names.bound(r.stop)}" for r in nest.guard]
-    )
-    if guard:
-        yield f"  if ({' && '.join(guard)}) {{"
-    body = BodyText(names, nest)
-    shared = sum(loop.kind == "parallel" for loop in nest.loops)
-    if nest.loops:
-        yield from body.at(0)
-    else:
-        tests = Tests(names, nest)
-        yield from (*tests.begin("    "), *body.at(0), *tests.end("    "))
+    box = () if in_tile else scope.kernel.groups[nest.group].box
+    ends = in_tile or scope.ends
+    if box:
+        yield f"  if ({guard(scope, box)}) {{"
+    body = body_of(scope, nest)
+    yield from _around(scope, nest, body)
     flat = 0  # the number of outer loops that are collapsed into one and shared among threads
-    if len(nest.loops) > 1 and nest.loops[0].kind != "sequential" and tiling is None:
+    if len(nest.loops) > 1 and nest.loops[0].kind != "sequential" and in_tile is None:
+        shared = sum(loop.kind == "parallel" for loop in nest.loops)
         flat = max(1, min(shared, len(nest.loops) - 1))
-        yield from _shared_loops(names, nest, body, flat)
+        yield from _shared_loops(scope, nest, body, flat)
     for level, loop in enumerate(nest.loops):
         if level == len(nest.loops) - 1:
-            yield from innermost(names, nest, body, tiling)
+            alone = level == 0 and in_tile is None
+            yield from innermost(scope, nest, body, ends, is_shared=alone)
         elif level >= flat:
-            ends = _ends(names, loop, loop.range, tiling)
-            yield f"{'  ' * (level + 2)}{_loop(level, loop, ends)}"
-            yield from body.at(level + 1)
+            yield f"{'  ' * (level + 2)}{_loop(nest, level, ends(loop.range))}"
+            yield from at(body, level + 1)
     inner = "}" * max(0, len(nest.loops) - 1 - flat)
-    yield "  " + inner + ("}" + END if flat else "") + "}" * (bool(guard) + 1)
+    yield "  " + inner + ("}" + END if flat else "") + "}" * (bool(box) + 1)
 
 
-def _shared_loops(names: Names, nest: Nest, body: BodyText, flat: int) -> Iterator[str]:
+def at(body: Body, level: int, part: int = 0) -> Iterator[str]:
+    """Write the rows inside `level` loops with their indentation."""
+    return indented(written(body, level, part), "  " * (level + 2))
+
+
+def _around(scope: Scope, nest: Nest, body: Body) -> Iterator[str]:
+    """Write the rows outside of all loops."""
+    if nest.loops:
+        yield from at(body, 0)
+    else:
+        tests = tests_of(scope, nest.group, nest.body)
+        yield from (*tests.begin("    "), *at(body, 0), *tests.end("    "))
+
+
+def _shared_loops(scope: Scope, nest: Nest, body: Body, flat: int) -> Iterator[str]:
     """Open the function that runs a part of the outer loops."""
     loops = nest.loops[:flat]
-    counts, count = extents(names, loops)
-    yield from (f"  {line}" for line in counts)
-    yield opened(names, nest, count)
-    lines = flat_loops(names, loops)
-    if nest.marching:
-        inner = nest.loops[-1].range
-        wide = f"{names.bound(inner.stop)} - {names.bound(inner.start)}"
-        lines = marching_loop(names, loops, nest.marching, wide)
-    for line in lines:
-        yield f"    {line}"
+    counts, count = extents(scope, loops)
+    yield from (*indented(counts), opened(scope, nest.box, count))
+    lines = flat_loops(scope, loops)
+    if march := marks_of(nest).march:
+        lines = marching_loop(scope, loops, march, nest.loops[-1].range)
+    yield from indented(lines, "    ")
     for level in range(flat):
-        yield from body.at(level + 1)
+        yield from at(body, level + 1)
 
 
-def innermost(names: Names, nest: Nest, body: BodyText, tiling: Tiling | None) -> Iterator[str]:
-    """Write the innermost loop, part after part."""
+def innermost(
+    scope: Scope,
+    nest: Nest,
+    body: Body,
+    ends: Ends,
+    *,
+    is_shared: bool = False,
+    of_list: bool = False,
+) -> Iterator[str]:
+    """Write the innermost loop, part after part; threads share it if no loop is around it.
+
+    Rows are prefetched for the next element of a list where the loop around is one `of_list`.
+    """
     level = len(nest.loops) - 1
-    loop = nest.loops[level]
-    indent = "  " * (level + 2)
-    yield from body.pointers(indent)
-    yield from body.states(indent)
-    strips = Strips(names, nest, body, indent)
-    tests = Tests(names, nest)
+    loop, indent = nest.loops[level], "  " * (level + 2)
+    yield from (indent + line for line in (*pointers(body), *states(body)))
+    tests = tests_of(scope, nest.group, nest.body)
     yield from tests.begin(indent)
-    alone = level == 0 and tiling is None  # threads share the loop
-    if loop.kind == "vector" and not alone:
-        yield from strips.before()
+    strips: Strips | None = None
+    if loop.kind == "vector":
+        strips = strips_of(scope, nest, body)
+        ahead = () if is_shared else named_ahead(strips.later, nest, of_list=of_list)
+        yield from indented(ahead, indent)
     for part, range_ in enumerate(nest.parts or (loop.range,)):
-        ends = _ends(names, loop, range_, tiling)
-        if loop.kind == "vector" and not (alone and part == 0):
-            yield from strips.walk(ends, part, tests.clause)
+        shares = is_shared and part == 0
+        if strips is not None and not shares:
+            yield from indented(walk(strips, ends(range_), part, tests.clause), indent)
+        elif is_shared and loop.kind != "sequential":
+            yield from _in_blocks(scope, nest, body, ends(range_), part)
         else:
-            is_shared = alone and loop.kind != "sequential"
-            if is_shared:
-                blocks = f"({ends[1]} - {ends[0]} + {BLOCK - 1}) / {BLOCK}"
-                yield opened(names, nest, blocks)
-                yield from tests.begin(indent)
-                start = f"{ends[0]} + begin * {BLOCK}"
-                ends = start, f"earlier({ends[1]}, {ends[0]} + end * {BLOCK})"
-            if is_shared and loop.kind == "vector":
-                yield SIMD + tests.clause
-            yield f"{indent}{_loop(level, loop, ends)}"
-            yield from body.at(level + 1, part)
-            yield f"{indent}}}"
-            if is_shared:
-                yield from tests.end(indent)
-                yield f"  {END}"
+            head = indent + _loop(nest, level, ends(range_))
+            yield from (head, *at(body, level + 1, part), f"{indent}}}")
     yield from tests.end(indent)
 
 
-def _ends(names: Names, loop: Loop, range_: Range, tiling: Tiling | None) -> tuple[str, str]:
-    if loop.margin is not None and tiling is not None:
-        return _in_tile(names, loop, range_, tiling)
-    return names.bound(range_.start), names.bound(range_.stop)
-
-
-def _loop(level: int, loop: Loop, ends: tuple[str, str]) -> str:
+def _in_blocks(
+    scope: Scope, nest: Nest, body: Body, ends: tuple[str, str], part: int
+) -> Iterator[str]:
+    """Write a single loop, of which threads take blocks of points."""
     start, stop = ends
-    if loop.backward:
-        return f"for (s64 i{level} = {stop} - 1; i{level} >= {start}; --i{level}) {{"
-    step = f"i{level} += {loop.step}" if loop.step > 1 else f"++i{level}"
-    return f"for (s64 i{level} = {start}; i{level} < {stop}; {step}) {{"
-
-
-def _in_tile(names: Names, loop: Loop, range_: Range, tiling: Tiling) -> tuple[str, str]:
-    """Return the ends of a range inside the current tile."""
-    cut = tiling.dims.index(range_.dim)
-    before, beyond = loop.margin or (0, 0)
-    start = f"t{cut} - {before}" if before else f"t{cut}"
-    stop = f"u{cut} + {beyond}" if beyond else f"u{cut}"
-    if range_.dim is tiling.rolled:
-        start, stop = f"later({start}, row + {beyond})", f"row + {beyond + 1}"
-    whole = range_ == tiling.cuts[cut].range and range_.dim is not tiling.rolled
-    if whole and not before and not beyond:
-        return start, stop
-    return (
-        f"later({names.bound(range_.start)}, {start})",
-        f"earlier({names.bound(range_.stop)}, {stop})",
+    tests = tests_of(scope, nest.group, nest.body)
+    block = f"{start} + begin * {BLOCK}", f"earlier({stop}, {start} + end * {BLOCK})"
+    yield from (
+        opened(scope, nest.box, f"({stop} - {start} + {BLOCK - 1}) / {BLOCK}"),
+        *tests.begin("    "),
+        *([SIMD + tests.clause] if nest.loops[0].kind == "vector" else ()),
+        f"    {_loop(nest, 0, block)}",
+        *at(body, 1, part),
+        "    }",
+        *tests.end("    "),
+        f"  {END}",
     )
+
+
+def _loop(nest: Nest, level: int, ends: tuple[str, str]) -> str:
+    loop = nest.loops[level]
+    return loop_over(f"i{level}", ends, loop.step, backward=loop.backward)

@@ -7,15 +7,17 @@ what came out. Values go from stage to stage in arrays of one register, which co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
 
-from ....ir.nests import Instruction, Load, Nest, Row, Store
-from ...rows.body import NAMELESS, BodyText
-from ...rows.operations import TYPES
+import attrs
+
+from ....ir.loops.nest import Instruction, Load, Row, Store
+from ...rows.body import NAMELESS, Body, line
+from ...rows.expressions import TYPES
+from ...schedule.costs import ITEMSIZES
 from ..passes.sliding import live_rows
-
-LINE: Final = 64
+from .streams import LINE
+from .threads import indented
 
 
 def functions(dtype: str, by: int, lanes: int, vector_bytes: int) -> dict[str, str]:
@@ -38,171 +40,205 @@ static inline lanes_{type_} moved_{type_}_{by}(lanes_{type_} before, lanes_{type
     }
 
 
+@attrs.frozen
 class Slides:
-    """The stages of one nest's strips."""
+    """The stages of one nest's strips.
 
-    def __init__(self, nest: Nest, body: BodyText, lanes: int) -> None:
-        self.nest, self.body, self.lanes = nest, body, lanes
-        self.depth = len(nest.loops)
-        self.slides = {row: (base, by) for row, base, by in nest.slides}
-        self.bases = sorted({base for base, _ in self.slides.values()})
-        self.live = sorted(live_rows(nest.body, self.slides))
-        self.stages = self._stages()
+    Attributes:
+        body: the rows of the nest.
+        lanes: the points of a strip.
+        slides: of each row that slides: whose value it has, and how many points before.
+        bases: the rows whose values slide.
+        live: the rows that stores need.
+        stages: the stage of each row inside the loop.
 
-    def functions(self, vector_bytes: int) -> dict[str, str]:
-        """Return what the code calls, by names that sort types before their users."""
-        found: dict[str, str] = {}
-        for row, (_, by) in self.slides.items():
-            found |= functions(self.nest.body[row].dtype, by, self.lanes, vector_bytes)
-        return found
+    """
 
-    def before(self, indent: str) -> Iterator[str]:
-        """Define the registers that go from strip to strip, before the loop over strips."""
-        for base in self.bases:
-            yield f"{indent}{self._register(base)} h{base} = {{}};"
-        yield f"{indent}bool is_first = true;"
-
-    def first(self, indent: str) -> Iterator[str]:
-        """Compute the values of the points before the first strip, as many as slide into it."""
-        reach = max(by for _, by in self.slides.values())
-        needed = live_rows_of(self.nest, self.bases)
-        yield f"{indent}if (is_first) {{"
-        yield f"{indent}  is_first = false;"
-        for base in self.bases:
-            yield f"{indent}  alignas({LINE}) {self._type(base)} a{base}[{self.lanes}] = {{}};"
-        yield f"{indent}  for (s64 l = {self.lanes - reach}; l < {self.lanes}; ++l) {{"
-        yield f"{indent}    const s64 i{self.depth - 1} = b - {self.lanes} + l;"
-        for row in needed:
-            yield f"{indent}    {self.body.line(row)}"
-        yield from (f"{indent}    a{base}[l] = v{base};" for base in self.bases)
-        yield f"{indent}  }}"
-        yield from (f"{indent}  __builtin_memcpy(&h{b}, a{b}, sizeof(h{b}));" for b in self.bases)
-        yield f"{indent}}}"
-
-    def strip(self, kept: Mapping[str, str], simd: str, indent: str) -> Iterator[str]:
-        """Write the stages of a strip; `kept` are the arrays of rows for non-temporal stores."""
-        arrays = self._arrays()
-        for row in sorted(arrays):
-            yield f"{indent}alignas({LINE}) {self._type(row)} a{row}[{self.lanes}];"
-        for stage in range(max(self.stages.values()) + 1):
-            if stage:
-                yield from self._moves(stage, indent)
-            yield simd
-            yield f"{indent}for (s64 l = 0; l < {self.lanes}; ++l) {{"
-            yield f"{indent}  const s64 i{self.depth - 1} = b + l;"
-            yield from self._stage(stage, arrays, kept, f"{indent}  ")
-            yield f"{indent}}}"
-        yield from (f"{indent}h{base} = g{base};" for base in self.bases)
-
-    def _moves(self, stage: int, indent: str) -> Iterator[str]:
-        """Move the registers whose values the next stage is the first to use."""
-        for base in self.bases:
-            if self.stages[base] == stage - 1:
-                yield f"{indent}{self._register(base)} g{base};"
-                yield f"{indent}__builtin_memcpy(&g{base}, a{base}, sizeof(g{base}));"
-        for row, (base, by) in self.slides.items():
-            if self.stages[row] == stage:
-                moved = f"moved_{self._type(row)}_{by}(h{base}, g{base})"
-                yield f"{indent}const {self._register(row)} m{row} = {moved};"
-                yield f"{indent}__builtin_memcpy(a{row}, &m{row}, sizeof(m{row}));"
-
-    def _stage(
-        self, stage: int, arrays: set[Row], kept: Mapping[str, str], indent: str
-    ) -> Iterator[str]:
-        body = self.nest.body
-        for number in self._rows_in(stage):
-            row = body[number]
-            own = self.stages[number] == stage and number not in self.slides
-            if own or isinstance(row, Load):
-                yield indent + self.body.line(number, kept)
-                if number in arrays:
-                    yield f"{indent}a{number}[l] = v{number};"
-            else:
-                yield f"{indent}const {self._type(number)} v{number} = a{number}[l];"
-
-    def _rows_in(self, stage: int) -> list[Row]:
-        """Return the rows of a stage, and those of stages before that it uses."""
-        body = self.nest.body
-        own = [
-            number
-            for number in self.live
-            if self.stages.get(number) == stage
-            and number not in self.slides
-            and not isinstance(body[number], NAMELESS)
-        ]
-        used = {
-            arg
-            for number in own
-            for arg in body[number].operands
-            if arg in self.stages and not isinstance(body[arg], NAMELESS)
-        }
-        return sorted({*own, *used})
-
-    def _arrays(self) -> set[Row]:
-        """Return the rows whose values go from one stage to a later one."""
-        found = {*self.bases, *self.slides}
-        for number in self.live:
-            if number in self.stages and number not in self.slides:
-                found.update(
-                    arg
-                    for arg in self.nest.body[number].operands
-                    if arg in self.stages
-                    and self.stages[arg] < self.stages[number]
-                    and not isinstance(self.nest.body[arg], (Load, *NAMELESS))
-                )
-        return found
-
-    def _stages(self) -> dict[Row, int]:
-        """Return the stage of each row in the loop: the first one that has its operands."""
-        stages: dict[Row, int] = {}
-        for number in _ordered(self.nest.body, self.live, self.slides):
-            if self.nest.body[number].level < self.depth:
-                continue
-            if number in self.slides:
-                stages[number] = stages[self.slides[number][0]] + 1
-                continue
-            operands = self.nest.body[number].operands
-            stages[number] = max((stages.get(each, 0) for each in operands), default=0)
-        return self._late(stages)
-
-    def _late(self, stages: dict[Row, int]) -> dict[Row, int]:
-        """Move rows to the stage of their first user, so that fewer values wait in arrays."""
-        users: dict[Row, list[Row]] = {}
-        for number in stages:
-            if number not in self.slides:
-                for each in self.nest.body[number].operands:
-                    users.setdefault(each, []).append(number)
-        for number in sorted(stages, reverse=True):
-            row = self.nest.body[number]
-            if number in self.slides or number in self.bases or isinstance(row, Store):
-                continue
-            if found := users.get(number):
-                stages[number] = max(stages[number], min(stages[each] for each in found))
-        return stages
-
-    def _type(self, row: Row) -> str:
-        return TYPES[self.nest.body[row].dtype][0]
-
-    def _register(self, row: Row) -> str:
-        return f"lanes_{self._type(row)}"
+    body: Body
+    lanes: int
+    slides: Mapping[Row, tuple[Row, int]]
+    bases: Sequence[Row]
+    live: Sequence[Row]
+    stages: Mapping[Row, int]
 
 
-def live_rows_of(nest: Nest, roots: list[Row]) -> list[Row]:
+def slides_of(body: Body, slides: Sequence[tuple[Row, Row, int]], lanes: int) -> Slides | None:
+    """Return the stages of a body in which rows slide, if a strip of them is one register."""
+    options = body.scope.options
+    fits = all(
+        lanes * ITEMSIZES[body.rows[row].dtype] == options.vector_bytes for row, _, _ in slides
+    )
+    if not slides or options.checked or not fits:
+        return None
+    by_row = {row: (base, by) for row, base, by in slides}
+    for row, (_, by) in by_row.items():
+        made = functions(body.rows[row].dtype, by, lanes, options.vector_bytes)
+        body.scope.uses.functions.update(made)
+    live = sorted(live_rows(body.rows, by_row))
+    bases = sorted({base for base, _ in by_row.values()})
+    stages = _late(body.rows, _stages(body, live, by_row), by_row, bases)
+    return Slides(body, lanes, by_row, bases, live, stages)
+
+
+def before_strips(slides: Slides) -> Iterator[str]:
+    """Define the registers that go from strip to strip, before the loop over strips."""
+    yield from (f"{_register(slides, base)} h{base} = {{}};" for base in slides.bases)
+    yield "bool is_first = true;"
+
+
+def sliding_strip(slides: Slides, simd: str) -> Iterator[str]:
+    """Write the stages of a strip, before the first one what slides into it."""
+    arrays = _arrays(slides)
+    yield from _before_first(slides)
+    for row in sorted(arrays):
+        yield f"alignas({LINE}) {_type(slides, row)} a{row}[{slides.lanes}];"
+    for stage in range(max(slides.stages.values()) + 1):
+        yield from (
+            *(_moves(slides, stage) if stage else ()),
+            simd,
+            f"for (s64 l = 0; l < {slides.lanes}; ++l) {{",
+            f"  const s64 i{slides.body.depth - 1} = b + l;",
+            *indented(_stage(slides, stage, arrays)),
+            "}",
+        )
+    yield from (f"h{base} = g{base};" for base in slides.bases)
+
+
+def _before_first(slides: Slides) -> Iterator[str]:
+    """Compute the values of the points before the first strip, as many as slide into it."""
+    reach, lanes, bases = max(by for _, by in slides.slides.values()), slides.lanes, slides.bases
+    yield from ("if (is_first) {", "  is_first = false;")
+    for base in bases:
+        yield f"  alignas({LINE}) {_type(slides, base)} a{base}[{lanes}] = {{}};"
+    yield from (
+        f"  for (s64 l = {lanes - reach}; l < {lanes}; ++l) {{",
+        f"    const s64 i{slides.body.depth - 1} = b - {lanes} + l;",
+        *(f"    {line(slides.body, row)}" for row in _needed(slides.body, bases)),
+        *(f"    a{base}[l] = v{base};" for base in bases),
+        "  }",
+        *(f"  __builtin_memcpy(&h{base}, a{base}, sizeof(h{base}));" for base in bases),
+        "}",
+    )
+
+
+def _moves(slides: Slides, stage: int) -> Iterator[str]:
+    """Move the registers whose values the next stage is the first to use."""
+    for base in slides.bases:
+        if slides.stages[base] == stage - 1:
+            yield f"{_register(slides, base)} g{base};"
+            yield f"__builtin_memcpy(&g{base}, a{base}, sizeof(g{base}));"
+    for row, (base, by) in slides.slides.items():
+        if slides.stages[row] == stage:
+            moved = f"moved_{_type(slides, row)}_{by}(h{base}, g{base})"
+            yield f"const {_register(slides, row)} m{row} = {moved};"
+            yield f"__builtin_memcpy(a{row}, &m{row}, sizeof(m{row}));"
+
+
+def _stage(slides: Slides, stage: int, arrays: set[Row]) -> Iterator[str]:
+    for number in _rows_in(slides, stage):
+        own = slides.stages[number] == stage and number not in slides.slides
+        if own or isinstance(slides.body.rows[number], Load):
+            yield line(slides.body, number)
+            if number in arrays:
+                yield f"a{number}[l] = v{number};"
+        else:
+            yield f"const {_type(slides, number)} v{number} = a{number}[l];"
+
+
+def _rows_in(slides: Slides, stage: int) -> list[Row]:
+    """Return the rows of a stage, and those of stages before that it uses."""
+    rows = slides.body.rows
+    own = [
+        number
+        for number in slides.live
+        if slides.stages.get(number) == stage
+        and number not in slides.slides
+        and not isinstance(rows[number], NAMELESS)
+    ]
+    used = {
+        arg
+        for number in own
+        for arg in rows[number].operands
+        if arg in slides.stages and not isinstance(rows[arg], NAMELESS)
+    }
+    return sorted({*own, *used})
+
+
+def _arrays(slides: Slides) -> set[Row]:
+    """Return the rows whose values go from one stage to a later one."""
+    rows, stages = slides.body.rows, slides.stages
+    found = {*slides.bases, *slides.slides}
+    for number in slides.live:
+        if number in stages and number not in slides.slides:
+            found.update(
+                arg
+                for arg in rows[number].operands
+                if arg in stages
+                and stages[arg] < stages[number]
+                and not isinstance(rows[arg], (Load, *NAMELESS))
+            )
+    return found
+
+
+def _stages(
+    body: Body, live: Sequence[Row], slides: Mapping[Row, tuple[Row, int]]
+) -> dict[Row, int]:
+    """Return the stage of each row in the loop: the first one that has its operands."""
+    stages: dict[Row, int] = {}
+    for number in _ordered(body.rows, live, slides):
+        if body.rows[number].level < body.depth:
+            continue
+        if number in slides:
+            stages[number] = stages[slides[number][0]] + 1
+            continue
+        operands = body.rows[number].operands
+        stages[number] = max((stages.get(each, 0) for each in operands), default=0)
+    return stages
+
+
+def _late(
+    rows: Sequence[Instruction],
+    stages: dict[Row, int],
+    slides: Mapping[Row, tuple[Row, int]],
+    bases: Sequence[Row],
+) -> dict[Row, int]:
+    """Move rows to the stage of their first user, so that fewer values wait in arrays."""
+    users: dict[Row, list[Row]] = {}
+    for number in stages:
+        if number not in slides:
+            for each in rows[number].operands:
+                users.setdefault(each, []).append(number)
+    for number in sorted(stages, reverse=True):
+        if number in slides or number in bases or isinstance(rows[number], Store):
+            continue
+        if found := users.get(number):
+            stages[number] = max(stages[number], min(stages[each] for each in found))
+    return stages
+
+
+def _type(slides: Slides, row: Row) -> str:
+    return TYPES[slides.body.rows[row].dtype][0]
+
+
+def _register(slides: Slides, row: Row) -> str:
+    return f"lanes_{_type(slides, row)}"
+
+
+def _needed(body: Body, roots: Sequence[Row]) -> list[Row]:
     """Return the rows inside the innermost loop that compute some rows, without slides."""
-    depth = len(nest.loops)
     found: set[Row] = set()
     waiting = list(roots)
     while waiting:
         row = waiting.pop()
-        each = nest.body[row]
-        if row not in found and each.level == depth and not isinstance(each, NAMELESS):
+        each = body.rows[row]
+        if row not in found and each.level == body.depth and not isinstance(each, NAMELESS):
             found.add(row)
             waiting.extend(each.operands)
     return sorted(found)
 
 
 def _ordered(
-    body: tuple[Instruction, ...], live: list[Row], slides: Mapping[Row, tuple[Row, int]]
+    body: Sequence[Instruction], live: Sequence[Row], slides: Mapping[Row, tuple[Row, int]]
 ) -> list[Row]:
     """Return rows with all that they need before them; a slid row needs its origin."""
     order: dict[Row, None] = {}

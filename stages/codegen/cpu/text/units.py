@@ -8,12 +8,14 @@ programs have equal sources on all machines.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import attrs
 
 from ....units import MACRO, NAMESPACE, first_line
+from ...rows.definitions import Definition
+from ...rows.scope import Scope
 
 # Compile times are estimated as lines after inlining. A compiler takes 1500 to 3000 a second.
 CUT_FROM: Final = 2000  # the least estimate of a source that is cut
@@ -35,9 +37,16 @@ BEGIN: Final = f"""\
 #endif
 namespace {NAMESPACE} {{"""
 _CALLED: Final = re.compile(r"(\w+)\(")
-_WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _FUNCTION: Final = re.compile(r"^(?:EACH|static)\b[^;]*?\b(?!__)(\w+)\([^;]*\{", re.MULTILINE)
-_DEFINITION: Final = re.compile(r"\s*(?:const )?\w+(?:\* const|\*)? (\w+) = ")
+
+
+@attrs.frozen
+class Known:
+    """A line that defines a name, and the names in it; it always stays if it has no name."""
+
+    name: str
+    line: str
+    uses: frozenset[str] = frozenset()
 
 
 @attrs.frozen
@@ -47,6 +56,7 @@ class Part:
     Attributes:
         name: of the function that it may become.
         lines: its text; parts inside may become functions in its place.
+        uses: the names in its text.
         definitions: what such a function needs beside the definitions of its caller.
         arguments: integers that it needs from the block around it.
 
@@ -54,7 +64,8 @@ class Part:
 
     name: str
     lines: tuple[Line, ...]
-    definitions: tuple[str, ...] = ()
+    uses: frozenset[str] = frozenset()
+    definitions: tuple[Known, ...] = ()
     arguments: tuple[str, ...] = ()
 
 
@@ -77,7 +88,7 @@ class Caller:
     """
 
     head: tuple[str, ...]
-    definitions: tuple[str, ...]
+    definitions: tuple[Known, ...]
     lines: tuple[Line, ...]
     tail: tuple[str, ...]
     parameters: tuple[tuple[str, str], ...]
@@ -86,7 +97,7 @@ class Caller:
 
     def text(self, outlined: Mapping[str, object]) -> Iterator[str]:
         """Write the function; the parts `outlined` are calls."""
-        yield from (*self.head, *self.definitions)
+        yield from (*self.head, *(each.line for each in self.definitions))
         yield from self._written(self.lines, outlined)
         yield from self.tail
 
@@ -109,12 +120,12 @@ class Caller:
 
     def function(self, part: Part) -> Iterator[str]:
         """Write the function that a part becomes, with the definitions that it uses."""
-        lines = list(flat(part.lines))
         given = {name for _, name in self.parameters}
-        known = (*self.definitions, *part.definitions)
+        definitions = (*self.definitions, *part.definitions)
         yield f"{self.signature(part)} {{"
-        yield from used([line for line in known if defined(line) not in given], lines)
-        yield from lines
+        for each in used([each for each in definitions if each.name not in given], part.uses):
+            yield each.line
+        yield from flat(part.lines)
 
 
 def flat(lines: Iterable[Line]) -> Iterator[str]:
@@ -126,26 +137,37 @@ def flat(lines: Iterable[Line]) -> Iterator[str]:
             yield from flat(line.lines)
 
 
-def defined(line: str) -> str | None:
-    """Return the variable that a line defines.
-
-    >>> defined("  f64* const p1 = (f64*)ptrs[1];")
-    'p1'
-    """
-    found = _DEFINITION.match(line)
-    return found[1] if found else None
-
-
-def used(definitions: Sequence[str], lines: Iterable[str]) -> list[str]:
-    """Return the definitions that lines use, directly or through other definitions."""
-    words = {word for line in lines for word in _WORD.findall(line)}
-    kept = []
-    for definition in reversed(definitions):
-        name = defined(definition)
-        if name is None or name in words:
-            kept.append(definition)
-            words.update(_WORD.findall(definition))
+def used(definitions: Sequence[Known], names: Iterable[str]) -> list[Known]:
+    """Return the definitions of names, and those of the names in these."""
+    words, kept = set(names), []
+    for each in reversed(definitions):
+        if not each.name or each.name in words:
+            kept.append(each)
+            words |= each.uses
     return kept[::-1]
+
+
+def known(scope: Scope, write: Callable[[Scope], Iterable[Definition]]) -> Iterator[Known]:
+    """Yield definitions, each with the names that it contains."""
+    own = scope.apart()
+    for name, line in write(own):
+        yield Known(name, line, frozenset(own.uses.names))
+        scope.uses.add(own.uses)
+        own.uses.names.clear()
+
+
+def part_of(
+    scope: Scope,
+    name: str,
+    write: Callable[[Scope], Iterable[Line]],
+    definitions: tuple[Known, ...] = (),
+    arguments: tuple[str, ...] = (),
+) -> Part:
+    """Return what `write` yields as a part, which knows the names that it asked for."""
+    own = scope.apart()
+    lines = tuple(write(own))
+    scope.uses.add(own.uses)
+    return Part(name, lines, frozenset(own.uses.names), definitions, arguments)
 
 
 # --- estimates ----------------------------------------------------------------------------------

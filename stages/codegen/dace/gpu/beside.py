@@ -15,26 +15,28 @@ import attrs
 
 from .....runtime.language.dimension import Dimension
 from ....ir.bounds import Ranges
-from ....ir.flat_kernel import Buffer, Kernel
-from ....ir.nests import Instruction, Load, Loop, Nest, Reading, Store
-from ...on_lists import on_lists
+from ....ir.loops.buffers import Buffer
+from ....ir.loops.gpu import GpuMarks
+from ....ir.loops.kernel import Kernel, Node, Seq, in_order
+from ....ir.loops.nest import Instruction, Load, Nest, NestLoop, Reading, Store
+from ....ir.loops.traverse import arrays_of, nodes_of, rewrite
 from ...schedule.rules import Rules
 
 TILE: Final = (8, 32)  # threads of a copy along levels, and along the dimension around them
 
 
-@on_lists
 def beside(kernel: Kernel, rules: Rules) -> Kernel:
     """Return the kernel with copies around scans over contiguous levels.
 
     Checked programs keep their loops: a copy would hide which store wrote a number.
     """
-    if rules.checked or kernel.tilings:
+    if rules.checked:
         return kernel
+    nests = tuple(nodes_of(kernel, Nest))
+    buffers = [_turned(buffer, nests) for buffer in kernel.buffers]
     work = _Copies(kernel)
-    nests = [each for nest in kernel.nests for each in work.around(nest)]
-    buffers = [_turned(buffer, kernel.nests) for buffer in kernel.buffers]
-    return attrs.evolve(kernel, nests=tuple(nests), buffers=(*buffers, *work.arrays))
+    made = rewrite(kernel, work.around)
+    return attrs.evolve(made, buffers=(*buffers, *work.arrays))
 
 
 class _Copies:
@@ -43,17 +45,22 @@ class _Copies:
     def __init__(self, kernel: Kernel) -> None:
         self.buffers = {buffer.name: buffer for buffer in kernel.buffers}
         self.arrays: list[Buffer] = []
-        self.held: dict[tuple[int, Ranges, Reading], str] = {}  # what is copied already
+        self.held: dict[tuple[int, Reading], str] = {}  # what is copied already, by group
 
-    def around(self, nest: Nest) -> Iterator[Nest]:
-        """Yield a nest with the copies before and after it."""
+    def around(self, node: Node) -> Node:
+        """Return a nest with the copies before and after it."""
+        if isinstance(node, Seq):
+            return in_order(*node.steps)
+        return in_order(*self._around(node)) if isinstance(node, Nest) else node
+
+    def _around(self, nest: Nest) -> Iterator[Nest]:
         stored = {row.buffer for row in nest.body if isinstance(row, Store)}
         if not is_column_scan(nest):
             yield nest
         else:
             inside: dict[str, str] = {}
             for reading in self._readings(nest, stored):
-                key = (nest.statement, nest.guard, reading)
+                key = (nest.group, reading)
                 if key not in self.held:
                     self.held[key] = self._array(nest, reading.buffer, reading.box)
                     yield _copy(nest, reading.box, reading.buffer, self.held[key],
@@ -119,14 +126,14 @@ def _copy(
 ) -> Nest:
     """Return the nest that copies a box for a scan."""
     ranges = {each.dim: each for each in box}
-    loops = [Loop("parallel", ranges[loop.range.dim]) for loop in nest.loops]
+    loops = [NestLoop("parallel", ranges[loop.range.dim]) for loop in nest.loops]
     load = Load(
         dtype=like.dtype, level=len(loops), buffer=source, dims=like.dims,
         offsets=(0,) * len(like.dims),
     )  # fmt: skip
     store = Store(dtype=like.dtype, level=len(loops), buffer=target, value=0)
     reason = "copies columns for a scan over contiguous levels"
-    return Nest(nest.statement, tuple(loops), (load, store), nest.guard, reason, reads, block=TILE)
+    return Nest(nest.group, tuple(loops), (load, store), reason, reads, marks=GpuMarks(TILE))
 
 
 def _boxes(nest: Nest, name: str) -> list[Ranges]:
@@ -149,8 +156,7 @@ def _turned(buffer: Buffer, nests: Sequence[Nest]) -> Buffer:
         return buffer
     around: set[tuple[Dimension, ...]] = set()
     for nest in nests:
-        rows = [row for row in nest.body if isinstance(row, Load | Store)]
-        if any(row.buffer == buffer.name for row in rows):
+        if buffer.name in arrays_of(nest):
             dims = tuple(loop.range.dim for loop in nest.loops)
             around.add(dims if is_column_scan(nest) else ())
     if len(around) != 1 or set(min(around)) != set(buffer.dims):

@@ -59,7 +59,7 @@ def opening(vendor: Vendor) -> str:
     if vendor.in_turn:
         launch = launch.replace("void (* kernel", "void (*kernel)(void**)")
     # DaCe's pointers are those of the C library's types
-    types = vendor.dialect("").replace("typedef long long ", "typedef int64_t ")
+    types = vendor.dialect(()).replace("typedef long long ", "typedef int64_t ")
     types = types.replace("typedef unsigned long long ", "typedef uint64_t ")
     library = vendor.library
     return "\n".join([library.headers, types, CONTEXT, library.names, _STATE, launch])

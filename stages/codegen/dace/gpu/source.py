@@ -6,69 +6,57 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-import attrs
-
-from ....ir.flat_kernel import Kernel
-from ....ir.nests import Constant
+from ....ir.loops.kernel import Kernel
 from ....vendors.vendor import Vendor
 from ...gpu.text.spellings import on_device
-from ...rows.checks import is_nothing, tested_stores
-from ..arrangement import as_steps
-from ..checks import finite_functions, status_of
+from ...rows.checks import tested_stores
+from ...rows.scope import WITHIN
+from ..checks import finite_functions, missing_values, status_of
 from ..entry import Entry
-from ..names import SDFG_NAME, Names, type_name
-from ..settings import dace_defaults
-from ..source import Plan, Written, clamping_after, optimised, with_arrays_left
-from ..text import show_graph
+from ..loops import SdfgLoops, SdfgRules
+from ..names import SDFG_NAME, SdfgNames, type_name
+from ..source import SdfgSource, dace_text
 from .opening import FUNCTIONS, opening
-from .rare_kernels import RareKernels
+from .rare_kernels import rare_kernels
 from .text import gpu_text
 
 # Kernels go to the stream that is given; DaCe makes none, and waits for none.
 _NO_STREAMS: Final = -1
 
 
-def gpu_source(kernel: Kernel, plan: Plan, vendor: Vendor) -> Written:
-    """Return the source of a kernel for GPUs, as DaCe writes it."""
-    names = Names(kernel)
-    tests = tested_stores(kernel) if plan.style.checked else {}
-    with dace_defaults():
-        from dace.codegen.codegen import generate_code
-
-        _choose_vendor(vendor)
-        graph = optimised(kernel, names, plan, lambda *_: None)
-        left = with_arrays_left(kernel, names, graph)
-        objects = generate_code(graph.sdfg, validate=False)
-        signature = list(graph.sdfg.arglist())
-        listing = show_graph(graph.sdfg, kernel, names)
-    frame = objects[0].clean_code
-    device = "\n".join(each.clean_code for each in objects if each.language in ("cu", "cpp")
+def gpu_source(loops: SdfgLoops, rules: SdfgRules, vendor: Vendor) -> SdfgSource:
+    """Return the source of a program for GPUs, as DaCe writes it."""
+    kernel, names = loops.kernel, SdfgNames(loops.kernel)
+    tests = tested_stores(loops.kernel) if rules.style.checked else {}
+    text = dace_text(loops, rules, names, lambda: _choose_vendor(vendor))
+    frame = text.objects[0].clean_code
+    device = "\n".join(each.clean_code for each in text.objects if each.language in ("cu", "cpp")
                        and each.name == f"{SDFG_NAME}_cuda")  # fmt: skip
-    text = gpu_text(frame, device, names.symbols, vendor).text
-    plan = attrs.evolve(plan, clamping=clamping_after(plan.clamping, kernel, left))
-    rare = RareKernels(kernel, plan, vendor)
-    entry = Entry(left, names, rare.integers)
-    called = set(re.findall(r"\b(\w+)\(", text))
+    code = gpu_text(frame, device, names.symbols, vendor).text
+    rare = rare_kernels(text.loops, rules, vendor)
+    functions = {**rare.functions, **{n: on_device(each) for n, each in text.functions.items()}}
+    entry = Entry(text.left, names, rare.integers)
+    called = set(re.findall(r"\b(\w+)\(", code))
     source = [
         opening(vendor),
         *(line for name, line in FUNCTIONS.items() if name in called),
-        *_check_functions(kernel, tests, plan),
-        *rare.functions(dict(graph.functions)),
-        text,
+        *(_check_functions(kernel, tests) if rules.style.checked else ()),
+        *([on_device(WITHIN)] if rare.lines else []),
+        *(each for _, each in sorted(functions.items())),
+        code,
         "",
         *rare.lines,
         *entry.write_for_gpu(
-            signature,
+            text.signature,
             tested=len(tests),
             is_host=vendor.in_turn,
-            waits=not plan.asynchronous,
+            waits=not rules.asynchronous,
             status=status_of(kernel, tests),
             rare=rare.opening,
         ),
         "",
     ]
-    joined = rare.joined(as_steps(left, graph.together))
-    return Written("\n".join(source), listing, joined, plan.clamping)
+    return text.finished("\n".join(source), checked=rules.style.checked)
 
 
 def _choose_vendor(vendor: Vendor) -> None:
@@ -81,14 +69,8 @@ def _choose_vendor(vendor: Vendor) -> None:
     Config.set("compiler", "cuda", "chiplet_number", value=1)
 
 
-def _check_functions(
-    kernel: Kernel, tests: Mapping[tuple[int, str], int], plan: Plan
-) -> Iterator[str]:
+def _check_functions(kernel: Kernel, tests: Mapping[tuple[int, str], int]) -> Iterator[str]:
     """Write the functions that kernels of a checked program call; the prelude has `note`."""
-    if not plan.style.checked:
-        return
     yield from (on_device(line) for line in finite_functions(kernel, tests))
-    rows = (row for nest in kernel.nests for row in nest.body)
-    missing = {r.dtype for r in rows if isinstance(r, Constant) and is_nothing(r.text, r.dtype)}
-    for dtype in sorted(missing):
+    for dtype in missing_values(kernel):
         yield f"#define nothing_{type_name(dtype)} NOT_A_NUMBER_{type_name(dtype)}"

@@ -26,6 +26,7 @@ from ....ir.loops.gpu import Columns, Long, marks_of
 from ....ir.loops.nest import Load, Nest, Store
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
+from ..options import options_of
 
 THREADS: Final = 32
 OWN: Final = 1024  # bytes of shared memory that the system takes for a block
@@ -40,7 +41,7 @@ def in_blocks(
 ) -> tuple[Columns, Columns] | None:
     """Return scans for columns that fit and for others; None where these cannot be one kernel."""
     ahead = marks_of(made.scans[0]).ahead
-    if not rules.gpu.blocked or not ahead or not are_simple(made.scans, made.arrays):
+    if not options_of(rules).blocked or not ahead or not are_simple(made.scans, made.arrays):
         return None
     sizes = [ITEMSIZES[dtypes[name]] for name in made.arrays]
     long = _long(made, 2 * ahead, sizes, rules)
@@ -68,10 +69,11 @@ def are_simple(nests: Sequence[Nest], arrays: Sequence[str]) -> bool:
 def _long(made: Columns, rounds: int, sizes: Sequence[int], rules: Rules) -> Columns | None:
     """Return scans of long columns; None where shared memory has room for few levels."""
     range_ = made.scans[0].loops[-1].range
-    (threads,) = rules.gpu.column_block[:1] or (THREADS,)
+    own = options_of(rules)
+    threads = own.column_block.x or THREADS
     level = threads * sum(sizes)
     share = rules.target.core_memory * threads * max(sizes) // (LONG * WIDE) - OWN
-    most = min(rules.gpu.most_shared, share)
+    most = min(own.target.block_memory, share)
     fitting = most // level // rounds * rounds
     if fitting <= 0:
         return None

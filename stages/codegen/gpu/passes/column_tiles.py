@@ -30,6 +30,7 @@ from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Load, Nest, Store
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
+from ..options import options_of
 
 LANES: Final = 8  # threads that copy one row
 COLUMNS: Final = 16  # more fill warps better, and leave a multiprocessor fewer blocks
@@ -172,15 +173,15 @@ class _Planning:
         blocks = floor_divide(add(maximum(levels, Const(0)), together - 1), Const(together))
         pitch = multiply(add(multiply(floor_divide(blocks, Const(2)), 2), 1), together)
         widest = max(ITEMSIZES[tile.dtype] for tile in self.tiles)
-        columns = self.rules.gpu.tiles or (COLUMNS if widest > SIZES[0] else COLUMNS_OF_WORDS)
+        own = options_of(self.rules)
+        columns = own.tile_columns or (COLUMNS if widest > SIZES[0] else COLUMNS_OF_WORDS)
         usual = columns * USUAL_LEVELS * sum(ITEMSIZES[tile.dtype] for tile in self.tiles)
         blocks_there = max(1, min(MOST_BLOCKS, self.rules.target.core_memory // usual))
-        (threads,) = self.rules.gpu.column_block[:1] or (LANES * columns,)
-        threads = max(threads, columns)
+        threads = max(own.column_block.x or LANES * columns, columns)
         needed = multiply(pitch, columns * sum(ITEMSIZES[tile.dtype] for tile in self.tiles))
         load = Rows(columns, begin, pitch, tuple(self._frozen(tile) for tile in self.tiles))
         return Columns(
-            tuple(sorted(self.names)), threads, needed, self.rules.gpu.most_shared, self.nests,
+            tuple(sorted(self.names)), threads, needed, own.target.block_memory, self.nests,
             load, blocks_there,
         )  # fmt: skip
 

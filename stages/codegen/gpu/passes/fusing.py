@@ -15,9 +15,9 @@ import attrs
 
 from ....ir.bounds import Bound, Const, Range, difference, maximum, multiply, subtract
 from ....ir.loops.buffers import Buffer
-from ....ir.loops.kernel import Choice, Kernel, Node, Seq, Step, in_order
+from ....ir.loops.kernel import Choice, Kernel, Node, Seq, Step, in_order, steps_of
 from ....ir.loops.nest import Instruction, Load, Nest, Store
-from ....ir.loops.traverse import accesses, walk
+from ....ir.loops.traverse import arrays_of, walk
 from ...schedule.rules import Rules
 from .unrolling import joined
 
@@ -42,7 +42,7 @@ def fuse(kernel: Kernel, rules: Rules) -> Kernel:
 def _fused(body: Node, buffers: Buffers, number: int) -> Node:
     """Return the body of a step, of which the first nest has a number."""
     done: list[Node] = []
-    left = list(body.steps if isinstance(body, Seq) else (body,))
+    left = list(steps_of(body))
     while (pair := next(_pairs(left, buffers), None)) is not None:
         (place, fills), (at, other) = pair
         above = _ancestors(left)
@@ -73,7 +73,7 @@ def _pairs(
 def _ancestors(nodes: Sequence[Node]) -> list[set[int]]:
     """Return for each node the nodes before it that must stay before it."""
     above: list[set[int]] = []
-    touched = [(_names(node, Load), _names(node, Store)) for node in nodes]
+    touched = [(arrays_of(node, Load), arrays_of(node, Store)) for node in nodes]
     for number, (loads, stores) in enumerate(touched):
         found: set[int] = set()
         for before in range(number):
@@ -84,15 +84,11 @@ def _ancestors(nodes: Sequence[Node]) -> list[set[int]]:
     return above
 
 
-def _names(node: Node, kind: type[Load | Store]) -> set[str]:
-    return {row.buffer for row in accesses(node, kind)}
-
-
 def _go_together(fills: Nest, other: Nest, buffers: Buffers) -> bool:
     """Tell whether the second nest may fill the arrays of the first, and reads what that reads."""
     if any(nest.states or nest.parts or len(nest.loops) < 2 for nest in (fills, other)):
         return False
-    if any(buffers[name].memory != "arena" for name in _names(fills, Store)):
+    if any(buffers[name].memory != "arena" for name in arrays_of(fills, Store)):
         return False
     dims = [[range_.dim for range_ in nest.box] for nest in (fills, other)]
     if dims[0] != dims[1] or any(
@@ -127,7 +123,7 @@ def _either(one: Nest, two: Nest, buffers: Buffers, number: int) -> Choice:
     """
     reason = f"{two.reason}; {one.reason.partition(';')[0]} too"
     made = attrs.evolve(two, body=_of_both(one, two, buffers), reason=reason, reads=())
-    names = ", ".join(sorted(_names(one, Store)))
+    names = ", ".join(sorted(arrays_of(one, Store)))
     why = f"{names} from what nest {number} reads too"
     return Choice(same_points(one, two), made, Seq((one, two)), why)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import attrs
@@ -12,20 +12,20 @@ from .....runtime.language.dimension import Dimension
 from ....ir.bounds import (
     Bound,
     Const,
-    Range,
     add,
     maximum,
     multiply,
     subtract,
 )
-from ....ir.loops.buffers import Buffer, empty_where
-from ....ir.loops.gpu import Columns, Long, Rows, marked, marks_of
+from ....ir.loops.buffers import Buffer
+from ....ir.loops.gpu import Columns, Rows, marked, marks_of
 from ....ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
 from ....ir.loops.nest import Load, Nest, NestLoop, Store
-from ....ir.loops.traverse import accesses, arrays_of, nests_of, runs_of
-from ....ir.nests import AnyNest
+from ....ir.loops.traverse import arrays_of, nests_of, with_runs
 from ...schedule.costs import ITEMSIZES
+from ...schedule.hazards import is_own_column
 from ...schedule.rules import Rules
+from ..options import options_of
 from .blocking import in_blocks
 from .column_tiles import in_tiles
 from .landing import land, said
@@ -41,19 +41,15 @@ WORD: Final = 4
 
 def hand_on(kernel: Kernel, rules: Rules) -> Kernel:
     """Make scans that follow each other one kernel if they save arrays in memory."""
-    if rules.checked or not rules.gpu.shared:
+    if rules.checked or not options_of(rules).shared:
         return kernel
-    buffers = {buffer.name: buffer for buffer in kernel.buffers}
-    steps = []
-    for step in kernel.steps:
-        nodes: list[Node] = []
-        for run in runs_of(step.body, _are_alike):
-            scans = tuple(node for node in run if isinstance(node, Nest) and node.states)
-            if scans and (made := _made(kernel, scans, rules)) is not None:
-                run, buffers = (made,), buffers | _where_needed(buffers, made)  # noqa: PLW2901
-            nodes += run
-        steps.append(attrs.evolve(step, body=in_order(*nodes)))
-    return attrs.evolve(kernel, steps=tuple(steps), buffers=tuple(buffers.values()))
+
+    def handing(run: tuple[Node, ...]) -> tuple[Node, ...]:
+        scans = tuple(node for node in run if isinstance(node, Nest) and node.states)
+        made = _made(kernel, scans, rules) if scans else None
+        return run if made is None else (made,)
+
+    return with_runs(kernel, _are_alike, handing)
 
 
 def _are_alike(one: Node, other: Node) -> bool:
@@ -79,10 +75,11 @@ def _made(kernel: Kernel, scans: tuple[Nest, ...], rules: Rules) -> Choice | Non
     """Return scans as one kernel where they fit; None where that saves nothing."""
     if scans[0].parts or not columns(scans[0]) or any(_crosses(scans)):
         return None
-    own = {row.buffer for row in accesses(Seq(scans), Store)}
+    own = arrays_of(Seq(scans), Store)
     own -= arrays_of(Seq(tuple(nest for nest in nests_of(kernel) if nest not in scans)))
     arrays = tuple(b for b in kernel.buffers if b.memory == "arena" and b.name in own)
-    if rules.gpu.tiles >= 0 and (tiled := in_tiles(kernel, scans, arrays, rules)) is not None:
+    in_rows = options_of(rules).tile_columns >= 0
+    if in_rows and (tiled := in_tiles(kernel, scans, arrays, rules)) is not None:
         return _tiled(tiled, rules)
     if not arrays or len(scans) == 1:
         return None
@@ -93,7 +90,7 @@ def _tiled(made: Columns, rules: Rules) -> Choice:
     """Return scans on tiles, which load few levels ahead: shared memory answers soon."""
     assert isinstance(made.load, Rows)
     widest = max(ITEMSIZES[tile.dtype] for tile in made.load.tiles)
-    most = rules.gpu.ahead or (AHEAD_OF_WORDS if widest <= WORD else AHEAD_IN_TILES)
+    most = options_of(rules).ahead or (AHEAD_OF_WORDS if widest <= WORD else AHEAD_IN_TILES)
     scans = tuple(marked(nest, ahead=min(marks_of(nest).ahead, most)) for nest in made.scans)
     axis = scans[0].loops[-1].range.dim
     reason = f"columns of contiguous {axis.value} come as rows"
@@ -104,14 +101,15 @@ def _shared(
     kernel: Kernel, scans: tuple[Nest, ...], arrays: Sequence[Buffer], rules: Rules
 ) -> Choice:
     """Return scans that hand arrays on in shared memory, with a thread for each column."""
+    own = options_of(rules)
     is_narrow = max(ITEMSIZES[buffer.dtype] for buffer in arrays) <= WORD
-    (threads,) = rules.gpu.column_block[:1] or (THREADS_OF_WORDS if is_narrow else THREADS,)
+    threads = own.column_block.x or (THREADS_OF_WORDS if is_narrow else THREADS)
     needed = _bytes(arrays, scans[0].loops[-1].range.dim, threads)
     names = tuple(buffer.name for buffer in arrays)
-    again = sorted(_read_again(scans, names)) if rules.gpu.keep else []
+    again = sorted(_read_again(scans, names)) if own.keep else []
     reason = f"{', '.join(names)} need not go to memory and back"
     reason += f"; caches keep {', '.join(again)}" if again else ""
-    made = Columns(names, threads, needed, rules.gpu.most_shared, scans, keeps=bool(again))
+    made = Columns(names, threads, needed, own.target.block_memory, scans, keeps=bool(again))
     otherwise: Node = in_order(*scans)
     dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
     blocked = in_blocks(made, dtypes, rules)
@@ -127,8 +125,9 @@ def _bytes(arrays: Sequence[Buffer], axis: Dimension, threads: int) -> Bound:
     """Return the bytes of all levels of some arrays for the columns of `threads` threads."""
     needed: Bound = Const(0)
     for buffer in arrays:
-        levels = multiply(maximum(_extent(_along(buffer, axis)), Const(0)), threads)
-        needed = add(needed, multiply(levels, ITEMSIZES[buffer.dtype]))
+        (levels,) = (range_ for range_ in buffer.box if range_.dim is axis)
+        count = maximum(subtract(levels.stop, levels.start), Const(0))
+        needed = add(needed, multiply(multiply(count, threads), ITEMSIZES[buffer.dtype]))
     return needed
 
 
@@ -149,33 +148,3 @@ def _crosses(nests: Sequence[Nest]) -> Iterator[str]:
         for row in nest.body:
             if isinstance(row, Load) and row.buffer in stored and not is_own_column(nest, row):
                 yield row.buffer
-
-
-def is_own_column(nest: AnyNest, load: Load) -> bool:
-    """Tell whether a load reads the column of its thread."""
-    axis = nest.loops[-1].range.dim
-    named = load.rows or (None,) * len(load.dims)
-    places = zip(load.dims, named, load.offsets, strict=True)
-    return all(row is None and (dim is axis or not offset) for dim, row, offset in places)
-
-
-def _extent(range_: Range) -> Bound:
-    return subtract(range_.stop, range_.start)
-
-
-def _along(buffer: Buffer, axis: object) -> Range:
-    return next(range_ for range_ in buffer.box if range_.dim is axis)
-
-
-def _where_needed(buffers: Mapping[str, Buffer], made: Choice) -> dict[str, Buffer]:
-    """Return the arrays of scans, of which there are no columns in calls where these fit."""
-    if not isinstance(made.then, Columns) or isinstance(made.then.load, Rows):
-        return {}
-    axis = made.then.scans[0].loops[-1].range.dim
-    long = made.otherwise.load if isinstance(made.otherwise, Columns) else None
-    outside = {axis: long.outside} if isinstance(long, Long) else {}
-    found = {}
-    for name in made.then.arrays:
-        box = tuple(outside.get(range_.dim, range_) for range_ in buffers[name].box)
-        found[name] = empty_where(attrs.evolve(buffers[name], box=box), axis, made.when)
-    return found

@@ -19,6 +19,7 @@ from ....ir.loops.gpu import Load as How
 from ....ir.loops.nest import Load, Nest, Store
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
+from ..options import options_of
 from .blocking import THREADS, are_simple
 
 LEVELS: Final = 16  # on their way
@@ -37,20 +38,20 @@ def land(made: Columns, dtypes: Mapping[str, str], rules: Rules) -> Columns:
     Elements of 8 bytes take so many registers that few levels are loaded ahead; smaller ones do
     well without, unless the option `land` asks for it.
     """
-    nests = made.scans
-    if rules.gpu.land < 0 or not rules.target.copies_apart or not are_simple(nests, made.arrays):
+    nests, asked = made.scans, options_of(rules)
+    if asked.land < 0 or not rules.target.copies_apart or not are_simple(nests, made.arrays):
         return made
     landed = _landed(nests, made.arrays, dtypes)
     stay = [each for each in landed if each.room == each.buffer]
     is_wide = all(ITEMSIZES[each.dtype] == WIDE for each in landed)
-    if not landed or not (rules.gpu.land or is_wide):
+    if not landed or not (asked.land or is_wide):
         return made
     ahead = _ahead(nests[0])
-    rounds = max(1, (rules.gpu.land or (LEVELS if stay else FEW_LEVELS)) // ahead)
+    rounds = max(1, (asked.land or (LEVELS if stay else FEW_LEVELS)) // ahead)
     if stay:  # with rooms of their own for all others, the caches have none left
         landed = tuple(each for each in landed if each.room)
         rounds = 2 * -(-rounds // 2)
-    (threads,) = rules.gpu.column_block[:1] or (THREADS,)
+    threads = asked.column_block.x or THREADS
     own = [each for each in landed if not each.room]
     range_ = nests[0].loops[-1].range
     levels = maximum(subtract(range_.stop, range_.start), Const(0))

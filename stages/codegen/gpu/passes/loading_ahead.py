@@ -15,9 +15,9 @@ from ....ir.loops.gpu import marked
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Compute, Constant, Index, Instruction, Load, Nest, Number, Row
 from ....ir.loops.traverse import with_nests
-from ....ir.nests import AnyNest
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
+from ..options import options_of
 
 LEVELS: Final = (8, 4, 2)
 # Registers of 32 bits for what was loaded ahead. Few threads have columns: each may use many.
@@ -29,7 +29,7 @@ SHORT: Final = 50  # instructions of a body whose values need few of the others
 
 def load_ahead(kernel: Kernel, rules: Rules) -> Kernel:
     """Note in each scan the loads that a thread does some levels ahead."""
-    if rules.checked or rules.gpu.ahead < 0:
+    if rules.checked or options_of(rules).ahead < 0:
         return kernel
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
     return with_nests(kernel, lambda nest: _ahead(nest, buffers, rules))
@@ -46,7 +46,7 @@ def _ahead(nest: Nest, buffers: dict[str, Buffer], rules: Rules) -> Nest:
     )
     room = MOST_REGISTERS - _own_registers(nest)
     fitting = [n for n in LEVELS if _registers(nest, asked, buffers, n) <= room]
-    ahead = rules.gpu.ahead or (fitting[0] if fitting else 0)
+    ahead = options_of(rules).ahead or (fitting[0] if fitting else 0)
     return marked(nest, ahead=ahead, asked=asked) if asked and ahead else nest
 
 
@@ -83,7 +83,7 @@ def _is_known(nest: Nest, load: Load) -> bool:
     return along is None and (load.when is None or condition(nest, load.when) is not None)
 
 
-def condition(nest: AnyNest, row: Row) -> tuple[Row, ...] | None:
+def condition(nest: Nest, row: Row) -> tuple[Row, ...] | None:
     """Return the instructions of the loop that a condition needs; None if it needs memory."""
     needed: set[Row] = set()
     pending = [row]
@@ -99,7 +99,7 @@ def condition(nest: AnyNest, row: Row) -> tuple[Row, ...] | None:
     return tuple(sorted(needed))
 
 
-def usual_conditions(nest: AnyNest) -> dict[Row, bool]:
+def usual_conditions(nest: Nest) -> dict[Row, bool]:
     """Return the comparisons of the level with a number, and their values in most of a column.
 
     Each holds on all levels before some level, or on all after it: with one value on two levels it
@@ -120,7 +120,7 @@ def usual_conditions(nest: AnyNest) -> dict[Row, bool]:
     return found
 
 
-def _is_index(nest: AnyNest, row: Instruction) -> bool:
+def _is_index(nest: Nest, row: Instruction) -> bool:
     return isinstance(row, Index) and row.dim is nest.loops[-1].range.dim
 
 
@@ -131,7 +131,7 @@ def _is_small(row: Constant | Number) -> bool:
     return isinstance(row.bound, Const) and row.bound.value < USUALLY_FROM
 
 
-def is_usually(nest: AnyNest, usual: Mapping[Row, bool], row: Row) -> bool:
+def is_usually(nest: Nest, usual: Mapping[Row, bool], row: Row) -> bool:
     """Tell whether a condition is true where the comparisons in it have their usual values."""
     each = nest.body[row]
     if row in usual:

@@ -2,7 +2,7 @@
 
 A nest that fills an array on vertices and one that reads it on edges become one kernel. Each of its
 blocks has some edges, and the vertices that they need. Each patch computes all vertices that it
-needs, also those at its rim that other patches compute too. For CPUs see `portions.py`.
+needs, also those at its rim that other patches compute too.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from ....ir.loops.gpu import Patches
 from ....ir.loops.kernel import Kernel, in_order
 from ....ir.loops.nest import Each, Load, Nest
 from ....ir.loops.traverse import accesses
-from ...cpu.passes.portions import portion
+from ....sizes import Patches as Sizes
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
+from ..options import options_of
 
 SMALL: Final = 16  # small nests together load at most so much at a point
 LARGE: Final = 48  # large ones load more
@@ -42,27 +43,10 @@ AGAIN: Final = 250
 
 
 def patch(kernel: Kernel, rules: Rules) -> Kernel:
-    """Run nests on a mesh together, on a CPU or a GPU, if that saves arrays in memory."""
-    if rules.checked:
-        return kernel
-    kernel = portion(kernel, rules)
-    if rules.gpu.patches[:1] == (-1,):
+    """Run nests on a mesh together if that saves arrays in memory."""
+    if rules.checked or not options_of(rules).patches:
         return kernel
     return in_chains(kernel, ["thread", "thread"], lambda chain: _made(kernel, chain, rules))
-
-
-@attrs.frozen
-class Sizes:
-    """The shape of a block: `elements` of the last nest, and `levels` of each.
-
-    A thread has `points` levels; `blocks` run on a multiprocessor at a time.
-    """
-
-    elements: int
-    levels: int
-    points: int
-    threads: int
-    blocks: int
 
 
 def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
@@ -77,8 +61,9 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
         attrs.evolve(each, readings=tuple(dict.fromkeys(each.readings))) for each in members
     )
     names = ", ".join(chain.arrays)
+    room = options_of(rules).target.block_memory
     made = Patches(
-        chain.arrays, PatchOrder(sizes.elements, 0, rules.gpu.most_shared, AGAIN, members),
+        chain.arrays, PatchOrder(sizes.elements, 0, room, AGAIN, members),
         sizes.levels, sizes.points, sizes.threads, sizes.blocks, extent(nests[-1].loops[0].range),
         in_order(*(Each(place, nest) for place, nest in enumerate(nests))),
     )  # fmt: skip
@@ -89,14 +74,18 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
 
 
 def _sizes(nests: Sequence[Nest], widest: int, rules: Rules) -> Sizes:
-    """Return the sizes that the option gives, those of the model where it gives none or 0."""
+    """Return the sizes that the option gives, those of the model where it gives none."""
     loads = sum(row.level == len(nest.loops) for nest in nests for row in accesses(nest, Load))
     size = "small" if loads <= SMALL else "middle" if loads <= LARGE else "large"
     own, line, packs, many, together = MODEL[size, widest <= WORD]
-    ours = (own, line // widest, packs * WIDEST // widest, many, together)
-    given = (*rules.gpu.patches, 0, 0, 0, 0, 0)[:5]
-    elements, levels, points, threads, blocks = (
-        theirs or model for theirs, model in zip(given, ours, strict=True)
+    given = options_of(rules).patches or Sizes()
+    points = given.points or packs * WIDEST // widest
+    lanes = -(-(given.levels or line // widest) // points)
+    rows = max((given.threads or many) // lanes, 1)
+    return Sizes(
+        given.elements or own,
+        levels=lanes * points,
+        points=points,
+        threads=rows * lanes,
+        blocks=given.blocks or together,
     )
-    lanes = -(-levels // points)
-    return Sizes(elements, lanes * points, points, max(threads // lanes, 1) * lanes, blocks)

@@ -14,102 +14,82 @@ from typing import Final
 
 import attrs
 
-from ....ir.bounds import Apply, Bound, PatchBound, PatchOrder, Range
-from ....ir.flat_kernel import Buffer, Kernel
-from ....ir.nest_groups import Instead, Patches, PatchLoop
-from ....ir.nests import ALWAYS, Nest, Store
+from ....ir.bounds import Const
+from ....ir.loops.buffers import Buffer
+from ....ir.loops.gpu import Patches, marked
+from ....ir.loops.kernel import Choice, Kernel, Node, in_order, steps_of
+from ....ir.loops.nest import Each, Nest, Store
+from ....ir.loops.traverse import accesses, nodes_of, rewrite
 from ...mesh.values import Handed, evaluated_here, handed, read_from
-from ...mesh.ways import Way, ways
-from ...on_lists import on_lists
+from ...mesh.ways import ways
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
+from ..options import options_of
 from .unrolling import joined
 
 # The length of a list that fills arrays, in percent of the last one: meshes need 57 to 94.
 LENGTH: Final = 80
 
 
-@on_lists
 def share_in_patches(kernel: Kernel, rules: Rules) -> Kernel:
     """Let the nests of a patch load once what several of them need."""
     if rules.checked:
         return kernel
-    for number, each in enumerate(kernel.patches):
-        made = each
-        for instead in kernel.instead:
-            made = _in_one_loop(kernel, made, instead)
-        made, arrays = _handed_on(kernel, made, rules)
-        if made != each:
-            kernel = _with(kernel, number, made, arrays)
-    return kernel
+    buffers: Sequence[Buffer] = kernel.buffers
 
+    def sharing(node: Node) -> Node:
+        nonlocal buffers
+        if not isinstance(node, Choice):
+            return node
+        patches, *others = steps_of(node.then)
+        if not isinstance(patches, Patches):
+            return node
+        for pair in nodes_of(node.otherwise, Choice):
+            patches = _in_one_loop(patches, pair)
+        patches, buffers = _handed_on(patches, buffers, rules)
+        return attrs.evolve(node, when=patches.fits, then=in_order(patches, *others))
 
-def _with(kernel: Kernel, number: int, made: Patches, arrays: Sequence[Buffer]) -> Kernel:
-    """Put changed patches into a kernel; the sizes of its arrays follow their order."""
-    old = kernel.patches[number].order
-    patches = (*kernel.patches[:number], made, *kernel.patches[number + 1 :])
-    buffers = tuple(
-        attrs.evolve(
-            buffer,
-            box=tuple(
-                Range(r.dim, _renewed(r.start, old, made.order), _renewed(r.stop, old, made.order))
-                for r in buffer.box
-            ),
-        )
-        for buffer in kernel.buffers
-    )
-    return attrs.evolve(kernel, patches=patches, buffers=(*buffers, *arrays))
-
-
-def _renewed(bound: Bound, old: PatchOrder, new: PatchOrder) -> Bound:
-    if isinstance(bound, PatchBound) and bound.order == old:
-        return attrs.evolve(bound, order=new)
-    if isinstance(bound, Apply):
-        return Apply(bound.op, tuple(_renewed(arg, old, new) for arg in bound.args))
-    return bound
+    made = rewrite(kernel, sharing)
+    return attrs.evolve(made, buffers=tuple(buffers))
 
 
 # --- one loop for two nests -----------------------------------------------------------------------
 
 
-def _in_one_loop(kernel: Kernel, patches: Patches, instead: Instead) -> Patches:
+def _in_one_loop(patches: Patches, pair: Choice) -> Patches:
     """Let one loop fill arrays and store fields for the elements that a patch owns."""
-    pair = (instead.first, instead.first + 1)
-    if not set(pair) <= set(patches.members):
+    loops: dict[Node, Each] = {each.nest: each for each in nodes_of(patches, Each)}
+    found = [loops[node] for node in steps_of(pair.otherwise) if node in loops]
+    if not isinstance(pair.then, Nest) or len(found) != 2:
         return patches
-    fills, other = (patches.members.index(number) for number in pair)
+    fills, other = found
     members = list(patches.order.members)
-    if not members[fills].fills or members[other].fills or other == len(members) - 1:
+    ours, theirs = fills.elements, other.elements
+    if not members[ours].fills or members[theirs].fills or theirs == len(members) - 1:
         return patches
-    both = kernel.nests[instead.nest]
     fillers = fillers_of(patches)
-    readings = {(fillers[name], way): None for name, way in ways(both, fillers)}
+    readings = {(fillers[name], way): None for name, way in ways(pair.then, fillers)}
     if any(way is None for _, way in readings):
         return patches
-    members[fills] = attrs.evolve(members[fills], begins=other)
-    members[other] = attrs.evolve(members[other], readings=tuple(readings))  # type: ignore[arg-type]
-    loops = {each.elements: each for each in patches.loops}
-    new: tuple[PatchLoop, ...] = (
-        PatchLoop(both, other, "both", instead.when, fills),
-        PatchLoop(loops[fills].nest, fills, "rest", instead.when, other),
-        PatchLoop(loops[other].nest, other, "apart", instead.when, fills),
-    )
-    if instead.when == ALWAYS:
-        new = new[:2]
+    members[ours] = attrs.evolve(members[ours], begins=theirs)
+    members[theirs] = attrs.evolve(members[theirs], readings=tuple(readings))  # type: ignore[arg-type]
+    both = in_order(Each(theirs, pair.then, "owned"), attrs.evolve(fills, part="rest"))
+    if pair.when != Const(1):
+        both = Choice(pair.when, both, in_order(fills, other))
+    steps = [step for step in steps_of(patches.body) if step != fills]
+    steps[steps.index(other)] = both
     order = attrs.evolve(patches.order, members=tuple(members))
-    rest = [each for each in patches.loops if each.elements != fills]
-    place = rest.index(loops[other])
-    return attrs.evolve(patches, order=order, loops=(*rest[:place], *new, *rest[place + 1 :]))
+    return attrs.evolve(patches, order=order, body=in_order(*steps))
 
 
 def fillers_of(patches: Patches) -> dict[str, int]:
     """Return by array the number of the list for whose elements a loop fills it."""
     return {
         row.buffer: each.elements
-        for each in patches.loops
-        if each.part != "both"
-        for row in each.nest.body
-        if isinstance(row, Store) and row.buffer in patches.arrays
+        for each in nodes_of(patches, Each)
+        if each.part != "owned"
+        for row in accesses(each, Store)
+        if row.buffer in patches.arrays
     }
 
 
@@ -117,85 +97,79 @@ def fillers_of(patches: Patches) -> dict[str, int]:
 
 
 def _handed_on(
-    kernel: Kernel, patches: Patches, rules: Rules
-) -> tuple[Patches, tuple[Buffer, ...]]:
+    patches: Patches, buffers: Sequence[Buffer], rules: Rules
+) -> tuple[Patches, Sequence[Buffer]]:
     """Let loops that fill arrays also compute what a reader computes for each neighbour."""
-    made: list[Buffer] = []
     fillers = fillers_of(patches)
     for place in sorted(set(fillers.values())):
         own = {name: filler for name, filler in fillers.items() if filler == place}
-        reader = _only_reader(patches, own)
-        if reader is None:
-            continue
-        at, slots = reader
-        while values := handed(patches.loops[at].nest, own, slots, patches.arrays):
-            if not _has_room(patches, values[0].dtype, rules):
-                break
-            made.append(_array(kernel, patches, place, values[0]))
-            kernel = attrs.evolve(kernel, buffers=(*kernel.buffers, made[-1]))
-            patches = _with_array(kernel, patches, at, place, values[0])
-    return patches, tuple(made)
+        while (found := _value(patches, own)) and _has_room(patches, found[1].dtype, rules):
+            buffers = (*buffers, _array(buffers, patches, place, found[1]))
+            patches = _with_array(patches, buffers, place, *found)
+    return patches, buffers
 
 
-def _only_reader(patches: Patches, own: Mapping[str, int]) -> tuple[int, list[Way]] | None:
-    """Return the only loop that reads the arrays `own`, and at which neighbours; else None."""
-    found = [
-        (number, way)
-        for number, each in enumerate(patches.loops)
-        for _, way in ways(each.nest, own)
-    ]
-    loops = {number for number, _ in found}
-    slots = list(dict.fromkeys(way for _, way in found))
-    if len(loops) != 1 or any(not way for way in slots):
+def _value(patches: Patches, own: Mapping[str, int]) -> tuple[Each, Handed] | None:
+    """Return the only loop that reads the arrays `own`, and a value that it has of neighbours."""
+    found = [(each, way) for each in nodes_of(patches, Each) for _, way in ways(each.nest, own)]
+    readers = {each for each, _ in found}
+    slots = [way for way in dict.fromkeys(way for _, way in found) if way]
+    if len(readers) != 1 or not all(way for _, way in found):
         return None
-    return loops.pop(), slots  # type: ignore[return-value]
+    (reader,) = readers
+    values = handed(reader.nest, own, slots, patches.arrays)
+    return (reader, values[0]) if values else None
 
 
 def _has_room(patches: Patches, dtype: str, rules: Rules) -> bool:
     """Tell whether one more array of `dtype` fits into the shared memory of all blocks."""
     row = sum(member.row_bytes for member in patches.order.members)
     row += patches.levels * ITEMSIZES[dtype]
-    return LENGTH * row * patches.order.size * patches.blocks <= 100 * rules.gpu.most_shared
+    room = options_of(rules).target.block_memory
+    return LENGTH * row * patches.order.size * patches.blocks <= 100 * room
 
 
-def _array(kernel: Kernel, patches: Patches, place: int, value: Handed) -> Buffer:
-    nest = next(each.nest for each in patches.loops if each.elements == place)
+def _array(buffers: Sequence[Buffer], patches: Patches, place: int, value: Handed) -> Buffer:
+    nest = next(each.nest for each in nodes_of(patches, Each) if each.elements == place)
     dims = tuple(loop.range.dim for loop in nest.loops)
-    taken = [int(b.name[1:]) for b in kernel.buffers if b.name[:1] == "@" and b.name[1:].isdigit()]
+    taken = [int(b.name[1:]) for b in buffers if b.name[:1] == "@" and b.name[1:].isdigit()]
     name = f"@{max(taken) + 1}"
     reason = f"{value.loads} loads of each neighbour computed with what is filled beside it"
     return Buffer(name, "shared", value.dtype, dims, dims[-1], reason=reason)
 
 
-def _with_array(kernel: Kernel, patches: Patches, at: int, place: int, value: Handed) -> Patches:
-    """Let loops fill the last array of a kernel for the elements of a list, and a loop read it."""
-    buffer = kernel.buffers[-1]
-    dims_of = {each.name: each.dims for each in kernel.buffers}
+def _with_array(
+    patches: Patches, buffers: Sequence[Buffer], place: int, reader: Each, value: Handed
+) -> Patches:
+    """Let loops fill the last of the buffers for the elements of a list, and `reader` read it."""
+    buffer = buffers[-1]
+    dims_of = {each.name: each.dims for each in buffers}
     fillers = fillers_of(patches)
-    reader = patches.loops[at].nest
-    loops = []
-    for number, each in enumerate(patches.loops):
-        nest = each.nest
-        stored = {row.buffer for row in nest.body if isinstance(row, Store)}
-        if number == at:
+
+    def changed(node: Node) -> Node:
+        if not isinstance(node, Each):
+            return node
+        nest = node.nest
+        if node == reader:
             nest = _because(read_from(nest, value, buffer), f"reads {buffer.name}")
-        elif any(fillers.get(name) == place for name in stored):
-            more = attrs.evolve(nest, body=evaluated_here(reader, value, buffer))
+        elif any(fillers.get(row.buffer) == place for row in accesses(nest, Store)):
+            more = attrs.evolve(nest, body=evaluated_here(reader.nest, value, buffer))
             nest = attrs.evolve(nest, body=joined((nest, more), dims_of))
             nest = _because(nest, f"fills {buffer.name}")
-        loops.append(attrs.evolve(each, nest=nest))
+        return attrs.evolve(node, nest=nest)
+
     members = list(patches.order.members)
     row_bytes = members[place].row_bytes + patches.levels * ITEMSIZES[buffer.dtype]
     members[place] = attrs.evolve(members[place], row_bytes=row_bytes)
     return attrs.evolve(
-        patches,
+        rewrite(patches, changed),
         arrays=(*patches.arrays, buffer.name),
         order=attrs.evolve(patches.order, members=tuple(members)),
-        loops=tuple(loops),
     )
 
 
 def _because(nest: Nest, what: str) -> Nest:
     """Add to the reason of a nest, and drop its own choice of threads: its patch has one."""
     reason = f"{nest.reason.partition(';')[0]}, {what}"
-    return attrs.evolve(nest, reason=reason, block=(), each=(), blocks=1, unaligned=False)
+    made = marked(nest, block=(), points=(), blocks=1, unaligned=False)
+    return attrs.evolve(made, reason=reason)

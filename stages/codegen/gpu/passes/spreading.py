@@ -6,14 +6,12 @@ from typing import Final
 
 import attrs
 
-from ....ir import flat_kernel
-from ....ir.loops.flat import flat
 from ....ir.loops.gpu import marked
 from ....ir.loops.kernel import Kernel
-from ....ir.loops.lift import lift
 from ....ir.loops.nest import Nest
 from ....ir.loops.traverse import with_nests
 from ...schedule.rules import Rules
+from ..options import options_of
 
 MOST_AXES: Final = 3  # a grid has x, y and z
 # Threads of a block along x, y, z, by the number of `thread` loops.
@@ -31,11 +29,6 @@ def spread(kernel: Kernel, rules: Rules) -> Kernel:
     return with_nests(kernel, lambda nest: _spread(nest, rules))
 
 
-def spread_lists(kernel: flat_kernel.Kernel, rules: Rules) -> flat_kernel.Kernel:
-    """Do so with lists."""
-    return flat(spread(lift(kernel), rules))
-
-
 def _spread(nest: Nest, rules: Rules) -> Nest:
     free = len(nest.loops) - bool(nest.states)
     first = max(0, free - MOST_AXES)
@@ -44,6 +37,6 @@ def _spread(nest: Nest, rules: Rules) -> Nest:
         for level, loop in enumerate(nest.loops)
     )
     blocks = _OF_COLUMNS if nest.states else _OF_POINTS
-    asked = rules.gpu.column_block if nest.states else ()
+    asked = options_of(rules).column_block.sizes if nest.states else ()
     block = asked[: free - first] or blocks[free - first]
     return marked(attrs.evolve(nest, loops=loops), block=block)

@@ -9,15 +9,25 @@ from typing import TypeAlias
 import attrs
 
 from .....runtime.language.dimension import Dimension
-from ....ir.loops.nest import Advance, Compute, Constant, Index, Instruction, Load, Row, Store
-from ....ir.nests import AnyNest
+from ....ir.loops.nest import (
+    Advance,
+    Compute,
+    Constant,
+    Index,
+    Instruction,
+    Load,
+    Nest,
+    Row,
+    Store,
+    with_operands,
+)
 
 Shift: TypeAlias = Mapping[Dimension, int]
 DimsOf: TypeAlias = Mapping[str, tuple[Dimension, ...]]
 Points: TypeAlias = tuple[int, ...]
 
 
-def unrolled(nest: AnyNest, points: Points, dims_of: DimsOf) -> tuple[Instruction, ...]:
+def unrolled(nest: Nest, points: Points, dims_of: DimsOf) -> tuple[Instruction, ...]:
     """Return one body for all points of a thread, the stores last; `dims_of` are those of buffers.
 
     A thread has `points` along each loop, inner to outer, from the current indices on. Equal
@@ -30,7 +40,7 @@ def unrolled(nest: AnyNest, points: Points, dims_of: DimsOf) -> tuple[Instructio
     return bodies.finished()
 
 
-def interleaved(nest: AnyNest, points: Points, dims_of: DimsOf) -> tuple[Instruction, ...]:
+def interleaved(nest: Nest, points: Points, dims_of: DimsOf) -> tuple[Instruction, ...]:
     """Return one body for all points of a thread, each instruction for all of them at a time.
 
     So points are done with a load before the next one: few values wait for their use.
@@ -43,7 +53,7 @@ def interleaved(nest: AnyNest, points: Points, dims_of: DimsOf) -> tuple[Instruc
     return bodies.finished()
 
 
-def joined(nests: Sequence[AnyNest], dims_of: DimsOf) -> tuple[Instruction, ...]:
+def joined(nests: Sequence[Nest], dims_of: DimsOf) -> tuple[Instruction, ...]:
     """Return one body for nests with the same loops: equal instructions once, the stores last."""
     bodies = _Unrolling(nests[0], dims_of)
     for nest in nests:
@@ -52,7 +62,7 @@ def joined(nests: Sequence[AnyNest], dims_of: DimsOf) -> tuple[Instruction, ...]
     return bodies.finished()
 
 
-def shifts(nest: AnyNest, points: Points) -> Iterator[Shift]:
+def shifts(nest: Nest, points: Points) -> Iterator[Shift]:
     """Yield the offset of each point of a thread, the innermost dimension fastest."""
     dims = [range_.dim for range_ in reversed(nest.box)][: len(points)]
     for offsets in product(*map(range, reversed(points))):
@@ -60,12 +70,12 @@ def shifts(nest: AnyNest, points: Points) -> Iterator[Shift]:
 
 
 class _Unrolling:
-    def __init__(self, nest: AnyNest, dims_of: DimsOf) -> None:
+    def __init__(self, nest: Nest, dims_of: DimsOf) -> None:
         self.nest = nest
         self.dims_of = dims_of
         self.rows: list[Instruction] = []
         self.known: dict[Instruction, Row] = {}
-        self.stores: list[Store] = []
+        self.stores: list[Instruction] = []
 
     def add(self, shift: Shift) -> None:
         """Write the body for one point."""
@@ -79,7 +89,8 @@ class _Unrolling:
             dims = self.dims_of[row.buffer]
             offsets = row.offsets or (0,) * len(dims)
             moved = tuple(o + shift.get(d, 0) for d, o in zip(dims, offsets, strict=True))
-            self.stores.append(attrs.evolve(row, value=places[row.value], offsets=moved))
+            store = attrs.evolve(row, offsets=moved)
+            self.stores.append(with_operands(store, places.__getitem__))
             places.append(-1)  # nothing refers to a store
         else:
             places.append(self._written(row, places, shift))
@@ -94,22 +105,14 @@ class _Unrolling:
                 )
             case Load(rows=rows):
                 named = rows or (None,) * len(row.dims)
-                return self._add(
-                    attrs.evolve(
-                        row,
-                        offsets=tuple(
-                            offset if place is not None else offset + shift.get(dim, 0)
-                            for dim, place, offset in zip(row.dims, named, row.offsets, strict=True)
-                        ),
-                        rows=tuple(None if each is None else places[each] for each in rows),
-                        when=None if row.when is None else places[row.when],
-                    )
+                offsets = tuple(
+                    offset if place is not None else offset + shift.get(dim, 0)
+                    for dim, place, offset in zip(row.dims, named, row.offsets, strict=True)
                 )
-            case Compute(args=args):
-                return self._add(attrs.evolve(row, args=tuple(places[arg] for arg in args)))
+                row = attrs.evolve(row, offsets=offsets)
             case Advance():
                 raise TypeError("The points of a thread cannot share the state of a scan.")
-        return self._add(row)
+        return self._add(with_operands(row, places.__getitem__))
 
     def _add(self, row: Instruction) -> Row:
         place = self.known.setdefault(row, len(self.rows))

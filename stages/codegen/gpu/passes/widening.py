@@ -16,6 +16,7 @@ from ....ir.loops.nest import Load, Nest, Store
 from ....ir.loops.traverse import with_nests
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
+from ..options import options_of
 from .unrolling import DimsOf, unrolled
 
 LINE: Final = 128  # bytes: rows of arrays begin at multiples of it
@@ -52,7 +53,7 @@ def _widened(nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, rules: Rul
     if nest.states or not threads:
         return nest
     inner = nest.loops[-1].range.dim
-    given = rules.gpu.block
+    given = options_of(rules).block.sizes
     flat = len(threads) > 1 and inner.kind is not DimensionKind.HORIZONTAL
     block = given[: len(threads)] or (FLAT if flat else marks_of(nest).block)
     nest = marked(nest, block=block)
@@ -88,7 +89,8 @@ def _has_single(nest: Nest, each: tuple[int, ...], dims_of: DimsOf, rules: Rules
     body = unrolled(nest, each, dims_of)
     touched = [row for row in body if isinstance(row, Load) and row.level == len(nest.loops)]
     is_wide = all(ITEMSIZES[row.dtype] == WIDE for row in touched)
-    if not (is_wide if rules.gpu.unaligned is None else rules.gpu.unaligned):
+    asked = options_of(rules).unaligned
+    if not (is_wide if asked is None else asked):
         return False
     words = sum(-(-ITEMSIZES[row.dtype] // 4) for row in body if not isinstance(row, Store))
     return words <= MOST_WORDS and not any(isinstance(row, Load) and _is_told(row) for row in body)
@@ -105,10 +107,11 @@ def _each(
     """Return the points of a thread along each `thread` loop, and why."""
     threads = [loop.range.dim for loop in reversed(nest.loops) if loop.kind == "thread"]
     ones = (1,) * len(threads)
-    if not rules.gpu.points and _is_of_tables(nest, threads):
+    asked = options_of(rules).points
+    if not asked.x and _is_of_tables(nest, threads):
         return _levels(nest, buffers, dims_of, ones)
-    if rules.gpu.points:
-        return (*rules.gpu.points, *ones)[: len(threads)], "points of a thread asked for"
+    if asked.x:
+        return (asked.x, asked.y, *ones)[: len(threads)], "points of a thread asked for"
     inner = threads[0]
     wide = _wide(nest, buffers, inner)
     each = (wide, *ones[1:])

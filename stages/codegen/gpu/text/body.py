@@ -1,66 +1,46 @@
-"""Write the instructions of one loop nest for a thread of a GPU."""
+"""Write the rows of a nest for a thread of a GPU, with indentation, and the arrays they touch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 
-from ....ir.nests import Compute, Constant, Instruction, Nest, Row
-from ...rows.body import BodyText
-from ...rows.names import Names, stored_type
-from ...rows.operations import TYPES, literal, written_out
-from .quotients import FUNCTION, shared_divisions
-from .spellings import express, on_device, translated
+from ....ir.loops.column import Column
+from ....ir.loops.gpu import marks_of
+from ....ir.loops.nest import Load, Nest, Row, Store
+from ....ir.loops.traverse import instructions
+from ...rows.body import Body, body_of, written
+from ...rows.definitions import array
+from ...rows.scope import Scope
+from .quotients import with_reciprocals
 
 
-class ThreadBody(BodyText):
-    """The instructions of one nest as text, by the functions of a device."""
+def thread_body(scope: Scope, nest: Nest, besides: Collection[Row] = ()) -> Body:
+    """Return the body of a nest for one thread; accesses `besides` get no addresses yet."""
+    body = body_of(scope, nest, besides)
+    return with_reciprocals(body) if marks_of(nest).reciprocals else body
 
-    def __init__(self, names: Names, nest: Nest) -> None:
-        super().__init__(names, nest)
-        self.trees = {}  # a GPU takes one instruction for an extremum and its test for NaN
-        self.divisions = shared_divisions(nest) if nest.shares_reciprocals else {}
-        self.divided = {row for rows in self.divisions.values() for row in rows}
 
-    def pointers(self, indent: str) -> Iterator[str]:
-        """Define a pointer for each row."""
-        for (name, places), row in self.rows.items():
-            buffer = self.names.by_name[name]
-            yield f"{indent}{stored_type(buffer)}* const {row} = {self._address(buffer, places)};"
+def at(body: Body, level: int, indent: str, part: int = 0) -> Iterator[str]:
+    """Write the rows inside `level` loops."""
+    yield from (indent + line for line in written(body, level, part))
 
-    def _line(self, number: Row, row: Instruction, kept: Mapping[str, str]) -> str:
-        if number not in self.divided:
-            return super()._line(number, row, kept)
-        if number not in self.divisions:
-            return ""  # with the last quotient by the same number
-        assert isinstance(row, Compute)
-        self.names.functions["divide"] = FUNCTION
-        rows = self.divisions[number]
-        over = ", ".join(self._operand(self.nest.body[each].operands[0]) for each in rows)
-        type_, name = TYPES[row.dtype][0], f"d{number}"
-        found = [
-            f"{type_} {name}[] = {{{over}}};",
-            f"divide({name}, {self._operand(row.args[1])});",
-        ]
-        found += [
-            f"const {type_} {self._name(each)} = {name}[{place}];"
-            for place, each in enumerate(rows)
-        ]
-        return " ".join(found)
 
-    def _value(self, row: Instruction) -> str:
-        if not isinstance(row, Compute):
-            return super()._value(row)
-        args = [self._operand(arg) for arg in row.args]
-        dtypes = [self.nest.body[arg].dtype for arg in row.args]
-        written = None
-        if self.names.options.own_math:
-            written = written_out(row.op, row.dtype, args, dtypes)
-        made = translated(written) if written else express(row.op, row.dtype, args, dtypes)
-        self.names.functions.update(made.functions)
-        return made.text
+def within(body: Body, level: int, indent: str) -> Iterator[str]:
+    """Write those rows without lines for what is written elsewhere."""
+    yield from (indent + line for line in written(body, level) if line)
 
-    def _operand(self, number: Row) -> str:
-        row = self.nest.body[number]
-        if isinstance(row, Constant):
-            return on_device(literal(row.text, row.dtype))
-        return super()._operand(number)
+
+def buffers_of(*nests: Nest | Column) -> list[str]:
+    """Return the buffers that nests touch, each once, in order."""
+    rows = (row for nest in nests for row in instructions(nest))
+    return list(dict.fromkeys(row.buffer for row in rows if isinstance(row, Load | Store)))
+
+
+def arrays(
+    scope: Scope, nests: Iterable[Nest | Column], besides: Collection[str] = ()
+) -> Iterator[str]:
+    """Define the arrays of the arena that nests touch, but those `besides`."""
+    for name in buffers_of(*nests):
+        buffer = scope.by_name[name]
+        if buffer.memory == "arena" and name not in besides:
+            yield from (line for _, line in array(scope, buffer))

@@ -1,234 +1,97 @@
-"""Write scans over columns with contiguous levels: rows to shared memory, walks, rows to memory."""
+"""Write several scans over the same columns as one kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Sequence
 
-import attrs
-
-from ....gpu_target import WIDEST
-from ....ir.bounds import Range
-from ....ir.nest_groups import ColumnTile, Together
-from ....ir.nests import Load, Nest, Store
-from ...rows.names import Names, stored_type
+from ....ir.loops.gpu import Columns, Landed, Landing, Long, Rows, marked
+from ....ir.loops.nest import Load, Nest
+from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
-from .grid import DIVIDE, axes_of
-from .sweep import SweepBody
-from .wide import together as all_aligned
+from .body import arrays, buffers_of
+from .grid import axes_of, columns_in_a_row, flat_places
+from .landing import write_landing
+from .lines import braced, indented, shared_arrays
+from .long import rooms, write_long
+from .rows import write_rows
+from .sweep import scoped, write_sweep
+from .windows import Room, rooms_of, sweep_of
 
 
-class ColumnBody(SweepBody):
-    """The instructions of a scan whose rows are in shared memory."""
-
-    def __init__(self, names: Names, nest: Nest, scans: Together, pitch: str, first: str) -> None:
-        self.read = {
-            (tile.source, tile.offsets): number
-            for number, tile in enumerate(scans.tiles)
-            if tile.source
-        }
-        self.held = {name: n for n, tile in enumerate(scans.tiles) for name in tile.holds}
-        self.arrays = set(scans.arrays)
-        self.pitch, self.first = pitch, first
-        super().__init__(names, nest, {})
-
-    def tile_of(self, access: Load | Store) -> int | None:
-        """Return the number of the tile in which an access finds its row; None for memory."""
-        if isinstance(access, Store) or access.buffer in self.arrays:
-            return self.held.get(access.buffer)
-        if any(row is not None for row in access.rows):
-            return None
-        axis = self.nest.loops[-1].range.dim
-        pairs = zip(access.dims, access.offsets, strict=True)
-        offsets = tuple(offset * (dim is not axis) for dim, offset in pairs)
-        return self.read.get((access.buffer, offsets))
-
-    def _key(self, access: Load | Store):  # type: ignore[no-untyped-def]
-        return None if self.tile_of(access) is not None else super()._key(access)
-
-    def _window_key(self, load: Load) -> object:
-        tile = self.tile_of(load)
-        return super()._window_key(load) if tile is None else (tile, load.buffer)
-
-    def _place(self, access: Load | Store) -> str:
-        tile = self.tile_of(access)
-        if tile is None:
-            return super()._place(access)
-        buffer = self.names.by_name[access.buffer]
-        axis = buffer.dims.index(self.nest.loops[-1].range.dim)
-        row, offset = self._places(access)[axis]
-        level = self._index(buffer.dims[axis], row, offset)
-        return f"t{tile}[s64(threadIdx.x) * {self.pitch} + ({level} - {self.first})]"
-
-
-def write_columns(names: Names, scans: Together) -> Iterator[str]:
-    """Write the kernel of some columns; the arrays of the arena that it touches are defined."""
-    nests = [
-        attrs.evolve(nest, block=(scans.columns,))
-        for nest in names.kernel.nests[scans.first : scans.stop]
+def write_columns(scope: Scope, columns: Columns) -> Iterator[str]:
+    """Write several scans over the same columns as one kernel: a thread has a column."""
+    load = columns.load
+    threads = load.columns if isinstance(load, Rows) else columns.threads
+    nests = [columns_in_a_row(nest, threads) for nest in columns.scans]
+    is_long = isinstance(load, Long)
+    yield from arrays(scope, nests, () if is_long else columns.arrays)
+    if isinstance(load, Rows):
+        yield from indented(write_rows(scope, columns, load, nests))
+        return
+    defined = rooms(scope, columns, load) if isinstance(load, Long) else _rooms(scope, columns)
+    yield from indented(defined)
+    yield from flat_places(scope, nests[0], "i")
+    stops = {axis.level: nests[0].loops[axis.level].range.stop for axis in axes_of(nests[0])}
+    inside = (f"i{level} < {scope.bound(stop)}" for level, stop in stops.items())
+    kept = {name for name, *_ in _kept(scope, columns)}
+    once = [
+        _once(nests, place, kept) if is_long or columns.keeps else set[str]()
+        for place in range(len(nests))
     ]
-    names.functions["over"] = DIVIDE
-    yield f"  const u32 pitch = u32({names.bound(scans.pitch)});"
-    yield f"  const s64 first_level = {names.bound(scans.first_level)};"
-    room = "0"
-    for number, tile in enumerate(scans.tiles):
-        type_ = stored_type_of(tile)
-        count = f"pitch * {scans.columns}"
-        yield f"  const ff::shared_array<{type_}> t{number}({room}, {count});"
-        room += f" + {count} * {ITEMSIZES[tile.dtype]}"
-    yield f"  const bool aligned = {all_aligned(_addresses(names, scans))};"
-    yield f"  const u64 column = u64(blockIdx.x) * {scans.columns};"
-    yield f"  const u64 columns = {_count(names, nests[0])};"
-    yield f"  const u32 r = threadIdx.x / {scans.lanes}, lane = threadIdx.x % {scans.lanes};"
-    yield f"  const bool copies = r < {scans.columns} && column + r < columns;"
-    yield "  if (copies) {"
-    yield from _places(names, nests[0], "column + r", "    ")
-    yield from _copies(names, scans, _filled(names, scans, nests[0]))
-    yield "  }"
-    yield "  ff::async_commit();"
-    yield "  ff::async_wait<0>();"
-    yield "  ff::barrier();"
-    yield f"  if (threadIdx.x < {scans.columns} && column + threadIdx.x < columns) {{"
-    yield from _places(names, nests[0], "column + threadIdx.x", "    ")
-    for nest in nests:
-        yield from ColumnBody(names, nest, scans, "pitch", "first_level").scope()
-    yield "  }"
-    yield "  ff::barrier();"
-    yield "  if (copies) {"
-    yield from _places(names, nests[0], "column + r", "    ")
-    yield from _copies(names, scans, _written(names, scans, nests[0]))
-    yield "  }"
+    scans = (write_long if is_long else _scans)(scope, nests, columns, once)
+    yield from indented(braced(f"if ({' && '.join(inside)})", scans))
 
 
-@attrs.frozen
-class _Copy:
-    """The copy of a row between memory and a tile: of elements of `size` bytes at levels `range`.
-
-    `wide` and `single` copy several elements at `k`, or one; `row` defines the address of the row.
-    """
-
-    size: int
-    range: Range
-    row: str
-    wide: str
-    single: str
-
-
-def stored_type_of(tile: ColumnTile) -> str:
-    """Return the type of the elements of a tile."""
-    return {"float64": "f64", "float32": "f32", "int32": "s32", "int64": "s64",
-            "uint32": "u32", "uint64": "u64"}[tile.dtype]  # fmt: skip
-
-
-def _count(names: Names, nest: Nest) -> str:
-    extents = []
-    for axis in axes_of(nest):
-        range_ = nest.loops[axis.level].range
-        extents.append(f"u64({names.bound(range_.stop)} - {names.bound(range_.start)})")
-    return " * ".join(extents)
-
-
-def _places(names: Names, nest: Nest, column: str, indent: str) -> Iterator[str]:
-    """Define the indices of a column from its number."""
-    left = f"({column})"
-    axes = axes_of(nest)
-    for place, axis in enumerate(axes):
-        range_ = nest.loops[axis.level].range
-        start, stop = names.bound(range_.start), names.bound(range_.stop)
-        if place == len(axes) - 1:
-            yield f"{indent}const s64 i{axis.level} = {start} + s64({left});"
-            return
-        yield f"{indent}const u64 m{axis.level} = u64({stop} - {start});"
-        yield f"{indent}const u64 d{axis.level} = over({left}, m{axis.level});"
-        yield (
-            f"{indent}const s64 i{axis.level} = {start} + "
-            f"s64({left} - d{axis.level} * m{axis.level});"
-        )
-        left = f"d{axis.level}"
-
-
-def _row(names: Names, name: str, nest: Nest, offsets: Mapping[int, int]) -> str:
-    """Return the address of index 0 of the row of a column."""
-    buffer = names.by_name[name]
-    dims = [loop.range.dim for loop in nest.loops]
-    terms = [names.buffers[name]]
-    for axis, dim in enumerate(buffer.dims):
-        if dim is dims[-1]:
+def _scans(
+    scope: Scope, nests: Sequence[Nest], columns: Columns, once: Sequence[Collection[str]]
+) -> Iterator[str]:
+    """Write the scans of a column, what they hand on in shared memory."""
+    start, load = scope.bound(nests[0].loops[-1].range.start), columns.load
+    place = f"({{level}} - {start}) * {columns.threads} + threadIdx.x"
+    shared = {name: Room(room, place) for name, room, *_ in _kept(scope, columns)}
+    for number, nest in enumerate(nests):
+        if isinstance(load, Landing) and number == 0:
+            handed = {name: shared[name] for name in columns.arrays}
+            ahead = marked(nest, ahead=load.ahead)
+            sweep = sweep_of(scope, ahead, rooms_of(nest, handed), once[0])
+            landing = {each: shared[_name(each)].array for each in load.landed}
+            yield from scoped(sweep, write_landing(sweep, load, landing, columns.threads))
             continue
-        offset = offsets.get(axis, 0)
-        index = f"i{dims.index(dim)}" if dim in dims else "0"
-        if offset:
-            index = f"({index} {'+' if offset > 0 else '-'} {abs(offset)})"
-        if index != "0":
-            terms.append(names.term(buffer, axis, index))
-    return " + ".join(terms)
+        own = rooms_of(nest, shared)
+        sweep = sweep_of(scope, nest, own, once[number], unroll=8 if load else 0)
+        yield from scoped(sweep, write_sweep(sweep))
 
 
-def _filled(names: Names, scans: Together, nest: Nest) -> Iterator[_Copy]:
-    """Yield the copies of what the scans read."""
-    for number, tile in enumerate(scans.tiles):
-        if tile.source:
-            assert tile.filled is not None
-            type_, size = stored_type(names.by_name[tile.source]), ITEMSIZES[tile.dtype]
-            row = _row(names, tile.source, nest, dict(enumerate(tile.offsets)))
-            yield _Copy(
-                size,
-                tile.filled,
-                f"const {type_}* const m{number} = {row} + first_level;",
-                f"ff::async_copy<{WIDEST // size}>(t{number}, at + k, m{number} + k);",
-                f"ff::async_copy<1>(t{number}, at + k, m{number} + k);",
-            )
+def _kept(scope: Scope, columns: Columns) -> Iterator[tuple[str, str, str, int, bool]]:
+    """Yield what is in shared memory: its name, array, type, size, and whether at all levels."""
+    for place, name in enumerate(columns.arrays):
+        buffer = scope.by_name[name]
+        yield name, f"h{place}", stored_type(buffer), ITEMSIZES[buffer.dtype], True
+    landed = columns.load.landed if isinstance(columns.load, Landing) else ()
+    for place, each in enumerate(landed, start=len(columns.arrays)):
+        if each.room not in columns.arrays:
+            type_ = stored_type(scope.by_name[each.buffer])
+            yield _name(each), f"h{place}", type_, ITEMSIZES[each.dtype], bool(each.room)
 
 
-def _written(names: Names, scans: Together, nest: Nest) -> Iterator[_Copy]:
-    """Yield the copies of what the scans store."""
-    for number, tile in enumerate(scans.tiles):
-        for place, (name, range_) in enumerate(tile.written):
-            buffer, to = names.by_name[name], f"m{number}_{place}"
-            size = ITEMSIZES[buffer.dtype]
-            yield _Copy(
-                size,
-                range_,
-                f"{stored_type(buffer)}* const {to} = {_row(names, name, nest, {})} + first_level;",
-                f"ff::store({to} + k, ff::load<{WIDEST // size}>(t{number}, at + k));",
-                f"{to}[k] = t{number}[at + k];",
-            )
+def _name(landed: Landed) -> str:
+    return landed.room or f"{landed.buffer}{landed.offsets}"
 
 
-def _copies(names: Names, scans: Together, copies: Iterator[_Copy]) -> Iterator[str]:
-    """Write copies of rows: those of the same levels in one loop, the ends element by element."""
-    yield "    const s32 at = s32(r * pitch);"
-    alike: dict[tuple[int, Range], list[_Copy]] = {}
-    for copy in copies:
-        alike.setdefault((copy.size, copy.range), []).append(copy)
-    for (size, range_), several in alike.items():
-        count = WIDEST // size
-        yield "    {"
-        yield from (f"      {copy.row}" for copy in several)
-        yield f"      const s32 first = s32({names.bound(range_.start)} - first_level);"
-        yield f"      const s32 stop = s32({names.bound(range_.stop)} - first_level);"
-        yield f"      s32 from = (first + {count - 1}) / {count} * {count};"
-        yield f"      s32 to = stop / {count} * {count};"
-        yield "      if (!aligned || from > to) from = to = stop;"
-        step = scans.lanes * count
-        yield f"      for (s32 k = from + s32(lane) * {count}; k < to; k += {step}) {{"
-        yield from (f"        {copy.wide}" for copy in several)
-        yield "      }"
-        for low, high in (("first", "from"), ("to", "stop")):
-            yield (f"      for (s32 k = {low} + s32(lane); k < {high}; k += {scans.lanes}) {{")
-            yield from (f"        {copy.single}" for copy in several)
-            yield "      }"
-        yield "    }"
+def _rooms(scope: Scope, columns: Columns) -> Iterator[str]:
+    """Define the arrays in shared memory."""
+    load = columns.load
+    start, stop = scope.ends(columns.scans[0].loops[-1].range)
+    few = load.ahead * (load.rounds + 1) if isinstance(load, Landing) else 0
+    wide_first = sorted(_kept(scope, columns), key=lambda each: -each[3])  # so all are aligned
+    return shared_arrays(
+        (name, type_, f"{f'({stop} - {start})' if is_whole else few} * {columns.threads}", size)
+        for _, name, type_, size, is_whole in wide_first
+    )
 
 
-def _addresses(names: Names, scans: Together) -> list[str]:
-    """Return the addresses and strides in bytes that wide copies need to be aligned."""
-    found: dict[str, None] = {}
-    for tile in scans.tiles:
-        for name in ([tile.source] if tile.source else []) + [name for name, _ in tile.written]:
-            buffer = names.by_name[name]
-            found[f"u64({names.buffers[name]})"] = None
-            for axis, dim in enumerate(buffer.dims):
-                if dim is not buffer.unit:
-                    stride = names.term(buffer, axis, "1").removeprefix("1 * ")
-                    found[f"u64({stride}) * {ITEMSIZES[buffer.dtype]}"] = None
-    return list(found)
+def _once(nests: Sequence[Nest], place: int, kept: Container[str]) -> set[str]:
+    """Return what one of several scans touches last; nothing if none reads what another does."""
+    loaded = [{row.buffer for row in nest.body if isinstance(row, Load)} for nest in nests]
+    later = {name for names in loaded[place + 1 :] for name in names}
+    return {name for name in buffers_of(nests[place]) if name not in kept and name not in later}

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import attrs
 
 from ....ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
-from ....ir.nests import Nest
-from ...rows.names import Names
+from ....ir.loops.gpu import marked, marks_of
+from ....ir.loops.nest import Nest
+from ...rows.scope import Scope
 
 AXES = "xyz"
 DIVIDE = """\
@@ -28,27 +29,22 @@ def axes_of(nest: Nest) -> tuple[Axis, ...]:
     """Return the `thread` loops of a nest, inner to outer."""
     levels = [level for level, loop in enumerate(nest.loops) if loop.kind == "thread"]
     ones = (1,) * len(levels)
-    each = nest.each or ones
-    threads = ones if is_flat(nest) else (*nest.block, *ones)  # one thread along other axes
+    marks = marks_of(nest)
+    threads = ones if is_flat(nest) else (*marks.block, *ones)  # one thread along other axes
     return tuple(
         Axis(level, own, points)
-        for level, own, points in zip(reversed(levels), threads, each, strict=False)
+        for level, own, points in zip(reversed(levels), threads, marks.points or ones, strict=False)
     )
-
-
-def single(nest: Nest) -> Nest:
-    """Return a nest with one point for each thread."""
-    return attrs.evolve(nest, each=())
 
 
 def columns_in_a_row(nest: Nest, columns: int) -> Nest:
     """Return a scan whose columns, those of all loops, are counted in one row for blocks."""
-    return attrs.evolve(nest, block=(columns,))
+    return marked(nest, block=(columns,))
 
 
 def is_flat(nest: Nest) -> bool:
     """Tell whether the points of all loops are counted in one row: a block has one number."""
-    return len(nest.block) == 1 < sum(loop.kind == "thread" for loop in nest.loops)
+    return len(marks_of(nest).block) == 1 < sum(loop.kind == "thread" for loop in nest.loops)
 
 
 def first_of(nest: Nest, axis: Axis) -> Bound:
@@ -77,7 +73,7 @@ def blocks_of(nest: Nest) -> list[Bound]:
         total: Bound = Const(1)
         for count in counts:
             total = multiply(total, maximum(count, Const(0)))
-        (size,) = nest.block
+        (size,) = marks_of(nest).block
         return [floor_divide(add(total, size - 1), Const(size))]
     return [
         floor_divide(add(count, axis.threads - 1), Const(axis.threads))
@@ -90,30 +86,34 @@ def blocks_of(nest: Nest) -> list[Bound]:
 # --- text ---------------------------------------------------------------------------------------
 
 
-def first_text(names: Names, nest: Nest, axis: Axis) -> str:
+def first_text(scope: Scope, nest: Nest, axis: Axis) -> str:
     """Return the first point of the first thread as an expression."""
-    start = names.bound(nest.loops[axis.level].range.start)
+    start = scope.bound(nest.loops[axis.level].range.start)
     if axis.points == 1 or axis.level < len(nest.loops) - 1:
         return start
     return f"({start} & -{axis.points})"
 
 
-def flat_places(names: Names, nest: Nest, index: str) -> Iterator[str]:
+def flat_places(scope: Scope, nest: Nest, index: str) -> Iterator[str]:
     """Define the first point of a thread along each loop, `<index><level>`, from its number."""
-    names.functions["over"] = DIVIDE
+    yield f"  const u64 t = u64(blockIdx.x) * {marks_of(nest).block[0]} + threadIdx.x;"
+    yield from (f"  {line}" for line in places(scope, nest, index, "t", "q"))
+
+
+def places(scope: Scope, nest: Nest, index: str, left: str, quotient: str) -> Iterator[str]:
+    """Define the indices of a thread with the number `left`; `quotient` is a letter for names."""
+    scope.uses.functions["over"] = DIVIDE
     axes = axes_of(nest)
-    yield f"  const u64 t = u64(blockIdx.x) * {nest.block[0]} + threadIdx.x;"
-    left = "t"
-    for place, axis in enumerate(axes):
-        level = axis.level
-        first = first_text(names, nest, axis)
+    for axis in axes[:-1]:
+        level, first = axis.level, first_text(scope, nest, axis)
         times = f" * {axis.points}" if axis.points > 1 else ""
-        if place == len(axes) - 1:
-            yield f"  const s64 {index}{level} = {first} + s64({left}){times};"
-            return
-        stop = names.bound(nest.loops[level].range.stop)
+        stop = scope.bound(nest.loops[level].range.stop)
         more = f" + {axis.points - 1}) / {axis.points}" if axis.points > 1 else ")"
-        yield f"  const u64 m{level} = u64({stop} - {first}{more};"
-        yield f"  const u64 q{level} = over({left}, m{level});"
-        yield f"  const s64 {index}{level} = {first} + s64({left} - q{level} * m{level}){times};"
-        left = f"q{level}"
+        own, size = f"{quotient}{level}", f"m{level}"
+        yield f"const u64 {size} = u64({stop} - {first}{more};"
+        yield f"const u64 {own} = over({left}, {size});"
+        yield f"const s64 {index}{level} = {first} + s64({left} - {own} * {size}){times};"
+        left = own
+    times = f" * {axes[-1].points}" if axes[-1].points > 1 else ""
+    first = first_text(scope, nest, axes[-1])
+    yield f"const s64 {index}{axes[-1].level} = {first} + s64({left}){times};"

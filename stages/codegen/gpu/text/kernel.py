@@ -1,48 +1,45 @@
-"""Write all nests of a program as kernels for GPUs, each with the arguments that it takes."""
+"""Write the parts of a program as kernels for GPUs, each with the arguments that it takes."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
 from ....ir.bounds import Bound
-from ....ir.flat_kernel import Kernel
-from ....ir.nest_groups import Together
-from ....ir.nests import Store
+from ....ir.loops.column import Column
+from ....ir.loops.gpu import Columns, Long, Patches, marks_of
+from ....ir.loops.kernel import Kernel
+from ....ir.loops.nest import Store
+from ....ir.loops.traverse import bodies
 from ....ir.strides import Stride
+from ....vendors.dialect import BLOCK
 from ....vendors.vendor import Vendor
-from ...cpu.text.kernel import WITHIN
 from ...rows.checks import NOTE, tested_stores
 from ...rows.checks import functions as test_functions
-from ...rows.names import Names, WriterOptions, stored_type
-from ...rows.operations import TYPES
+from ...rows.expressions import TYPES
+from ...rows.options import WriterOptions
+from ...rows.scope import WITHIN, Scope, places_of, stored_type
+from ...rows.uses import Argument
 from ...soft_reads import Clamping
-from .grid import single
-from .nest import write_kernel
+from ..kernels import Part, clamping_version, parts
+from .columns import write_columns
+from .nest import write_column, write_nest
 from .patches import write_patches
-from .spellings import on_device
-from .together import write_together
-
-# The names of what kernels take: pointers, slots of the arena, integers, scalars.
-_NAMES: Final = re.compile(r"\b(p|slot|n|x)(\d+)\b")
-_KINDS: Final = {"p": "pointer", "slot": "slot", "n": "int", "x": "scalar"}
+from .spellings import dialect_of, on_device
 
 
 @attrs.frozen
 class Written:
-    """One kernel: its name in the module, and its arguments as (kind, place) in their order.
+    """The kernel of a part: its name in the module, its arguments as (kind, place) in their order.
 
-    It is nest `first` of the program, or several from that one on. `version` is -1, or whether its
-    loads clamp indices. `types` are those of the arguments in the text.
+    `version` is -1, or whether its loads clamp indices. `types` are those of the arguments.
     """
 
     name: str
     arguments: tuple[tuple[str, int], ...]
-    first: int
+    part: Part
     version: int = -1
     types: tuple[str, ...] = ()
 
@@ -54,113 +51,93 @@ def write_gpu(
     vendor: Vendor,
     clamping: Clamping | None = None,
 ) -> tuple[str, tuple[Written, ...]]:
-    """Return the source of a program, and its kernels, one for each nest.
+    """Return the source of a program, and its kernels.
 
     A call passes the integers `ints`. With `clamping`, a version of each that clamps indices
     follows all of them.
     """
-    names = Names(kernel, ints, options)
-    if options.checked:
-        names.tests = tested_stores(kernel)
-    versions = [(names, "k")]
+    scope = Scope(
+        kernel,
+        places_of(ints),
+        options,
+        dialect_of(options),
+        tests=tested_stores(kernel) if options.checked else {},
+    )
+    versions = [(scope, "k", kernel)]
     if clamping is not None and not options.checked:
-        clamped = Names(kernel, (*ints, *clamping.integers), options)
-        clamped.clamped, clamped.functions = clamping.ends, names.functions
-        versions.append((clamped, "c"))
+        places = places_of((*ints, *clamping.integers))
+        clamped = attrs.evolve(scope, places=places, clamped=clamping.ends)
+        versions.append((clamped, "c", clamping_version(kernel)))
     texts: list[str] = []
     found: list[Written] = []
-    for version, (each, letter) in enumerate(versions):
-        for text, written in write_version(each, letter, vendor):
+    for version, (each, letter, tree) in enumerate(versions):
+        for text, written in write_version(each, parts(tree), letter, vendor):
             texts.append(text)
             number = version if len(versions) > 1 else -1
             found.append(attrs.evolve(written, version=number))
-    functions = [text for _, text in sorted(names.functions.items())]
-    tests = [on_device(line) for line in test_functions(names) if line != NOTE]
+    functions = [text for _, text in sorted(scope.uses.functions.items())]
+    tests = [on_device(line) for line in test_functions(scope) if line != NOTE]
     tests += [on_device(WITHIN)] if len(versions) > 1 else []
-    source = "\n".join([vendor.dialect("".join(texts)), *tests, *functions, "", *texts, ""])
+    source = "\n".join([vendor.dialect(scope.uses.names), *tests, *functions, "", *texts, ""])
     return source, tuple(found)
 
 
-def write_version(names: Names, letter: str, vendor: Vendor) -> Iterator[tuple[str, Written]]:
-    """Write each nest as a kernel, and scans that are one kernel before the first of them."""
-    together = {scans.first: scans for scans in names.kernel.together}
-    patches = {each.first: each for each in names.kernel.patches}
-    for number, nest in enumerate(names.kernel.nests):
-        if number in patches:
-            each = patches[number]
-            said = f"a patch of nests {', '.join(map(str, each.members))}"
-            blocks = 1 if names.clamped else each.blocks
-            lines = list(write_patches(names, each))
-            text = _Text(f"{letter}p{number}", each.threads, said, lines, blocks)
-            yield _written(names, text, number, vendor)
-        if number in together and not (names.clamped and together[number].tiles):
-            scans = together[number]
-            said = f"nests {scans.first} to {scans.stop - 1}"
-            lines = list(write_together(names, scans))
-            text = _Text(f"{letter}s{number}", scans.threads, said, lines, scans.blocks)
-            yield _written(names, text, number, vendor, scans)
-            if scans.blocked:
-                lines = list(write_together(names, scans, blocked=True))
-                size, blocks = scans.blocked.threads, scans.blocks
-                text = _Text(f"{letter}b{number}", size, said, lines, blocks)
-                yield _written(names, text, number, vendor, scans)
-        if any(each.blocked and each.first <= number < each.stop for each in together.values()):
-            continue
-        own = single(nest) if names.clamped else nest
-        if any(scans.first <= number < scans.stop for scans in together.values()):
-            own = attrs.evolve(own, ahead=own.ahead // 2)  # addresses of arrays need registers too
-        lines = list(write_kernel(names, own))
-        blocks = 1 if names.clamped else own.blocks
-        text = _Text(f"{letter}{number}", math.prod(nest.block), f"nest {number}", lines, blocks)
-        yield _written(names, text, number, vendor)
+def write_version(
+    scope: Scope, parts: Iterable[Part], letter: str, vendor: Vendor
+) -> Iterator[tuple[str, Written]]:
+    """Write each part of a kernel, and what it takes; `scope` uses the functions that they call."""
+    for part in parts:
+        indices = {loop.range.dim: f"o{place}" for place, (_, loop) in enumerate(part.around)}
+        own = attrs.evolve(scope.apart(), around=indices)
+        kind, bounds, said, lines = _written(own, part)
+        name = f"{letter}{kind}{part.nests[0]}"
+        scope.uses.add(own.uses)
+        arguments = own.uses.arguments + tuple(("index", place) for place in range(len(indices)))
+        rows = ((group, row) for group, rows in bodies(part.node) for row in rows)
+        stored = {(group, row.buffer) for group, row in rows if isinstance(row, Store)}
+        arguments += (("status", 0),) if stored & scope.tests.keys() else ()
+        takes = [_parameter(scope, argument) for argument in arguments]
+        types = tuple(type_ for type_, _ in takes)
+        head = ", ".join(map(" ".join, takes))
+        texts = [f"KERNEL __launch_bounds__({bounds}) {name}({head}) {{  // {said}", *lines, "}"]
+        if vendor.after is not None:
+            texts.append(vendor.after(name, types))
+        yield "\n".join(texts), Written(vendor.entry(name), arguments, part, types=types)
 
 
-@attrs.frozen
-class _Text:
-    name: str
-    threads: int
-    said: str
-    lines: Sequence[str]
-    blocks: int
+def _written(scope: Scope, part: Part) -> tuple[str, str, str, list[str]]:
+    """Return the letter of a part, its threads and blocks, what it does, and its lines."""
+    node, first = part.node, part.nests[0]
+    if isinstance(node, Columns | Patches):
+        scope.ask(BLOCK)
+    match node:
+        case Patches():
+            said = f"a patch of nests {', '.join(map(str, part.nests))}"
+            return "p", _bounds(node.threads, node.blocks), said, list(write_patches(scope, node))
+        case Columns(threads=threads, blocks=blocks, load=load):
+            said = f"nests {first} to {part.nests[-1]}"
+            letter = "b" if isinstance(load, Long) else "s"
+            return letter, f"{threads}, {blocks}", said, list(write_columns(scope, node))
+    marks = marks_of(part.first)
+    bounds = _bounds(math.prod(marks.block), marks.blocks)
+    lines = write_column(scope, node) if isinstance(node, Column) else write_nest(scope, node)
+    return "", bounds, f"nest {first}", list(lines)
 
 
-def _written(
-    names: Names, text: _Text, number: int, vendor: Vendor, scans: Together | None = None
-) -> tuple[str, Written]:
-    arguments = _arguments(text.lines)
-    nest = names.kernel.nests[number]
-    if any((nest.statement, each.buffer) in names.tests for each in _stores(nest.body)):
-        arguments += (("status", 0),)
-    takes = [_parameter(names, kind, place) for kind, place in arguments]
-    head = ", ".join(f"{type_} {name}" for type_, name in takes)
-    several = f", {text.blocks}" if scans or text.blocks > 1 else ""
-    bounds = f"__launch_bounds__({text.threads}{several})"
-    texts = [f"KERNEL {bounds} {text.name}({head}) {{  // {text.said}", *text.lines, "}"]
-    types = tuple(type_ for type_, _ in takes)
-    if vendor.after is not None:
-        texts.append(vendor.after(text.name, types))
-    return "\n".join(texts), Written(vendor.entry(text.name), arguments, number, types=types)
+def _bounds(threads: int, blocks: int) -> str:
+    return f"{threads}, {blocks}" if blocks > 1 else str(threads)
 
 
-def _stores(body: Sequence[object]) -> list[Store]:
-    return [row for row in body if isinstance(row, Store)]
-
-
-def _arguments(lines: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    found = {(name, int(number)) for line in lines for name, number in _NAMES.findall(line)}
-    order = list(_KINDS)
-    ordered = sorted(found, key=lambda each: (order.index(each[0]), each[1]))
-    return tuple((_KINDS[name], place) for name, place in ordered)
-
-
-def _parameter(names: Names, kind: str, place: int) -> tuple[str, str]:
+def _parameter(scope: Scope, argument: Argument) -> tuple[str, str]:
     """Return type and name of a parameter."""
+    kind, place = argument
     if kind == "pointer":
         name = f"p{place}"
-        buffer = next(each for each, own in names.buffers.items() if own == name)
-        return f"{stored_type(names.by_name[buffer])}*", name
+        buffer = next(each for each, own in scope.buffers.items() if own == name)
+        return f"{stored_type(scope.by_name[buffer])}*", name
     if kind == "scalar":
-        return TYPES[names.kernel.scalars[place][1]][0], f"x{place}"
-    return {"slot": ("char*", f"slot{place}"), "status": ("s32*", "first")}.get(
-        kind, ("s64", f"n{place}")
-    )
+        return TYPES[scope.kernel.scalars[place][1]][0], f"x{place}"
+    return {
+        "slot": ("char*", f"slot{place}"), "status": ("s32*", "first"),
+        "index": ("s64", f"o{place}"), "int": ("s64", f"n{place}"),
+    }[kind]  # fmt: skip

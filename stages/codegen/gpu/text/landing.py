@@ -8,175 +8,124 @@ middle of the column, and with all tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import attrs
 
-from ....ir.nest_groups import Landed, Together
-from ....ir.nests import Nest
-from ...rows.names import Names
-from .sweep import Shared, SweepBody, Window
-
-Writer = Callable[[str], Iterator[str]]
+from ....ir.loops.gpu import Landed, Landing
+from .lines import braced
+from .sweep import twice, write_step
+from .windows import Sweep, Window, each_of, fill, moved, wanted
 
 
-class LandingBody(SweepBody):
-    """The instructions of a scan whose loads land in the arrays `landing` of shared memory."""
+@attrs.frozen
+class Landings:
+    """Where windows of a scan land, by their names; a block has so many threads."""
 
-    def __init__(
-        self,
-        names: Names,
-        nest: Nest,
-        shared: Mapping[str, Shared],
-        once: Container[str],
-        landing: Mapping[Landed, str],
-        scans: Together,
-    ) -> None:
-        super().__init__(names, attrs.evolve(nest, ahead=scans.ahead), shared, once)
-        self.landing, self.scans = landing, scans
-        places = {(each.buffer, each.offsets): each for each in landing}
-        self.landed = {
-            window.name: places[window.load.buffer, window.load.offsets]
-            for window in self.windows
-            if (window.load.buffer, window.load.offsets) in places
-        }
-        self.apart = [window for window in self.windows if window.name not in self.landed]
-        self.span = max(window.span for window in self.windows)
-        self.steps = scans.ahead * (2 if self.apart else 1)  # of an iteration
-        self.part = 0  # of its rounds
+    load: Landing
+    arrays: Mapping[str, tuple[Landed, str]]
+    threads: int
 
-    def _size(self, window: Window) -> int:
-        if window.name.startswith("n"):
-            return self.steps
-        return window.span + (self.scans.ahead if window.name in self.landed else self.steps)
-
-    def _slot(self, window: Window, age: int) -> int:
-        return self.slot_now + age + (0 if window.name in self.landed else self.part)
-
-    def sweep(self, indent: str) -> Iterator[str]:
-        """Write the loop over the levels."""
-        range_, ahead = self.loop.range, self.scans.ahead
-        later, inner = ahead * self.scans.rounds, indent + "  "
-        start, stop = self.names.bound(range_.start), self.names.bound(range_.stop)
-        yield f"{indent}const s32 total = s32({stop} - {start});"
-        yield from self.rings(indent)
-        for window in self.windows:
-            size = self._size(window) - window.span
-            yield from self._fill(window, str(window.low), size, window.span, indent)
-        waiting = [attrs.evolve(each, name=f"n{each.name}") for each in self.apart]
-        yield from (f"{indent}{each.type_} {each.name}[{self.steps}];" for each in waiting)
-        yield f"{indent}#pragma unroll 1"
-        yield f"{indent}for (s32 begin = -{later}; begin < total; begin += {self.steps}) {{"
-        if waiting:
-            yield from self._come(waiting, inner)
-        for part in range(0, self.steps, ahead):
-            self.part = part
-            yield f"{inner}{{"
-            yield f"{inner}  const s32 first = begin + {part}, later = first + {later};"
-            yield f"{inner}  if (later < total) {{"
-            yield from self._twice("later", ahead, self._copies, f"{inner}    ")
-            yield f"{inner}  }}"
-            yield f"{inner}  ff::async_commit();"
-            yield f"{inner}  if (first >= 0) {{"
-            yield f"{inner}    ff::async_wait<{self.scans.rounds}>();"
-            yield from self._twice("first", ahead, self._visits, f"{inner}    ")
-            yield f"{inner}  }}"
-            yield f"{inner}}}"
-        yield f"{indent}}}"
-
-    def _twice(self, number: str, steps: int, write: Writer, indent: str) -> Iterator[str]:
-        """Write what some steps do for the middle of a column, and with all tests."""
-        index, reach = f"i{self.level - 1}", steps + self.span
-        yield f"{indent}bool inside = {number} + {reach} <= total;"
-        for place in (number, f"{number} + {reach - 1}") if self.expected else ():
-            yield f"{indent}if (inside) {{"
-            yield f"{indent}  const s64 {index} = {self._level(place)};"
-            for row, value in self.expected.items():
-                yield f"{indent}  inside = inside && {'' if value else '!'}{self._test(row)};"
-            yield f"{indent}}}"
-        yield f"{indent}if (inside) {{"
-        for is_middle, closing in ((True, "} else {"), (False, "}")):
-            self.in_middle = is_middle
-            yield from write(f"{indent}  ")
-            yield f"{indent}{closing}"
-        self.in_middle = False
-
-    def _come(self, waiting: list[Window], indent: str) -> Iterator[str]:
-        """Write the loads of the next iteration; those of this one have come."""
-        for window in self.apart:
-            for old in range(window.span):
-                yield f"{indent}{window.name}[{old}] = {window.name}[{self.steps + old}];"
-            yield f"{indent}#pragma unroll"
-            yield f"{indent}for (s32 j = 0; j < {self.steps}; ++j) {{"
-            yield f"{indent}  if (begin >= 0) {window.name}[{window.span} + j] = n{window.name}[j];"
-            yield f"{indent}}}"
-
-        def loads(inner: str) -> Iterator[str]:
-            for window in waiting:
-                element = f"next + {window.low + window.span}"
-                yield from self._fill(window, element, 0, self.steps, inner)
-
-        yield f"{indent}const s32 next = begin + {self.steps};"
-        yield f"{indent}if (next >= 0 && next < total) {{"
-        yield from self._twice("next", self.steps, loads, f"{indent}  ")
-        yield f"{indent}}}"
-
-    def _array(self, window: Window, number: str) -> tuple[str, str]:
+    def newest(self, window: Window, number: str) -> tuple[str, str]:
         """Return array and place of the newest element for a step, `j` steps after the first."""
-        landed, threads = self.landed[window.name], self.scans.threads
-        own = self.scans.ahead * (self.scans.rounds + 1)
+        landed, array = self.arrays[window.name]
+        own = self.load.ahead * (self.load.rounds + 1)
         place = number if landed.room else f"s32(u32({number}) % {own})"
-        return self.landing[landed], f"({place} + j) * {threads} + threadIdx.x"
+        return array, f"({place} + j) * {self.threads} + threadIdx.x"
 
-    def _landing(self) -> Iterator[Window]:
-        return (window for window in self.windows if window.name in self.landed)
 
-    def _copies(self, indent: str) -> Iterator[str]:
-        """Write the copies of the newest elements of a round, each if a step wants it."""
-        for window in self._landing():
+def write_landing(
+    sweep: Sweep, load: Landing, arrays: Mapping[Landed, str], threads: int
+) -> Iterator[str]:
+    """Write the loop over the levels; loads land in `arrays` of shared memory."""
+    places = {(each.buffer, each.offsets): (each, array) for each, array in arrays.items()}
+    keys = {window.name: (window.buffer, window.offsets) for window in sweep.windows}
+    landed = {name: places[key] for name, key in keys.items() if key in places}
+    steps = load.ahead * (1 if len(landed) == len(keys) else 2)  # of an iteration
+    windows = tuple(
+        attrs.evolve(each, size=each.span + (load.ahead if each.name in landed else steps))
+        for each in sweep.windows
+    )
+    sweep = attrs.evolve(sweep, windows=windows)
+    apart = [window for window in windows if window.name not in landed]
+    start, stop = sweep.body.scope.ends(sweep.nest.loops[-1].range)
+    yield f"const s32 total = s32({stop} - {start});"
+    yield from (f"{each.type_} {each.name}[{each.size}];" for each in windows)
+    for each in windows:
+        yield from fill(sweep, each, str(each.low), each.size - each.span, each.span)
+    yield from (f"{each.type_} n{each.name}[{steps}];" for each in apart)
+    lines = list(_come(sweep, apart, steps)) if apart else []
+    for part in range(0, steps, load.ahead):
+        now = (each if each.name in landed else attrs.evolve(each, begin=part) for each in windows)
+        own = attrs.evolve(sweep, windows=tuple(now))
+        lines += braced("", _round(own, Landings(load, landed, threads), part))
+    yield "#pragma unroll 1"
+    head = f"for (s32 begin = -{load.ahead * load.rounds}; begin < total; begin += {steps})"
+    yield from braced(head, lines)
+
+
+def _round(sweep: Sweep, landings: Landings, part: int) -> Iterator[str]:
+    """Write the copies that begin with a round, and its steps."""
+    ahead, rounds = sweep.ahead, landings.load.rounds
+    copies = twice(sweep, "inside", "later", ahead, partial(_copies, landings))
+    visits = twice(sweep, "inside", "first", ahead, partial(_visits, landings))
+    yield f"const s32 first = begin + {part}, later = first + {ahead * rounds};"
+    yield from braced("if (later < total)", copies)
+    yield "ff::async_commit();"
+    yield from braced("if (first >= 0)", [f"ff::async_wait<{rounds}>();"], visits)
+
+
+def _come(sweep: Sweep, apart: list[Window], steps: int) -> Iterator[str]:
+    """Write the loads of the next iteration; those of this one have come."""
+    for window in apart:
+        name, span = window.name, window.span
+        yield from _newest(window, steps, [f"if (begin >= 0) {name}[{span} + j] = n{name}[j];"])
+
+    def loads(own: Sweep) -> Iterator[str]:
+        for window in apart:
+            waiting = attrs.evolve(window, name=f"n{window.name}", size=steps)
+            yield from fill(own, waiting, f"next + {window.low + window.span}", 0, steps)
+
+    yield f"const s32 next = begin + {steps};"
+    yield from braced(
+        "if (next >= 0 && next < total)", twice(sweep, "inside", "next", steps, loads)
+    )
+
+
+def _newest(window: Window, steps: int, lines: list[str]) -> Iterator[str]:
+    """Write that the newest elements of a window become its oldest, and so many new ones."""
+    for old in range(window.span):
+        yield f"{window.name}[{old}] = {window.name}[{steps + old}];"
+    yield from each_of(steps, lines)
+
+
+def _copies(landings: Landings, sweep: Sweep) -> Iterator[str]:
+    """Write the copies of the newest elements of a round, each if a step wants it."""
+    for window in sweep.windows:
+        if window.name in landings.arrays:
             newest = window.low + window.span
-            element = f"later + {newest}" if newest else "later"
-            array, place = self._array(window, "later")
-            value, index = self._place(window.load), f"i{self.level - 1}"
-            is_row = self._is_row(window)
-            yield f"{indent}{{"
-            if is_row:
-                yield f"{indent}  const s64 {index} = {self._level(element)};"
-                yield f"{indent}  const {window.type_}* from = &{value};"
-            yield f"{indent}  #pragma unroll"
-            yield f"{indent}  for (s32 j = 0; j < {self.scans.ahead}; ++j) {{"
-            test = yield from self._wanted(window, f"{element} + j", f"{indent}    ")
-            if not is_row:
-                yield f"{indent}    const s64 {index} = {self._level(f'{element} + j')};"
-            copy = f"ff::async_copy<1>({array}, {place}, {'from' if is_row else f'&{value}'});"
-            yield f"{indent}    {f'if ({test}) ' if test else ''}{copy}"
-            if is_row:
-                yield f"{indent}    from {self._stride(window)};"
-            yield f"{indent}  }}"
-            yield f"{indent}}}"
+            array, place = landings.newest(window, "later")
+            address = "from" if window.is_row else f"&{window.element}"
+            copy = f"ff::async_copy<1>({array}, {place}, {address});"
+            first = f"later + {newest}" if newest else "later"
+            yield from moved(sweep, window, first, sweep.ahead, partial(_if, copy))
 
-    def _wanted(self, window: Window, element: str, indent: str) -> Generator[str, None, str]:
-        """Write and return the test that a step wants an element; nothing where all are wanted."""
-        if self.in_middle and self._is_sure(window):
-            return ""
-        yield f"{indent}const s32 y = {element};"
-        return (yield from self._is_wanted(window, indent))
 
-    def _visits(self, indent: str) -> Iterator[str]:
-        """Write the steps of a round."""
-        for window in self._landing():
-            newest = window.low + window.span
-            array, place = self._array(window, "first")
-            for old in range(window.span):
-                yield f"{indent}{window.name}[{old}] = {window.name}[{self.scans.ahead + old}];"
-            yield f"{indent}#pragma unroll"
-            yield f"{indent}for (s32 j = 0; j < {self.scans.ahead}; ++j) {{"
-            value = f"{array}[{place}]"
-            test = yield from self._wanted(window, f"first + j + {newest}", f"{indent}  ")
+def _if(statement: str, test: str) -> str:
+    return f"if ({test}) {statement}" if test else statement
+
+
+def _visits(landings: Landings, sweep: Sweep) -> Iterator[str]:
+    """Write the steps of a round."""
+    for window in sweep.windows:
+        if window.name in landings.arrays:
+            array, place = landings.newest(window, "first")
+            newest, value = f"first + j + {window.low + window.span}", f"{array}[{place}]"
+            lines, test = wanted(sweep, window, newest)
             if test:
                 value = f"{test} ? {window.type_}({value}) : {window.type_}(0)"
-            yield f"{indent}  {window.name}[{window.span} + j] = {value};"
-            yield f"{indent}}}"
-        self.slot = 0
-        for j in range(self.scans.ahead):
-            yield from self._step(j, indent)
+            lines.append(f"{window.name}[{window.span} + j] = {value};")
+            yield from _newest(window, sweep.ahead, lines)
+    for step in range(sweep.ahead):
+        yield from write_step(sweep, step, 0)

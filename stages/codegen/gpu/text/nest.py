@@ -6,195 +6,182 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from ....ir.nests import Nest, Store
-from ...integers import buffers_of
-from ...rows.names import Names
+from ....ir.loops.column import Column
+from ....ir.loops.gpu import marks_of
+from ....ir.loops.nest import Nest
+from ....ir.loops.traverse import instructions
+from ...rows.acts import loop_over, write_acts
+from ...rows.body import Body, pointers, states
+from ...rows.checks import tests_of
+from ...rows.scope import Scope
+from ..kernels import threads_of
 from ..passes.unrolling import unrolled
-from .body import ThreadBody
+from .body import arrays, at, thread_body, within
 from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat
-from .memory import array_text
-from .sweep import SweepBody
-from .wide import PatchBody, together
+from .lines import braced, indented
+from .sweep import write_sweep
+from .wide import aligned, packed, packs_of, starts_of, together
+from .windows import sweep_of
 
 
-def write_kernel(names: Names, nest: Nest) -> Iterator[str]:
+def write_nest(scope: Scope, nest: Nest) -> Iterator[str]:
     """Write the statements of one thread.
 
     The grid has enough blocks along x. Along y and z vendors allow few; there a thread takes
     several indices if it must.
     """
-    yield from _arrays(names, nest)
-    body = SweepBody(names, nest, {}) if nest.states else ThreadBody(names, nest)
-    tests = _tests(names, nest)
-    yield from (f"  u{bits} e{number} = 0;" for number, bits in tests)
-    yield from body.at(0)
-    if nest.each:
-        yield from _patches(names, nest, body)
-    else:
-        yield from _points(names, nest, body)
-    yield from (f"  if (e{number} >> {bits - 1}) note(first, {number});" for number, bits in tests)
+    write = _column if nest.states else _several if marks_of(nest).points else _points
+    yield from _whole(scope, nest, write(scope, nest))
 
 
-def _points(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
-    """Write the loops of a thread that has one point along each of its loops, or one column."""
-    axes = {axis.level: axis for axis in axes_of(nest)}
-    depth = len(nest.loops)
-    flat = is_flat(nest)
-    if flat:
-        yield from flat_places(names, nest, "i")
+def write_column(scope: Scope, column: Column) -> Iterator[str]:
+    """Write the statements of a thread that has an imperative column."""
+    yield from _whole(scope, column, _acts(scope, column))
+
+
+def _whole(scope: Scope, node: Nest | Column, lines: Iterator[str]) -> Iterator[str]:
+    """Write the arrays that lines touch, and the tests of what they store."""
+    tests = tests_of(scope, node.group, instructions(node))
+    yield from (*arrays(scope, [node]), *tests.begin("  "), *lines, *tests.end("  ", "first"))
+
+
+def _acts(scope: Scope, column: Column) -> Iterator[str]:
+    nest = threads_of(column)
+    yield from flat_places(scope, nest, "i") if is_flat(nest) else ()
+    yield from (_opened(scope, nest, level) for level in range(len(nest.loops)))
+    yield from (f"    {line}" for line in write_acts(scope, column))
+    yield "  " + "}" * len(nest.loops)
+
+
+def _column(scope: Scope, nest: Nest) -> Iterator[str]:
+    """Write the loops of a thread that has a column."""
+    sweep, inner = sweep_of(scope, nest, {}), len(nest.loops) - 1
+    yield from _outer(scope, nest, sweep.body, inner)
+    lines = (*pointers(sweep.body), *states(sweep.body), *write_sweep(sweep))
+    yield from indented(lines, "  " * (inner + 1))
+    yield from ["  " + "}" * inner] if inner else []
+
+
+def _points(scope: Scope, nest: Nest) -> Iterator[str]:
+    """Write the loops of a thread that has one point along each of its loops."""
+    body, depth = thread_body(scope, nest), len(nest.loops)
+    indent, index = "  " * depth, f"i{depth - 1}"
+    yield from _outer(scope, nest, body, max(0, depth - 1))
+    if not depth:
+        return
+    yield from (*indented(pointers(body), indent), _opened(scope, nest, depth - 1))
+    if len(nest.parts) <= 1:
+        yield from at(body, depth, f"{indent}    ")
+    for part, range_ in enumerate(nest.parts if len(nest.parts) > 1 else ()):
+        start, stop = scope.ends(range_)
+        head = f"if ({index} >= {start} && {index} < {stop})"
+        rows = at(body, depth, "  ", part)
+        yield from indented(braced(head, rows), f"{indent}  ")
+    yield "  " + "}" * depth
+
+
+def _outer(scope: Scope, nest: Nest, body: Body, depth: int) -> Iterator[str]:
+    """Open so many loops of a thread, with the rows around and inside each of them."""
+    yield from at(body, 0, "    ")
+    yield from flat_places(scope, nest, "i") if is_flat(nest) else ()
     for level in range(depth):
-        indent = "  " * (level + 1)
-        if level == depth - 1:
-            yield from body.pointers(indent)
-            yield from body.states(indent)
-        if level == depth - 1 and isinstance(body, SweepBody):
-            yield from body.sweep(indent)
-            depth -= 1
-            continue
-        if level in axes:
-            yield indent + (
-                _inside(names, nest, axes[level]) if flat else _grid_loop(names, nest, axes[level])
-            )
-        else:
-            yield indent + _loop(names, nest, level)
-        if level < depth - 1 or len(nest.parts) <= 1:
-            yield from body.at(level + 1)
-            continue
-        for part, range_ in enumerate(nest.parts):
-            start, stop = names.bound(range_.start), names.bound(range_.stop)
-            yield f"{indent}  if (i{level} >= {start} && i{level} < {stop}) {{"
-            yield from body.at(level + 1, part, deeper=1)
-            yield f"{indent}  }}"
-    if depth:
-        yield "  " + "}" * depth
+        yield from (_opened(scope, nest, level), *at(body, level + 1, "  " * (level + 3)))
 
 
-def _patches(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
+def _several(scope: Scope, nest: Nest) -> Iterator[str]:
     """Write the loops of a thread that has several points: all at once, or one by one at the ends.
 
     Unrolled code needs all points of a thread inside, and aligned memory or a version of its own
     for other memory.
     """
-    dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
-    whole = attrs.evolve(nest, body=unrolled(nest, nest.each, dims_of))
-    patch = PatchBody(names, whole)
-    bodies = [("aligned", patch)]
-    if patch.groups and nest.unaligned and not names.clamped:
-        bodies.append(("", PatchBody(names, whole, wide=False)))
+    marks, one = marks_of(nest), thread_body(scope, nest)
+    dims_of = {name: buffer.dims for name, buffer in scope.by_name.items()}
+    every = thread_body(scope, attrs.evolve(nest, body=unrolled(nest, marks.points, dims_of)))
+    packs = packs_of(every, marks.points[0])
+    versions = [("aligned", packed(every, packs, starts_of(every, packs)))]
+    if packs and marks.unaligned and not scope.clamped:
+        versions.append(("", every))
     own = [axis for axis in axes_of(nest) if axis.points > 1 or axis.level == len(nest.loops) - 1]
-    yield f"  const bool aligned = {together(patch.aligned())};"
-    yield from _patch_loops(names, nest, body, own)
+    yield from at(one, 0, "    ")
+    yield f"  const bool aligned = {together(aligned(every, packs))};"
+    yield from _around(scope, nest, one, own)
     indent = "  " * (len(nest.loops) + 1)
-    inside = list(_all_inside(names, nest, own))
-    for number, (test, each) in enumerate(bodies):
+    inside = list(_all_inside(scope, nest, own))
+    for number, (test, body) in enumerate(versions):
         tests = " && ".join([test, *inside] if test else inside) or "true"
         yield f"{indent}{'} else ' if number else ''}if ({tests}) {{"
         yield from (f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own))
-        yield from each.everything(f"{indent}  ")
+        for level in range(body.depth):
+            yield from within(body, level, f"{indent}  ")
+        yield from (f"{indent}  {line}" for line in pointers(body))
+        yield from within(body, body.depth, f"{indent}  ")
     yield f"{indent}}} else {{"
-    yield from _one_by_one(names, nest, body, list(reversed(own)), indent)
+    yield from _one_by_one(scope, nest, one, own[::-1], indent)
     yield f"{indent}}}"
     yield "  " + "}" * len(nest.loops)
 
 
-def _patch_loops(names: Names, nest: Nest, body: ThreadBody, own: Sequence[Axis]) -> Iterator[str]:
+def _around(scope: Scope, nest: Nest, body: Body, own: Sequence[Axis]) -> Iterator[str]:
     """Open the loops of a thread up to its first point, `f<level>`; `own` are those it unrolls."""
-    axes = {axis.level: axis for axis in axes_of(nest)}
     unrolls = {axis.level for axis in own}
-    flat = is_flat(nest)
-    if flat:
-        yield from flat_places(names, nest, "f")
-    for level in range(len(nest.loops)):
-        indent = "  " * (level + 1)
-        if level not in axes:
-            yield indent + _loop(names, nest, level)
-        elif flat:
-            yield indent + _inside(names, nest, axes[level], "f")
-        else:
-            yield indent + _grid_loop(names, nest, axes[level], "f")
-        if level in axes and level not in unrolls:
-            yield f"{indent}  const s64 i{level} = f{level};"
+    yield from flat_places(scope, nest, "f") if is_flat(nest) else ()
+    for level, loop in enumerate(nest.loops):
+        yield _opened(scope, nest, level, "f")
+        if loop.kind == "thread" and level not in unrolls:
+            yield f"{'  ' * (level + 1)}  const s64 i{level} = f{level};"
         if level < min(unrolls):
-            yield from body.at(level + 1)
+            yield from at(body, level + 1, "  " * (level + 3))
 
 
-def _all_inside(names: Names, nest: Nest, own: Sequence[Axis]) -> Iterator[str]:
+def _all_inside(scope: Scope, nest: Nest, own: Sequence[Axis]) -> Iterator[str]:
     """Yield the tests that all points of a thread lie inside."""
     for axis in own:
         range_ = nest.loops[axis.level].range
         if axis.level == len(nest.loops) - 1 and axis.points > 1:
-            yield f"f{axis.level} >= {names.bound(range_.start)}"
+            yield f"f{axis.level} >= {scope.bound(range_.start)}"
         if axis.points > 1:
-            yield f"f{axis.level} + {axis.points} <= {names.bound(range_.stop)}"
+            yield f"f{axis.level} + {axis.points} <= {scope.bound(range_.stop)}"
 
 
 def _one_by_one(
-    names: Names, nest: Nest, body: ThreadBody, axes: list[Axis], indent: str
+    scope: Scope, nest: Nest, body: Body, axes: Sequence[Axis], indent: str
 ) -> Iterator[str]:
     """Write loops over the points of a thread that lie inside."""
+    points = {axis.level: axis.points for axis in axes}
     last = len(nest.loops) - 1
-    opened = 0
     for level in range(axes[0].level, len(nest.loops)):
-        axis = next((each for each in axes if each.level == level), None)
         if level == last:
-            yield from (f"  {line}" for line in body.pointers(indent))
-        if axis is not None:
-            range_ = nest.loops[level].range
-            start, stop = names.bound(range_.start), names.bound(range_.stop)
+            yield from (f"{indent}  {line}" for line in pointers(body))
+        if level in points:
+            start, stop = scope.ends(nest.loops[level].range)
             first = f"f{level}"
-            if level == last and axis.points > 1:
+            if level == last and points[level] > 1:
                 first = f"f{level} < {start} ? {start} : f{level}"
             yield "#pragma unroll 1"
             yield (
                 f"{indent}  for (s64 i{level} = {first}; "
-                f"i{level} < f{level} + {axis.points} && i{level} < {stop}; ++i{level}) {{"
+                f"i{level} < f{level} + {points[level]} && i{level} < {stop}; ++i{level}) {{"
             )
-            opened += 1
-        yield from (f"  {line}" for line in body.at(level + 1))
-    yield f"{indent}  " + "}" * opened
+        yield from at(body, level + 1, "  " * (level + 4))
+    yield f"{indent}  " + "}" * len(axes)
 
 
-def _loop(names: Names, nest: Nest, level: int) -> str:
-    """Open a loop inside of each thread."""
-    loop, index = nest.loops[level], f"i{level}"
-    start, stop = names.bound(loop.range.start), names.bound(loop.range.stop)
-    if loop.backward:
-        return f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
-    return f"for (s64 {index} = {start}; {index} < {stop}; ++{index}) {{"
-
-
-def _grid_loop(names: Names, nest: Nest, axis: Axis, letter: str = "i") -> str:
-    """Open the loop over what the threads of the grid share along one axis."""
+def _opened(scope: Scope, nest: Nest, level: int, letter: str = "i") -> str:
+    """Open a loop of a thread, or over what the threads of the grid share along one axis."""
+    loop, indent = nest.loops[level], "  " * (level + 1)
+    start, stop = scope.ends(loop.range)
+    axis = next((axis for axis in axes_of(nest) if axis.level == level), None)
+    if axis is None:
+        return f"{indent}{loop_over(f'i{level}', (start, stop), backward=loop.backward)}"
+    index = f"{letter}{level}"
+    if is_flat(nest):
+        return f"{indent}if ({index} < {stop}) {{"
     place = axes_of(nest).index(axis)
-    stop = names.bound(nest.loops[axis.level].range.stop)
-    index, name, size = f"{letter}{axis.level}", AXES[place], axis.threads
-    scale = f" * {axis.points}" if axis.points > 1 else ""
+    name, size = AXES[place], axis.threads
     number = f"s64(blockIdx.{name}) * {size} + threadIdx.{name}"
-    number = f"({number}){scale}" if scale else number
-    first = f"{first_text(names, nest, axis)} + {number}"
+    number = f"({number}) * {axis.points}" if axis.points > 1 else number
+    first = f"{first_text(scope, nest, axis)} + {number}"
     if place == 0:
-        return f"const s64 {index} = {first}; if ({index} < {stop}) {{"
+        return f"{indent}const s64 {index} = {first}; if ({index} < {stop}) {{"
     step = f"{index} += s64(gridDim.{name}) * {size * axis.points}"
-    return f"for (s64 {index} = {first}; {index} < {stop}; {step}) {{"
-
-
-def _inside(names: Names, nest: Nest, axis: Axis, letter: str = "i") -> str:
-    """Open the block of threads that have a point along a loop."""
-    index, stop = f"{letter}{axis.level}", names.bound(nest.loops[axis.level].range.stop)
-    return f"if ({index} < {stop}) {{"
-
-
-def _arrays(names: Names, nest: Nest) -> Iterator[str]:
-    """Define the arrays of the arena that a nest touches, moved to index 0."""
-    for name in buffers_of(nest):
-        yield from array_text(names, name)
-
-
-def _tests(names: Names, nest: Nest) -> list[tuple[int, int]]:
-    """Return the numbers of the tested stores of a nest, and the bits of what they store."""
-    stored = {row.buffer: row.dtype for row in nest.body if isinstance(row, Store)}
-    return [
-        (names.tests[nest.statement, buffer], 32 if dtype == "float32" else 64)
-        for buffer, dtype in stored.items()
-        if (nest.statement, buffer) in names.tests
-    ]
+    return f"{indent}for (s64 {index} = {first}; {index} < {stop}; {step}) {{"

@@ -9,10 +9,14 @@ quotient is rounded as IEEE 754 says, as CUDA's is from the same steps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ....ir.nests import Compute, Nest, Row
+import attrs
+
+from ....ir.loops.nest import Compute, Instruction, Row
+from ...rows.body import Body, name, operand
+from ...rows.expressions import TYPES
 
 FUNCTION: Final = """\
 #ifdef __CUDA_ARCH__
@@ -59,21 +63,35 @@ template <typename T, int N> DEVICE void divide(T (&q)[N], T b) {
 #endif"""
 
 
-def shared_divisions(nest: Nest) -> Mapping[Row, Sequence[Row]]:
-    """Return the quotients by one number of each level: of the last of them, all.
+def with_reciprocals(body: Body) -> Body:
+    """Return a body that computes all quotients by one number with the last of them."""
+    instead = dict(body.instead)
+    for rows in _divisions(body.rows):
+        body.scope.uses.functions["divide"] = FUNCTION
+        first = body.rows[rows[0]]
+        over = ", ".join(operand(body, body.rows[row].operands[0]) for row in rows)
+        type_, found = TYPES[first.dtype][0], f"d{rows[-1]}"
+        lines = [
+            f"{type_} {found}[] = {{{over}}};",
+            f"divide({found}, {operand(body, first.operands[1])});",
+        ]
+        lines += [
+            f"const {type_} {name(body, row)} = {found}[{place}];" for place, row in enumerate(rows)
+        ]
+        instead |= dict.fromkeys(rows, "") | {rows[-1]: " ".join(lines)}
+    return attrs.evolve(body, instead=instead)
+
+
+def _divisions(body: Sequence[Instruction]) -> Iterator[list[Row]]:
+    """Yield the quotients by one number of each level.
 
     Quotients wait for the last of them, so nothing between may use them.
     """
     found: dict[tuple[Row, int, int, str], list[Row]] = {}
-    for number, row in enumerate(nest.body):
+    for number, row in enumerate(body):
         if isinstance(row, Compute) and row.op == "div" and row.dtype in ("float32", "float64"):
             found.setdefault((row.args[1], row.level, row.part, row.dtype), []).append(number)
-    return {
-        rows[-1]: rows
-        for rows in found.values()
-        if len(rows) > 1
-        and not any(
-            set(rows) & set(nest.body[between].operands)
-            for between in range(rows[0] + 1, rows[-1] + 1)
-        )
-    }
+    for rows in found.values():
+        between = (body[number] for number in range(rows[0] + 1, rows[-1] + 1))
+        if len(rows) > 1 and all(set(rows).isdisjoint(row.operands) for row in between):
+            yield rows

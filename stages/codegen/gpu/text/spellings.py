@@ -6,7 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ...rows.expressions import Expression
+from ...rows.dialect import Dialect
+from ...rows.expressions import Expression, literal
+from ...rows.operations import written_out
+from ...rows.options import WriterOptions
 from ...rows.spellings import SPELLINGS as CPP
 from ...rows.spellings import Spelling, extreme
 from ...spellings import complete
@@ -58,3 +61,20 @@ def express(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> 
     'sqrtf(a)'
     """
     return SPELLINGS[op](dtype, args, dtypes)
+
+
+def dialect_of(options: WriterOptions) -> Dialect:
+    """Return how rows are spelled for a device.
+
+    It takes one instruction for an extremum and its test for NaN, so it joins none.
+    """
+
+    def operation(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
+        written = written_out(op, dtype, args, dtypes) if options.own_math else None
+        return translated(written) if written else express(op, dtype, args, dtypes)
+
+    return Dialect(
+        lambda text, dtype: on_device(literal(text, dtype)),
+        operation,
+        lambda type_, name, address, _: f"{type_}* const {name} = {address};",
+    )

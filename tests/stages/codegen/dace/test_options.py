@@ -10,6 +10,7 @@ from fieldforge.stages.artifacts import Generated, Lowered
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.lower.graph import Graph
+from fieldforge.stages.sizes import ThreadBlock
 
 from ..programs import TARGET, I, J, K, all_unit, make_program, whole
 
@@ -72,7 +73,7 @@ def test_blocks_of_three_dimensions_are_in_the_text_of_a_gpu() -> None:
     value = graph.map("neg", (graph.input("u", dims, "float64"),))
     fields = [(name, "float64", dims) for name in ("u", "out")]
     lowered = make_program("negative", graph, fields, [("out", whole("out", dims), value)])
-    stage = CodegenDaceGpu(block_3d=(16, 4, 2))
+    stage = CodegenDaceGpu(block_3d=ThreadBlock(x=16, y=4, z=2))
     made = stage.run(lowered=lowered, variant=all_unit(lowered, I))["generated"]
     assert isinstance(made, Generated)
     assert "dim3(16, 4, 2)" in made.source

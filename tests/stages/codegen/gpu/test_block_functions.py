@@ -9,6 +9,7 @@ from fieldforge.runtime import gpu
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated
 from fieldforge.stages.compile.stage import Compile
+from fieldforge.stages.vendors import dialect
 from fieldforge.stages.vendors.host import HOST, whole_grid
 
 pytestmark = pytest.mark.needs_compiler
@@ -32,9 +33,9 @@ KERNEL __launch_bounds__(64) k0(f64* p0, f64* p1, s64 n0) {
 """
 
 
-def kernel_of(text: str) -> gpu.Kernel:
+def kernel_of(text: str, asked: str) -> gpu.Kernel:
     grid = whole_grid("k0", ("f64*", "f64*", "s64"))
-    generated = Generated("c++", HOST.dialect(text) + text + grid, "", HOST.flags)
+    generated = Generated("c++", HOST.dialect([asked]) + text + grid, "", HOST.flags)
     stage = Compile(variables=current().compiler_variables)
     library = stage.run(generated=generated)["compiled"].library  # type: ignore[attr-defined]
     module = gpu.Module.load(library, device=gpu.Device(0, platform="null"))
@@ -42,8 +43,8 @@ def kernel_of(text: str) -> gpu.Kernel:
 
 
 def test_wide_accesses_are_checked_without_the_rest() -> None:
-    assert "Fibre" not in HOST.dialect(WIDE)
-    kernel = kernel_of(WIDE)
+    assert "Fibre" not in HOST.dialect([dialect.WIDE])
+    kernel = kernel_of(WIDE, dialect.WIDE)
     with gpu.use_platform("null"):
         x, y = gpu.Array.from_host(np.arange(130.0)), gpu.Array.zeros(130)
         kernel.launch(1, 64, (x, y, np.int64(0)))
@@ -51,13 +52,13 @@ def test_wide_accesses_are_checked_without_the_rest() -> None:
         np.testing.assert_array_equal(made, np.arange(128.0).reshape(64, 2) * (1, -1))
         with pytest.raises(gpu.GpuError, match="no multiple of it") as caught:
             kernel.launch(1, 64, (x, y, np.int64(1)))
-    line = HOST.dialect(WIDE).count("\n") + 4
+    line = HOST.dialect([dialect.WIDE]).count("\n") + 4
     assert f"Thread 0 uses in line {line} 16 bytes at once" in str(caught.value)
     gpu.null.forget_problems()
 
 
 def test_a_kernel_may_fail_and_run_again() -> None:
-    kernel = kernel_of(TURNED)
+    kernel = kernel_of(TURNED, dialect.BLOCK)
     with gpu.use_platform("null"):
         x, y = gpu.Array.from_host(np.arange(64.0)), gpu.Array.zeros(64)
         with pytest.raises(gpu.GpuError, match="the launch gives 256 bytes"):

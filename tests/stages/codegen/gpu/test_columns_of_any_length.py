@@ -9,6 +9,7 @@ import fieldforge as ff
 from fieldforge import astype, float32, float64
 from fieldforge.experimental import concat_where
 from fieldforge.stages.gpu_target import GpuTarget
+from fieldforge.stages.sizes import ThreadBlock
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ....optimised import not_optimised
@@ -57,11 +58,11 @@ def small(memory: int) -> GpuTarget:
 
 OPTIONS = [
     {},
-    {"land": 16, "column_block": (4,)},
-    {"land": 4, "ahead": 2, "column_block": (3,)},
-    {"land": -1, "ahead": 2, "column_block": (3,), "target": small(400)},
-    {"land": 2, "ahead": 1, "column_block": (4,), "target": small(700)},
-    {"blocked": False, "ahead": 2, "column_block": (3,), "target": small(400)},
+    {"land": 16, "column_block": ThreadBlock(x=4)},
+    {"land": 4, "ahead": 2, "column_block": ThreadBlock(x=3)},
+    {"land": -1, "ahead": 2, "column_block": ThreadBlock(x=3), "target": small(400)},
+    {"land": 2, "ahead": 1, "column_block": ThreadBlock(x=4), "target": small(700)},
+    {"blocked": False, "ahead": 2, "column_block": ThreadBlock(x=3), "target": small(400)},
 ]
 
 

@@ -20,10 +20,15 @@ from fieldforge.examples.icosahedral import (
     icosahedral,
 )
 from fieldforge.stages.artifacts import Variant
+from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
-from fieldforge.stages.codegen.pass_list import GPU_PASSES, without
+from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.bounds import evaluate
+from fieldforge.stages.ir.loops.kernel import Choice
+from fieldforge.stages.ir.loops.nest import Load, Nest, Store
+from fieldforge.stages.ir.loops.reader import read
+from fieldforge.stages.ir.loops.traverse import nests_of, nodes_of
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 TARGET = GpuTarget("sm_90")
@@ -112,24 +117,30 @@ def generated(unit: str, program: Any = both, **options: object) -> Any:
     return CodegenGpu(TARGET, **options).run(lowered=lowered, variant=variant)
 
 
+def fused(loops: str) -> list[Choice]:
+    """Return the nests that run in place of others."""
+    return [each for each in nodes_of(read(loops), Choice) if isinstance(each.then, Nest)]
+
+
 @pytest.mark.parametrize("unit", ["K", "horizontal"])
 def test_one_kernel_fills_an_array_beside_the_stores_that_read_the_same(unit: str) -> None:
     loops = generated(unit)["generated"].loops
-    assert "nest 2 in place of nests 0 .. 1 where " in loops
-    assert " from what nest 1 reads too" in loops
-    nest = loops[loops.index("nest 2 of") : loops.index("nest 3 of")]
-    assert nest.count("load vn[") == 3  # once for each edge of a cell
-    assert nest.count("  store ") == 2
+    (choice,) = fused(loops)
+    assert choice.reason.endswith(" from what nest 1 reads too")
+    names = [row.buffer for row in choice.then.body if isinstance(row, Load)]
+    assert names.count("vn") == 3  # once for each edge of a cell
+    assert sum(isinstance(row, Store) for row in choice.then.body) == 2
+    assert len(nests_of(choice.otherwise)) == 2
 
 
 def test_without_the_pass_each_nest_is_a_kernel() -> None:
     made = generated("K", passes=without(GPU_PASSES, "fuse", "patch"))
-    assert "in place of" not in made["generated"].loops
+    assert not fused(made["generated"].loops)
     assert len(made["interface"].launches) == 3
 
 
 def test_nests_that_read_little_in_common_stay_apart() -> None:
-    assert "in place of" not in generated("K", program=little)["generated"].loops
+    assert not fused(generated("K", program=little)["generated"].loops)
 
 
 def test_the_points_of_a_call_decide() -> None:

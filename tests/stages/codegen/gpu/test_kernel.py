@@ -6,11 +6,14 @@ from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.lower.graph import Graph
+from fieldforge.stages.sizes import ThreadBlock, ThreadPoints
 
 from ..programs import REAL, I, J, K, all_unit, laplacians, make_program, whole
 
 STAGE = CodegenGpu(GpuTarget("sm_90"))
-ONE_POINT = CodegenGpu(GpuTarget("sm_90"), points=(1, 1), block=(32, 8, 1))
+ONE_POINT = CodegenGpu(
+    GpuTarget("sm_90"), points=ThreadPoints(x=1, y=1), block=ThreadBlock(x=32, y=8, z=1)
+)
 
 
 def pointwise():
@@ -77,6 +80,6 @@ def test_the_source_has_no_name_of_the_user_and_no_header() -> None:
 def test_the_loops_say_what_is_a_thread_and_why_values_are_where_they_are() -> None:
     lowered = laplacians(3)
     loops = STAGE.run(lowered=lowered, variant=all_unit(lowered, I))["generated"].loops
-    assert "  blocks of " in loops
+    assert "  gpu block " in loops
     assert re.search(r"^ +thread I: start", loops, re.MULTILINE)
     assert re.search(r"# %\d+ is (computed in place|an array): \d+ points", loops)

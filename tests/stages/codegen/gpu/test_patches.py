@@ -15,7 +15,9 @@ from fieldforge.constructors import as_connectivity
 from fieldforge.examples.icosahedral import Edge, K, Vertex
 from fieldforge.runtime.fields import patch_lists
 from fieldforge.runtime.process.errors import OptionError
-from fieldforge.stages.codegen.pass_list import GPU_PASSES, without
+from fieldforge.stages.codegen.gpu.options import GPU_PASSES
+from fieldforge.stages.codegen.pass_list import without
+from fieldforge.stages.sizes import Patches
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ..mesh_programs import (
@@ -38,23 +40,25 @@ HOST = BACKENDS["gpu-host"]
 
 def test_nests_that_hand_an_array_on_are_one_kernel_with_the_same_bits(lists_made):
     arguments = of_both()
-    backend = HOST.with_options(patches=(40,))
+    backend = HOST.with_options(patches=Patches(elements=40))
     found = run(both, backend, arguments, ["curl", "spin"], provider=tables())
     expected = run(both, CPU, arguments, ["curl", "spin"])
     assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
     assert len(lists_made) == 1
     text = loops(both, backend, arguments)
-    assert "one kernel of nests" in text
-    assert "levels of a patch of 40 by" in text
+    assert "  patches arrays " in text
+    assert " size 40 " in text
     assert "need not go to memory and back" in text
 
 
 @pytest.mark.parametrize(
-    "patches", [(30, 4, 2, 64, 1), (1000, 16, 4, 128), (64, 8, 8, 32), (50, 6, 2, 64)]
+    "numbers", [(30, 4, 2, 64, 1), (1000, 16, 4, 128), (64, 8, 8, 32), (50, 6, 2, 64)]
 )
-def test_any_size_of_patches_has_the_same_bits(patches, lists_made):
+def test_any_size_of_patches_has_the_same_bits(numbers, lists_made):
     arguments = of_nabla()
     given = {"first": 3, "last": EDGES - 1}
+    names = ("elements", "levels", "points", "threads", "blocks")
+    patches = Patches(**dict(zip(names, numbers, strict=False)))
     backend = HOST.with_options(patches=patches)
     (found,) = run(in_part, backend, arguments, ["out"], provider=tables(), **given)
     (expected,) = run(in_part, CPU, arguments, ["out"], **given)
@@ -65,7 +69,7 @@ def test_any_size_of_patches_has_the_same_bits(patches, lists_made):
 def test_patches_that_compute_most_of_an_array_again_are_none(lists_made):
     arguments = of_nabla()
     given = {"first": 0, "last": EDGES}
-    backend = HOST.with_options(patches=(4,))
+    backend = HOST.with_options(patches=Patches(elements=4))
     (found,) = run(in_part, backend, arguments, ["out"], provider=tables(), **given)
     (expected,) = run(in_part, CPU, arguments, ["out"], **given)
     assert np.array_equal(found, expected)
@@ -82,14 +86,14 @@ def test_a_call_with_few_elements_runs_its_nests_one_by_one():
 
 @pytest.mark.parametrize(
     "options",
-    [{"patches": (-1,)}, {"passes": without(GPU_PASSES, "patch")}],
+    [{"patches": False}, {"passes": without(GPU_PASSES, "patch")}],
     ids=["option", "pass"],
 )
 def test_patches_can_be_switched_off(options, lists_made):
     arguments = of_nabla()
     given = {"first": 0, "last": EDGES}
     backend = HOST.with_options(**options)
-    assert "one kernel of" not in loops(in_part, backend, arguments, **given)
+    assert "  patches " not in loops(in_part, backend, arguments, **given)
     run(in_part, backend, arguments, ["out"], provider=tables(), **given)
     assert not lists_made
 
@@ -98,7 +102,7 @@ def test_lists_are_made_once_for_a_table_and_shared_by_equal_ones(lists_made):
     arguments = of_nabla()
     given = {"first": 0, "last": EDGES}
     provider, other = tables(), tables()
-    backend = HOST.with_options(patches=(33,))
+    backend = HOST.with_options(patches=Patches(elements=33))
     for _ in range(3):
         run(in_part, backend, arguments, ["out"], provider=provider, **given)
     assert len(lists_made) == 1
@@ -106,14 +110,21 @@ def test_lists_are_made_once_for_a_table_and_shared_by_equal_ones(lists_made):
     run(in_part, backend, arguments, ["out"], provider=other, **given)
     assert len(lists_made) == 2
     assert len(patch_lists._known) == before
-    run(in_part, HOST.with_options(patches=(34,)), arguments, ["out"], provider=other, **given)
+    run(
+        in_part,
+        HOST.with_options(patches=Patches(elements=34)),
+        arguments,
+        ["out"],
+        provider=other,
+        **given,
+    )
     assert len(lists_made) == 3
 
 
 def test_each_patch_lists_what_its_elements_need(lists_made):
     arguments = of_nabla()
     run(
-        in_part, HOST.with_options(patches=(25,)), arguments, ["out"],
+        in_part, HOST.with_options(patches=Patches(elements=25)), arguments, ["out"],
         provider=tables(), first=0, last=EDGES,
     )  # fmt: skip
     (words,) = lists_made
@@ -145,7 +156,7 @@ def test_patches_are_compact_where_the_numbers_of_elements_are_not(lists_made):
         TABLES["E2V"].domain, codomain=Vertex, data=TABLES["E2V"].asnumpy()[order]
     )
     arguments = of_nabla()
-    backend = HOST.with_options(patches=(60,))
+    backend = HOST.with_options(patches=Patches(elements=60))
     run(in_part, backend, arguments, ["out"], provider=shuffled, first=0, last=EDGES)
     (words,) = lists_made
     patches = -(-EDGES // 60)
@@ -177,7 +188,7 @@ def test_an_output_in_the_memory_of_an_input_keeps_what_other_patches_read():
     arguments = of_nabla()
     (expected,) = run(in_part, CPU, arguments, ["out"], first=0, last=EDGES)
     arguments["out"] = arguments["vn"]
-    backend = HOST.with_options(patches=(20,))
+    backend = HOST.with_options(patches=Patches(elements=20))
     in_part.with_backend(backend)(**arguments, first=0, last=EDGES, offset_provider=TABLES)
     assert np.array_equal(arguments["vn"].asnumpy()[:, 1:10], expected[:, 1:10])
 
@@ -194,9 +205,16 @@ def test_misaligned_rows_have_the_same_bits(lists_made):
     assert len(lists_made) == 1
 
 
-@pytest.mark.parametrize("patches", [(-2,), (96, 16, 3), (96, 64, 1, 32), (1, 2, 2, 2, 2, 2)])
+@pytest.mark.parametrize(
+    "patches",
+    [
+        (-2,), (1, 2, 2, 2, 2, 2), True, None,
+        Patches(96, levels=16, points=3), Patches(96, levels=64, points=1, threads=32),
+        Patches(96, portion=3),
+    ],
+    ids=str,
+)  # fmt: skip
 def test_numbers_that_no_block_can_have_are_refused(patches):
-    with pytest.raises(
-        OptionError, match="'patches' of stage 'codegen_gpu' takes up to five numbers"
-    ):
+    said = "'patches' of stage 'codegen_gpu' takes 'Patches' with elements from 0 to "
+    with pytest.raises(OptionError, match=said):
         HOST.with_options(patches=patches)

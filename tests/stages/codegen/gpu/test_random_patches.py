@@ -17,6 +17,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.examples import icosahedral as mesh_of
 from fieldforge.examples.icosahedral import K
+from fieldforge.stages.sizes import Patches
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ....optimised import not_optimised
@@ -164,7 +165,14 @@ def test_random_programs_have_the_bits_of_their_nests_one_by_one(seed: int, tmp_
         ]
     before = {name: np.array(arguments[name].asnumpy()) for name in made.outputs}
     provider = {name: TABLES[name] for name in WAYS}
-    size = made.random.choice([(), (10,), (40, 4, 2, 64), (25, 8, 4, 32, 2)])
+    size = made.random.choice(
+        [
+            Patches(),
+            Patches(10),
+            Patches(40, levels=4, points=2, threads=64),
+            Patches(25, levels=8, points=4, threads=32, blocks=2),
+        ]
+    )
 
     def results(backend: Any) -> list[np.ndarray]:
         for name, values in before.items():
@@ -172,9 +180,14 @@ def test_random_programs_have_the_bits_of_their_nests_one_by_one(seed: int, tmp_
         program.with_backend(backend)(**arguments, offset_provider=provider)
         return [np.array(arguments[name].asnumpy()) for name in made.outputs]
 
-    portions = made.random.choice([(64, 64, 1), (96, 24, 1), (1000, 40, 1)])
+    portions = made.random.choice(
+        [
+            Patches(elements, portion=portion, least_bytes=1)
+            for elements, portion in ((64, 64), (96, 24), (1000, 40))
+        ]
+    )
     cpu = not_optimised(BACKENDS["cpu"])
-    expected = results(cpu.with_options(patches=(-1,)))
+    expected = results(cpu.with_options(patches=False))
     for backend in (
         BACKENDS["gpu-host"].with_options(patches=size),
         cpu.with_options(patches=portions),

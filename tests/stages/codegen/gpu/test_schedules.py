@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 
 import fieldforge as ff
 from fieldforge.examples.precision import in_precision
 from fieldforge.stages.artifacts import Variant
+from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
-from fieldforge.stages.codegen.pass_list import GPU_PASSES, without
+from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.gpu_target import GpuTarget
+from fieldforge.stages.ir.loops.gpu import Rows
+from fieldforge.stages.ir.loops.reader import read
+from fieldforge.stages.ir.loops.traverse import values_of
+from fieldforge.stages.sizes import ThreadBlock, ThreadPoints
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ....optimised import not_optimised
@@ -34,13 +42,20 @@ def listing(*args: str, **options: object) -> str:
     return str(generated(*args, **options)["generated"].loops)
 
 
+def rooms(loops: str) -> list[tuple[str, ...]]:
+    """Return what each room of columns in shared memory holds, one after the other."""
+    return [
+        (each.source, *each.holds) for rows in values_of(read(loops), Rows) for each in rows.tiles
+    ]
+
+
 # --- several points a thread --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("dtype", "points"), [("float64", 2), ("float32", 4)])
 def test_threads_of_a_stencil_have_wide_rows_that_share_loads(dtype: str, points: int) -> None:
     made = generated("diffusion", "diffuse", dtype, "I")["generated"]
-    assert f"blocks of 32 x 4 x 1 threads, each with {points} x 2 x 1 points" in made.loops
+    assert f"gpu block 32, 4, 1 points {points}, 2, 1" in made.loops
     assert f"{points} of I at a time: accesses of 16 bytes, 2 of J share" in made.loops
     assert f"ff::load<{points}>" in made.source
     assert f"f2 + {points} <= n" in made.source  # else one by one
@@ -56,14 +71,15 @@ def test_single_accesses_where_memory_is_not_aligned() -> None:
 
 
 def test_points_and_blocks_can_be_asked_for() -> None:
-    loops = listing("diffusion", "diffuse", "float64", "I", points=(4, 1), block=(64, 2, 1))
-    assert "blocks of 64 x 2 x 1 threads, each with 4 x 1 x 1 points" in loops
+    asked = {"points": ThreadPoints(4), "block": ThreadBlock(64, 2)}
+    loops = listing("diffusion", "diffuse", "float64", "I", **asked)
+    assert "gpu block 64, 2, 1 points 4, 1, 1" in loops
     assert "points of a thread asked for" in loops
 
 
 def test_without_the_pass_each_thread_has_one_point() -> None:
     loops = listing("diffusion", "diffuse", "float64", "I", passes=("spread", "plan_arena"))
-    assert "each with" not in loops
+    assert not re.search(r"gpu .* points ", loops)
 
 
 def test_stores_of_another_layout_are_not_widened() -> None:
@@ -76,7 +92,7 @@ def test_stores_of_another_layout_are_not_widened() -> None:
 def test_levels_that_lie_together_are_counted_in_one_row() -> None:
     lowered = pointwise()
     made = CodegenGpu(TARGET).run(lowered=lowered, variant=all_unit(lowered, K))
-    assert "blocks of 128 threads" in made["generated"].loops
+    assert "gpu block 128" in made["generated"].loops
     (launch,) = made["interface"].launches
     assert launch.threads == (128, 1, 1)
     assert [str(made["interface"].ints[place]) for place in launch.blocks[1:]] == ["1", "1"]
@@ -88,9 +104,9 @@ def test_levels_that_lie_together_are_counted_in_one_row() -> None:
 def test_scans_over_the_same_columns_are_one_kernel() -> None:
     made = generated("tridiagonal", "solve", "float64", "I", blocked=False)
     loops = made["generated"].loops
-    assert "one kernel of nests 0 .. 1, @5, @6 in shared memory of" in loops
+    assert "  columns arrays @5, @6 threads 32 " in loops
     assert "# @5, @6 need not go to memory and back" in loops
-    assert "asked for 8 of K ahead: %0, %1, %2, %3" in loops
+    assert " ahead 8 asked %0, %1, %2, %3\n" in loops
     together, *alone = made["interface"].launches
     ints = made["interface"].ints
     assert together.shared == TARGET.block_memory
@@ -104,8 +120,8 @@ def test_scans_over_the_same_columns_are_one_kernel() -> None:
 def test_columns_that_do_not_fit_are_scanned_in_blocks() -> None:
     made = generated("tridiagonal", "solve", "float64", "I")
     loops = made["generated"].loops
-    assert "at most 76800, else in shared memory of" in loops  # for 96 columns
-    assert "32 columns of at most max(16, min(224, " in loops
+    assert " most 76800\n" in loops  # for 96 columns
+    assert "  long levels max(16, min(224, " in loops
     assert "levels that do not fit go to memory and come back" in loops
     short, blocked = made["interface"].launches
     ints = made["interface"].ints
@@ -130,20 +146,23 @@ def test_what_two_scans_read_lands_and_stays_in_shared_memory() -> None:
 
 
 def test_scans_can_be_kept_apart() -> None:
-    assert "one kernel" not in listing("tridiagonal", "solve", "float64", "I", shared=False)
+    assert "  columns " not in listing("tridiagonal", "solve", "float64", "I", shared=False)
     assert "ahead" not in listing("tridiagonal", "solve", "float64", "I", ahead=-1)
 
 
 def test_columns_of_contiguous_levels_come_as_rows() -> None:
     loops = listing("tridiagonal", "solve", "float64", "K")
-    assert "16 columns of a/@5/x, b/@6, c, d in shared memory of" in loops  # in the room of inputs
+    assert rooms(loops) == [("a", "@5", "x"), ("b", "@6"), ("c",), ("d",)]  # that of inputs
+    assert "  rows columns 16 " in loops
     assert "# columns of contiguous K come as rows" in loops
-    assert "columns of a/@5" not in listing("tridiagonal", "solve", "float64", "K", tiles=-1)
+    assert not rooms(listing("tridiagonal", "solve", "float64", "K", tile_columns=-1))
 
 
 def test_what_a_scan_has_passed_leaves_its_room() -> None:
     loops = listing("vertical_advection", "advect", "float64", "K")
-    assert "16 columns of w/@5/new_tendency, w/@6, u, u_before, tendency in" in loops
+    first, second, *others = rooms(loops)
+    assert (first, second) == (("w", "@5", "new_tendency"), ("w", "@6"))
+    assert others == [("u",), ("u_before",), ("tendency",)]
 
 
 def test_caches_keep_what_several_scans_read() -> None:
@@ -169,11 +188,11 @@ def test_the_middle_of_a_column_has_no_conditions_on_the_level() -> None:
 
 def test_quotients_by_one_number_share_a_reciprocal() -> None:
     made = generated("tridiagonal", "solve", "float64", "I")["generated"]
-    assert "quotients by one number share its reciprocal" in made.loops
+    assert " reciprocals " in made.loops
     assert "divide(d11, v8);" in made.source
     passes = without(GPU_PASSES, "share_reciprocals")
     each = generated("tridiagonal", "solve", "float64", "I", passes=passes)["generated"]
-    assert "quotients by one number" not in each.loops
+    assert " reciprocals" not in each.loops
     assert "divide(" not in each.source
     other = generated("vertical_advection", "advect", "float64", "I")["generated"]
     assert "divide(d" not in other.source.partition("KERNEL __launch")[2]
@@ -190,17 +209,17 @@ LEFT_OUT: list[tuple[str, tuple[str, str, str], dict[str, object]]] = [
      {"unaligned": False}),
     ("single accesses where memory is not aligned", ("diffusion", "diffuse", "I"),
      {"passes": without(GPU_PASSES, "widen")}),
-    ("each with 2 x 2 x 1 points", ("diffusion", "diffuse", "I"), {"points": (1, 1)}),
-    ("blocks of 128 threads", ("diffusion", "diffuse", "K"), {"block": (32, 4, 1)}),
-    ("asked for 8 of K ahead", ("tridiagonal", "solve", "I"), {"ahead": -1}),
-    ("share its reciprocal", ("tridiagonal", "solve", "I"),
+    (" points 2, 2, 1", ("diffusion", "diffuse", "I"), {"points": ThreadPoints(1)}),
+    ("gpu block 128 ", ("diffusion", "diffuse", "K"), {"block": ThreadBlock(32, 4)}),
+    (" ahead 8 asked ", ("tridiagonal", "solve", "I"), {"ahead": -1}),
+    (" reciprocals ", ("tridiagonal", "solve", "I"),
      {"passes": without(GPU_PASSES, "share_reciprocals")}),
-    ("one kernel of nests 0 .. 1, @5, @6", ("tridiagonal", "solve", "I"), {"shared": False}),
-    ("one kernel of nests 0 .. 1, @5, @6", ("tridiagonal", "solve", "I"),
+    ("  columns arrays @5, @6 ", ("tridiagonal", "solve", "I"), {"shared": False}),
+    ("  columns arrays @5, @6 ", ("tridiagonal", "solve", "I"),
      {"passes": without(GPU_PASSES, "hand_on")}),
     ("u_before to stay, tendency to @6", ("vertical_advection", "advect", "I"), {"land": -1}),
-    ("else in shared memory of", ("tridiagonal", "solve", "I"), {"blocked": False}),
-    ("16 columns of a/@5/x", ("tridiagonal", "solve", "K"), {"tiles": -1}),
+    ("  long levels ", ("tridiagonal", "solve", "I"), {"blocked": False}),
+    ("  rows columns 16 ", ("tridiagonal", "solve", "K"), {"tile_columns": -1}),
     ("caches keep u_before", ("vertical_advection", "advect", "I"), {"keep": False}),
 ]  # fmt: skip
 
@@ -219,15 +238,15 @@ def test_each_schedule_is_left_out_by_its_option(
 SMALL = GpuTarget("sm_90", block_memory=1500)  # columns do not fit
 BLOCKS = GpuTarget("sm_90", block_memory=700, shared_memory=100_000)  # some levels fit
 OPTIONS = [
-    (None, {"ahead": 2, "column_block": (5,)}),
-    (None, {"ahead": -1, "column_block": (4, 2)}),
-    (None, {"ahead": 2, "column_block": (5,), "target": BLOCKS}),
-    (None, {"ahead": 2, "column_block": (5,), "target": BLOCKS, "land": 6}),
-    (None, {"ahead": 4, "column_block": (5,), "target": BLOCKS, "land": -1}),
+    (None, {"ahead": 2, "column_block": ThreadBlock(x=5)}),
+    (None, {"ahead": -1, "column_block": ThreadBlock(4, 2)}),
+    (None, {"ahead": 2, "column_block": ThreadBlock(x=5), "target": BLOCKS}),
+    (None, {"ahead": 2, "column_block": ThreadBlock(x=5), "target": BLOCKS, "land": 6}),
+    (None, {"ahead": 4, "column_block": ThreadBlock(x=5), "target": BLOCKS, "land": -1}),
     (None, {"land": 8}),
     (None, {"target": SMALL, "ahead": 4}),
     (np, {}),
-    (np, {"tiles": 3, "ahead": -1}),
+    (np, {"tile_columns": 3, "ahead": -1}),
 ]
 
 
@@ -253,11 +272,11 @@ def test_sweeps_have_the_bits_of_the_cpu(options: dict[str, object], allocator: 
 ADVECTED = [
     ("float64", None, {}),
     ("float32", None, {"land": 4, "ahead": 2}),
-    ("float64", None, {"target": BLOCKS, "ahead": 2, "land": 4, "column_block": (3,)}),
-    ("float32", None, {"target": BLOCKS, "ahead": 2, "column_block": (4,), "land": -1}),
+    ("float64", None, {"target": BLOCKS, "ahead": 2, "land": 4, "column_block": ThreadBlock(x=3)}),
+    ("float32", None, {"target": BLOCKS, "ahead": 2, "column_block": ThreadBlock(x=4), "land": -1}),
     ("float64", None, {"blocked": False}),
-    ("float32", None, {"ahead": 2, "column_block": (5,)}),
-    ("float64", np, {"tiles": 5, "column_block": (40,)}),
+    ("float32", None, {"ahead": 2, "column_block": ThreadBlock(x=5)}),
+    ("float64", np, {"tile_columns": 5, "column_block": ThreadBlock(x=40)}),
     ("float32", np, {"ahead": 2}),
 ]
 
@@ -290,10 +309,14 @@ def test_advected_columns_have_the_bits_of_the_cpu(
 
 @pytest.mark.needs_compiler
 @pytest.mark.parametrize(
-    "options", [{}, {"points": (8, 3)}, {"block": (32, 4)}, {"block": (32, 4), "points": (4, 1)}],
+    "options",
+    [
+        {}, {"points": ThreadPoints(8, 3)}, {"block": ThreadBlock(32, 4)},
+        {"block": ThreadBlock(32, 4), "points": ThreadPoints(4)},
+    ],
     ids=str,
 )  # fmt: skip
-def test_stencils_have_the_bits_of_the_cpu(options: dict[str, tuple[int, ...]]) -> None:
+def test_stencils_have_the_bits_of_the_cpu(options: dict[str, Any]) -> None:
     program = in_precision("diffusion", "float32")
     ni, nj, nk = 23, 7, 2
     core = {program.I: (3, 3 + ni), program.J: nj, program.K: nk}

@@ -26,7 +26,13 @@ from fieldforge.examples.icosahedral import (
     icosahedral,
 )
 from fieldforge.runtime.fields import patch_lists
-from fieldforge.stages.codegen.pass_list import GPU_PASSES, without
+from fieldforge.stages.codegen.gpu.options import GPU_PASSES
+from fieldforge.stages.codegen.pass_list import without
+from fieldforge.stages.ir.loops.gpu import Patches
+from fieldforge.stages.ir.loops.kernel import Node
+from fieldforge.stages.ir.loops.nest import Load, Store
+from fieldforge.stages.ir.loops.reader import read
+from fieldforge.stages.ir.loops.traverse import accesses, nodes_of
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ....optimised import not_optimised
@@ -134,8 +140,21 @@ def listing(backend: Any, arguments: dict[str, Any]) -> str:
     return traced["codegen"].loops
 
 
+def loops_of_a_patch(text: str) -> tuple[Any, ...]:
+    (patches,) = nodes_of(read(text), Patches)
+    return patches.body.steps
+
+
+def touched(node: Node, kind: type[Load | Store]) -> list[str]:
+    return [row.buffer for row in accesses(node, kind)]
+
+
 @pytest.mark.parametrize("cells", [MESH.cells, MESH.cells - 9], ids=["same", "apart"])
-@pytest.mark.parametrize("patches", [(40,), (33, 8, 4, 12, 2)])
+@pytest.mark.parametrize(
+    "patches",
+    [ff.Patches(40), ff.Patches(33, levels=8, points=4, threads=12, blocks=2)],
+    ids=["size", "every number"],
+)
 @pytest.mark.parametrize("rows", ["aligned", "not aligned"])
 def test_what_nests_share_has_the_same_bits(arguments, patches, cells, rows, made):
     """Where cells of the nest and of the array differ, each nest has a loop of its own."""
@@ -151,35 +170,26 @@ def test_what_nests_share_has_the_same_bits(arguments, patches, cells, rows, mad
 
 def test_the_listing_has_one_loop_for_two_nests_and_an_array_more(arguments):
     text = listing(HOST, arguments)
-    start = text.index("one kernel of nests 0, 1, 2, 4 where ")
-    loops = text[start : text.index("\nnest 0 of", start)].split("\n  for the elements of ")
-    first, together, rest, edges = loops
-    assert first.splitlines()[1:] == ["  nest 0 for the elements of nest 0", "  barrier"]
-    assert together.startswith("nest 2 in one loop where ")
-    assert together.count("load vn[") == 3  # once for each edge of a cell
-    stores = [line.split()[1] for line in together.splitlines() if " store " in line]
-    assert stores == [ARRAY, "drift", *HANDED]
-    rest, _, apart = rest.partition("\n  nest 2 ")
-    assert rest.startswith("nest 1 but what one loop does")
-    assert apart.startswith("for the elements of nest 2 where ")
-    assert apart.endswith(" is 0\n  barrier")
-    assert "load w[" not in edges
+    first, choice, edges = loops_of_a_patch(text)
+    together, rest = choice.then.steps
+    others, apart = choice.otherwise.steps
+    loops = (first, together, rest, others, apart, edges)
+    assert [each.part for each in loops] == ["all", "owned", "rest", "all", "all", "all"]
+    assert [each.elements for each in loops] == [0, 2, 1, 1, 2, 3]
+    assert others.nest == rest.nest
+    assert touched(together, Load).count("vn") == 3  # once for each edge of a cell
+    assert touched(together, Store) == [ARRAY, "drift", *HANDED]
+    assert "w" not in touched(edges, Load)
     for name in HANDED:
-        assert edges.count(f"load {name}[") == 2
+        assert touched(edges, Load).count(name) == 2
         assert f"shared {name} float64 [Cell, K] unit K  # 2 loads of each neighbour" in text
 
 
 def test_without_the_pass_each_nest_has_a_loop(arguments, made):
     backend = HOST.with_options(passes=without(GPU_PASSES, "share_in_patches"))
     text = listing(backend, arguments)
-    start = text.index("one kernel of nests 0, 1, 2, 4 where ")
-    assert text[start:].splitlines()[1:7] == [
-        "  nest 0 for the elements of nest 0",
-        "  nest 1 for the elements of nest 1",
-        "  barrier",
-        "  nest 2 for the elements of nest 2",
-        "  nest 4 for the elements of nest 4",
-        text[text.index("nest 0 of") :].partition("\n")[0],
+    assert [(each.elements, each.part) for each in loops_of_a_patch(text)] == [
+        (elements, "all") for elements in range(4)
     ]
     assert "shared @" not in text
     ends = {"edges": MESH.edges, "cells": MESH.cells}
@@ -191,17 +201,23 @@ def test_without_the_pass_each_nest_has_a_loop(arguments, made):
 
 def test_without_the_pass_fuse_values_are_handed_on(arguments):
     text = listing(HOST.with_options(passes=without(GPU_PASSES, "fuse")), arguments)
-    assert "in one loop" not in text
+    assert " part owned" not in text
     assert text.count("  shared @") == len(HANDED)
 
 
 def test_large_blocks_have_no_room_for_a_further_array(arguments):
-    text = listing(HOST.with_options(patches=(2000, 8, 4, 64, 8)), arguments)
+    patches = ff.Patches(elements=2000, levels=8, points=4, threads=64, blocks=8)
+    text = listing(HOST.with_options(patches=patches), arguments)
     assert "shared @" not in text
 
 
 def test_lists_begin_with_the_elements_that_a_patch_has_as_its_own(arguments, made):
-    results(HOST.with_options(patches=(30,)), arguments, edges=MESH.edges, cells=MESH.cells)
+    results(
+        HOST.with_options(patches=ff.Patches(elements=30)),
+        arguments,
+        edges=MESH.edges,
+        cells=MESH.cells,
+    )
     (words,) = made
     patches = -(-MESH.edges // 30)
     firsts = words[12 : 12 + 4 * (patches + 1)].reshape(-1, 4)

@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 
 from fieldforge.stages.artifacts import Lowered, Variant
-from fieldforge.stages.codegen.pass_list import PLAN_ONLY
+from fieldforge.stages.codegen.arena import plan_arena
 from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.codegen.schedule.schedule import schedule
 from fieldforge.stages.ir.bounds import Const, Range
-from fieldforge.stages.ir.loops.flat import flat
-from fieldforge.stages.ir.loops_text import show
-from fieldforge.stages.ir.nests import Store
+from fieldforge.stages.ir.loops.nest import Store
+from fieldforge.stages.ir.loops.text import show
+from fieldforge.stages.ir.loops.traverse import accesses, nests_of
 from fieldforge.stages.lower.boxes.infer_boxes import infer_boxes
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.lower.push_shifts import push_shifts
@@ -29,19 +29,26 @@ def test_a_pointwise_program_is_one_nest_in_the_order_of_memory() -> None:
 
     kernel, _ = schedule(lowered, all_unit(lowered, I), RULES)
 
+    box = ", ".join(f"{each}: start(out, {each}) .. stop(out, {each})" for each in "IJK")
     assert show(kernel) == (
         "kernel scaled\n"
+        "  dimension I horizontal\n"
+        "  dimension J horizontal\n"
+        "  dimension K vertical\n"
         "  scalar dt float64\n"
         "  field u float64 [I, J, K] unit I\n"
         "  field out float64 [I, J, K] unit I\n"
-        "nest 0 of statement 0  # stores out; I has unit stride in 2 of 2 fields\n"
-        "  %1 float64 = argument dt\n"
-        "  parallel K: start(out, K) .. stop(out, K)\n"
-        "    parallel J: start(out, J) .. stop(out, J)\n"
-        "      vector I: start(out, I) .. stop(out, I)\n"
-        "        %0 float64 = load u[0, 0, 0]\n"
-        "        %2 float64 = mul %0 %1\n"
-        "        store out = %2\n"
+        f"  group 0 ({box})\n"
+        "  step 0\n"
+        "    nest n0 group 0  # stores out; I has unit stride in 2 of 2 fields\n"
+        f"      reads u ({box})\n"
+        "      %1 float64 argument dt\n"
+        "      parallel K: start(out, K) .. stop(out, K)\n"
+        "        parallel J: start(out, J) .. stop(out, J)\n"
+        "          vector I: start(out, I) .. stop(out, I)\n"
+        "            %0 float64 load u[0, 0, 0]\n"
+        "            %2 float64 mul %0 %1\n"
+        "            %3 float64 store out %2\n"
     )
 
 
@@ -56,7 +63,8 @@ def test_a_domain_known_to_be_empty_has_no_nest() -> None:
 
     kernel, groups = schedule(lowered, all_unit(lowered, I), RULES)
 
-    assert [nest.statement for nest in kernel.nests] == [1]
+    assert [nest.group for nest in nests_of(kernel)] == [1]
+    assert [step.statement for step in kernel.steps] == [1]
     assert len(groups) == 2
 
 
@@ -65,7 +73,7 @@ def test_the_contiguous_dimension_is_vectorised_whichever_it_is() -> None:
     orders = []
     for dim in (I, J):
         kernel, _ = schedule(lowered, all_unit(lowered, dim), RULES)
-        orders.append([loop.range.dim for loop in kernel.nests[0].loops])
+        orders.append([loop.range.dim for loop in nests_of(kernel)[0].loops])
     assert orders == [[J, I], [I, J]]
 
 
@@ -76,12 +84,12 @@ def test_a_column_of_one_horizontal_dimension_is_walked_inside() -> None:
         "copy", graph, [("u", REAL, dims), ("out", REAL, dims)], [("out", whole("out", dims), u)]
     )
     kernel, _ = schedule(lowered, Variant(), RULES)
-    assert [str(loop.range.dim.value) for loop in kernel.nests[0].loops] == ["I", "K"]
+    assert [str(loop.range.dim.value) for loop in nests_of(kernel)[0].loops] == ["I", "K"]
 
 
 def test_a_value_at_few_points_is_computed_where_it_is_used() -> None:
     kernel, _ = schedule(laplacians(2), Variant(), RULES)
-    assert len(kernel.nests) == 1
+    assert len(nests_of(kernel)) == 1
     assert [note.partition(" ")[2] for note in kernel.notes] == [
         "is computed in place: 5 points x 5 operations, 20 again <= 29 to store"
     ]
@@ -97,22 +105,22 @@ def test_a_value_at_many_points_becomes_an_array_with_its_halo() -> None:
 def test_shifts_at_the_inputs_hide_no_common_value() -> None:
     lowered = infer_boxes(push_shifts(laplacians(3).program))
     kernel, _ = schedule(lowered, Variant(), RULES)
-    assert len(kernel.nests) == 2
+    assert len(nests_of(kernel)) == 2
 
 
 def test_an_option_overrides_the_cost_model() -> None:
     row = schedule(laplacians(2), Variant(), RULES)[0].notes[0].partition(" ")[0]
     kernel, _ = schedule(laplacians(2), Variant(), Rules(TARGET, arrays=(row,)))
-    assert len(kernel.nests) == 2
+    assert len(nests_of(kernel)) == 2
     kernel, _ = schedule(laplacians(3), Variant(), Rules(TARGET, inline=("%10",)))
     assert "%10 is computed in place: asked for" in kernel.notes
 
 
 def test_a_chain_of_200_stencils_stays_linear_and_shares_memory() -> None:
-    tree, _ = make_loops(laplacians(200), Variant(), RULES, PLAN_ONLY)
-    kernel = flat(tree)
-    assert len(kernel.nests) == 100
-    assert max(len(nest.body) for nest in kernel.nests) < 60
+    kernel, _ = make_loops(laplacians(200), Variant(), RULES, (plan_arena,))
+    nests = nests_of(kernel)
+    assert len(nests) == 100
+    assert max(len(nest.body) for nest in nests) < 60
     assert len(kernel.slots) == 2
 
 
@@ -123,9 +131,9 @@ def test_work_that_an_outer_loop_would_repeat_is_done_once() -> None:
     fields = [("z", REAL, (I, J)), ("u", REAL, dims), ("out", REAL, dims)]
     lowered = make_program("decay", graph, fields, [("out", whole("out", dims), value)])
     kernel, _ = schedule(lowered, all_unit(lowered, I), RULES)
-    assert len(kernel.nests) == 2
+    assert len(nests_of(kernel)) == 2
     kernel, _ = schedule(lowered, all_unit(lowered, K), RULES)
-    assert len(kernel.nests) == 1
+    assert len(nests_of(kernel)) == 1
 
 
 def test_a_shifted_update_in_place_goes_through_an_array() -> None:
@@ -133,7 +141,7 @@ def test_a_shifted_update_in_place_goes_through_an_array() -> None:
     moved = graph.shift(graph.input("u", dims, REAL), I, 1)
     lowered = make_program("move", graph, [("u", REAL, dims)], [("u", whole("u", dims), moved)])
     kernel, _ = schedule(lowered, Variant(), RULES)
-    stored = [row.buffer for nest in kernel.nests for row in nest.body if isinstance(row, Store)]
+    stored = [row.buffer for row in accesses(kernel, Store)]
     assert stored == ["@u.0", "u"]
 
 

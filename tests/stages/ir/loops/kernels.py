@@ -11,11 +11,14 @@ import numpy as np
 from fieldforge.examples.icosahedral import icosahedral
 from fieldforge.examples.precision import in_precision
 from fieldforge.stages.artifacts import Lowered, Variant
+from fieldforge.stages.codegen.cpu.pass_list import cpu_passes
 from fieldforge.stages.codegen.cpu.stage import Codegen
+from fieldforge.stages.codegen.gpu.pass_list import gpu_passes
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.kernel import Kernel
+from fieldforge.stages.sizes import Patches
 from fieldforge.stages.target import Target
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
@@ -31,7 +34,7 @@ PROGRAMS = (
 CPU, GPU = Target(isa="x86-64-v3", cores=2), GpuTarget("sm_90")
 STAGES: tuple[Any, ...] = (
     Codegen(attrs.evolve(CPU, l2=8192), stream_from=1),  # tiles of a few rows
-    Codegen(CPU, jam=False, patches=(96, 24, 1)),
+    Codegen(CPU, jam=False, patches=Patches(elements=96, portion=24, least_bytes=1)),
     CodegenGpu(GPU),
     CodegenGpu(GPU, blocked=False, land=24),
     CodegenGpu(GPU, passes=("spread", "patch", "hand_on", "plan_arena")),
@@ -52,7 +55,8 @@ def kernels() -> Iterator[tuple[str, Kernel]]:
         variant = Variant(unit=tuple((leaf.name, unit) for leaf in fields))
         for number, stage in enumerate(STAGES):
             found: dict[Kernel, str] = {}
-            passes = stage.chosen() if isinstance(stage, Codegen) else stage.passes
+            on_cpu = isinstance(stage, Codegen)
+            passes = cpu_passes(stage.chosen()) if on_cpu else gpu_passes(stage.passes)
             make_loops(
                 low,
                 variant,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from textwrap import indent
 
 import pytest
 
@@ -228,3 +229,14 @@ def test_a_tree_that_breaks_a_rule_is_refused(text: str, old: str, new: str, pro
     assert old in text
     with pytest.raises(ValueError, match=re.escape(problem)):
         verify(read(text.replace(old, new, 1)))
+
+
+def test_a_turn_of_a_loop_has_no_array_of_a_group_from_the_turn_before() -> None:
+    first, second = PATCHES.index("        each 0"), PATCHES.index("        each 1")
+    head, fills = PATCHES[:first], PATCHES[first:second]
+    reads, end = PATCHES[second:].split("    else\n")
+    once = f"{head}{fills}        loop K: 0 .. 4\n{indent(reads, '  ')}    else\n{end}"
+    verify(read(once))
+    verify(read(once.replace(indent(reads, "  "), indent(fills + reads, "  "))))
+    with pytest.raises(ValueError, match="reads '@0' before a nest has written it"):
+        verify(read(once.replace(indent(reads, "  "), indent(reads + fills, "  "))))

@@ -155,9 +155,10 @@ def _threads(arguments: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _sizes(given: Any) -> tuple[int, ...]:
-    """Return the threads of a block, written as numbers or as in '32, 8, 1'."""
-    return tuple(int(each) for each in (given.split(",") if isinstance(given, str) else given))
+def _sizes(given: Any) -> dict[str, int]:
+    """Return the threads of a block by axis, written as numbers or as in '32, 8, 1'."""
+    numbers = given.split(",") if isinstance(given, str) else given
+    return {f"{'xyz'[at : at + 1] or at}": int(each) for at, each in enumerate(numbers)}
 
 
 def _hooks_of(arguments: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:

@@ -50,9 +50,9 @@ def __getattr__(name: str) -> Any:
 
 def gt_simplify(sdfg: Any, **_: Any) -> None:
     """Simplify an SDFG as the pass 'simplify' does."""
-    from ....stages.codegen.dace.passes import Settings, simplify
+    from ....stages.codegen.dace.transformations import PassSettings, simplify
 
-    simplify(sdfg, Settings())
+    simplify(sdfg, PassSettings())
 
 
 def _of_another_shape(name: str) -> Any:

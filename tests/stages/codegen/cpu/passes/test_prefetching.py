@@ -13,6 +13,9 @@ from fieldforge.examples import icosahedral
 from fieldforge.examples.diffusion import I, J, K, diffuse
 from fieldforge.examples.nabla import nabla2
 from fieldforge.stages.codegen.cpu.passes.prefetching import prefetch
+from fieldforge.stages.ir.loops.cpu import marks_of
+from fieldforge.stages.ir.loops.reader import read
+from fieldforge.stages.ir.loops.traverse import nests_of
 
 from ...texts import after, unmarked
 
@@ -88,14 +91,13 @@ def sweep(u: Levels, out: Levels):
 
 
 def asked(loops: str) -> list[tuple[str, ...]]:
-    """Return for each nest how far ahead is asked, and the loads of the rows."""
-    nests = re.split(r"^nest \d+", loops, flags=re.MULTILINE)[1:]
+    """Return for each nest how far ahead is asked along which dimension, and the buffers read."""
     found = []
-    for nest in nests:
-        note = re.search(r"asked for (\d+ of \w+) ahead: (.*)", nest)
-        rows = note[2].split(", ") if note else []
-        loads = [re.search(rf"{row} \w+ = load (.*)", nest)[1] for row in rows]
-        found.append((note[1] if note else "", *loads))
+    for nest in nests_of(read(loops)):
+        marks, around = marks_of(nest), nest.loops[-2].range.dim.value
+        loads = [nest.body[row] for row in marks.asked]
+        places = (f"{load.buffer}{list(load.offsets)}" for load in loads)
+        found.append((f"{marks.ahead} of {around}" if loads else "", *places))
     return found
 
 
@@ -155,7 +157,7 @@ def test_rows_that_a_table_tells_are_asked_for_within_the_table(cells: int) -> N
     first, second = table.ndarray.T
     np.testing.assert_array_equal(out.asnumpy(), e[first] + e[second] * c)
     trace = program.trace(offset_provider={"C2E": table})["codegen"]
-    assert asked(trace.loops) == [("16 of C", "e[%0, 0]", "e[%2, 0]", "c[0, 0]")]
+    assert asked(trace.loops) == [("16 of C", "e[0, 0]", "e[0, 0]", "c[0, 0]")]
     assert "earlier(i0 + 16, " in trace.text
 
 

@@ -23,7 +23,7 @@ from ...texts import after, unmarked
 
 Plane = Field[Dims[I, J], float64]
 LENGTHS = (1, 2, 7, 8, 9, 16, 31, 64, 67)
-SLIDES = re.compile(r"%(\d+) is %(\d+) (\d+) before")
+SLIDES = re.compile(r"%(\d+) %(\d+) (\d+)(?=,|$)", re.MULTILINE)
 
 # The sum over J is computed at two points: the one at I - 1 is that of the point before.
 SLIDING = """\

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
@@ -22,8 +23,14 @@ from fieldforge.examples.icosahedral import (
 )
 from fieldforge.examples.precision import in_precision
 from fieldforge.runtime.process.errors import OptionError
+from fieldforge.stages.codegen.cpu.options import CPU_PASSES
 from fieldforge.stages.codegen.cpu.text import units
-from fieldforge.stages.codegen.pass_list import CPU_PASSES, without
+from fieldforge.stages.codegen.pass_list import without
+from fieldforge.stages.ir.loops.cpu import Portions
+from fieldforge.stages.ir.loops.kernel import Choice
+from fieldforge.stages.ir.loops.reader import read
+from fieldforge.stages.ir.loops.traverse import nests_of, nodes_of
+from fieldforge.stages.sizes import Patches
 
 from ...mesh_programs import (
     CPU,
@@ -44,7 +51,8 @@ from ...mesh_programs import (
 )
 
 pytestmark = pytest.mark.needs_compiler
-PORTIONS = CPU.with_options(patches=(96, 24, 1))
+SIZES = Patches(elements=96, portion=24, least_bytes=1)
+PORTIONS = CPU.with_options(patches=SIZES)
 WHOLE = {"first": 0, "last": EDGES}
 Inside = ff.Field[ff.Dims[K], bool]
 HEADER = 3 * 2 + 2  # words before the first elements of two nests
@@ -78,9 +86,10 @@ def test_nests_in_portions_have_the_bits_of_embedded_execution(threads, lists_ma
     assert len(lists_made) == 1
 
 
-@pytest.mark.parametrize("patches", [(64, 64, 1), (300, 25, 1), (10_000, 20, 1)])
+@pytest.mark.parametrize(("elements", "portion"), [(64, 64), (300, 25), (10_000, 20)])
 @pytest.mark.parametrize("ends", [(0, EDGES), (3, EDGES - 40)])
-def test_any_size_and_range_has_the_same_bits(patches, ends, lists_made):
+def test_any_size_and_range_has_the_same_bits(elements, portion, ends, lists_made):
+    patches = Patches(elements=elements, portion=portion, least_bytes=1)
     first, last = ends
     backend = CPU.with_options(patches=patches)
     assert same(in_part, of_nabla(), ["out"], backend, first=first, last=last)
@@ -90,7 +99,7 @@ def test_any_size_and_range_has_the_same_bits(patches, ends, lists_made):
 def test_units_of_a_long_source_have_the_same_bits(monkeypatch, lists_made):
     for limit in ("CUT_FROM", "UNIT", "LEAST"):
         monkeypatch.setattr(units, limit, 1)
-    backend = CPU.with_options(patches=(97, 24, 1))
+    backend = CPU.with_options(patches=Patches(elements=97, portion=24, least_bytes=1))
     trace = both.with_backend(backend).trace(**of_both(), offset_provider=TABLES, until="codegen")
     assert "HIDDEN void portions0(" in trace["codegen"].text
     assert same(both, of_both(), ["curl", "spin"], backend)
@@ -119,20 +128,21 @@ def test_words_have_the_same_bits(lists_made):
 
 
 def test_the_listing_says_what_a_thread_keeps_and_why():
+    patches = Patches(elements=120, portion=8, least_bytes=1)
     before, after = (
-        loops(in_part, CPU.with_options(patches=(120, 8, 1), passes=passes), of_nabla(), **WHOLE)
+        loops(in_part, CPU.with_options(patches=patches, passes=passes), of_nabla(), **WHOLE)
         for passes in (without(CPU_PASSES, "patch"), CPU_PASSES)
     )
-    assert "in portions" not in before
-    (line,) = [line for line in after.splitlines() if "in portions" in line]
-    assert line.startswith("nests 0, 1 in portions of 8, patches of at most 120 by E2V, rows of @6")
-    assert "used again in slot 1, asked for in 0: %6, %13" in line
-    assert line.endswith("is 1  # @6 need not go to memory and back")
-    nests = [
-        [line for line in text.splitlines() if line.startswith(("nest ", "    ", "  vector"))]
-        for text in (before, after)
-    ]
-    assert nests[0] == nests[1]
+    assert not list(nodes_of(read(before), Choice))
+    (choice,) = nodes_of(read(after), Choice)
+    portions = choice.then
+    assert isinstance(portions, Portions)
+    assert choice.reason == "@6 need not go to memory and back"
+    assert (portions.arrays, portions.slot) == (("@6",), 1)
+    assert (portions.order.portion, portions.order.size) == (8, 120)
+    assert portions.order.tables == ("E2V",)
+    assert portions.loops[0].asked[:2] == (6, 13)
+    assert nests_of(choice.otherwise) == nests_of(read(before))
 
 
 def test_threads_share_the_elements_of_a_mesh_and_not_its_levels():
@@ -141,13 +151,13 @@ def test_threads_share_the_elements_of_a_mesh_and_not_its_levels():
     provider = icosahedral(2, 0).connectivities()
     traced = program.with_backend(CPU).trace(offset_provider=provider, until="codegen")
     text = traced["codegen"].loops
-    assert "tiles of" not in text
+    assert "  tiles " not in text
     assert text.count("parallel Edge") == text.count("parallel Vertex") == 1
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"patches": (-1,)}, {"passes": without(CPU_PASSES, "patch"), "patches": (96, 24, 1)}],
+    [{"patches": False}, {"passes": without(CPU_PASSES, "patch"), "patches": SIZES}],
     ids=["option", "pass"],
 )
 def test_portions_can_be_switched_off(options, lists_made):
@@ -155,10 +165,10 @@ def test_portions_can_be_switched_off(options, lists_made):
     assert not lists_made
 
 
-@pytest.mark.parametrize("patches", [(96, 24), (96, 24, 1 << 40)], ids=["model", "option"])
-def test_small_calls_run_nest_by_nest(patches):
+@pytest.mark.parametrize("least", [0, 1 << 40], ids=["model", "option"])
+def test_small_calls_run_nest_by_nest(least):
     """No thread has rows: the room for the array is in the arena instead."""
-    backend = CPU.with_options(patches=patches)
+    backend = CPU.with_options(patches=attrs.evolve(SIZES, least_bytes=least))
     assert same(in_part, of_nabla(), ["out"], backend, **WHOLE)
 
 
@@ -208,7 +218,7 @@ def test_other_layouts_stay_as_they_are(lists_made):
 
 def test_checked_programs_have_no_portions():
     text = loops(in_part, PORTIONS.with_options(checked=True), of_nabla(), **WHOLE)
-    assert "in portions" not in text
+    assert "  portions " not in text
 
 
 def test_rows_are_used_again_after_their_last_reading(lists_made):
@@ -235,9 +245,15 @@ def test_rows_are_used_again_after_their_last_reading(lists_made):
     assert words[2] < 0.9 * filled * per_patch / portions  # fewer rows than vertices of a patch
 
 
-@pytest.mark.parametrize("patches", [(-2,), (60, 61), (1, 2, 3, 4)])
+@pytest.mark.parametrize(
+    "patches",
+    [(-2,), (60, 61), (1, 2, 3, 4), Patches(60, portion=61), Patches(60, threads=64), True],
+    ids=str,
+)
 def test_numbers_that_no_thread_can_have_are_refused(patches):
-    with pytest.raises(OptionError, match="'patches' of stage 'codegen' takes up to three"):
+    with pytest.raises(
+        OptionError, match="'patches' of stage 'codegen' takes 'Patches' with elements"
+    ):
         CPU.with_options(patches=patches)
 
 

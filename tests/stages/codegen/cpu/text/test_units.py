@@ -12,7 +12,7 @@ from fieldforge import Dims, Field, exp, float64, log, where
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.codegen.cpu.text import units
-from fieldforge.stages.codegen.cpu.text.units import Caller, Part, used, write_units
+from fieldforge.stages.codegen.cpu.text.units import Caller, Known, Part, used, write_units
 from fieldforge.stages.units import count_units
 
 from ...programs import TARGET, Runner, laplacians
@@ -118,8 +118,12 @@ def test_a_source_where_one_nest_dominates_stays_whole():
 
 
 def test_a_function_has_the_definitions_that_it_uses():
-    known = ["  const s64 n0 = ints[0];", "  const s64 n1 = ints[1];", "  f64* const p = q + n1;"]
-    assert used(known, ["    p[0] = 1;"]) == known[1:]
+    known = [
+        Known("n0", "  const s64 n0 = ints[0];"),
+        Known("n1", "  const s64 n1 = ints[1];"),
+        Known("p0", "  f64* const p0 = q + n1;", frozenset({"n1"})),
+    ]
+    assert used(known, {"p0"}) == known[1:]
 
 
 def test_no_example_is_cut():

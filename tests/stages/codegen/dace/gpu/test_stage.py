@@ -23,6 +23,7 @@ from fieldforge.stages.codegen.dace.gpu.text import gpu_text
 from fieldforge.stages.compile.device_library import CompileLibrary
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.lower.graph import Graph
+from fieldforge.stages.sizes import ThreadBlock
 from fieldforge.stages.vendors.nvidia import NVIDIA
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
@@ -155,8 +156,8 @@ def test_text_of_another_form_is_refused() -> None:
     ("options", "text"),
     [
         ({}, "dim3(32, 8, 1)"),
-        ({"block_2d": (64, 2)}, "dim3(64, 2, 1)"),
-        ({"block_1d": (64,)}, "dim3(32, 8, 1)"),
+        ({"block_2d": ThreadBlock(x=64, y=2)}, "dim3(64, 2, 1)"),
+        ({"block_1d": ThreadBlock(x=64)}, "dim3(32, 8, 1)"),
         ({"launch_factor": 2}, "__launch_bounds__(512)"),
         ({"launch_bounds": 1024}, "__launch_bounds__(1024)"),
         ({"most_registers": 40}, "__maxnreg__(40)"),
@@ -169,7 +170,9 @@ def test_options_of_threads_are_in_the_text(options: dict[str, Any], text: str) 
 
 
 def test_columns_of_scans_have_blocks_of_their_own(lowered_sweep: Lowered) -> None:
-    source = generated(lowered_sweep, column_block=(16, 4), block_2d=(128, 1)).source
+    source = generated(
+        lowered_sweep, column_block=ThreadBlock(x=16, y=4), block_2d=ThreadBlock(x=128, y=1)
+    ).source
     assert source.count("dim3(16, 4, 1)") == 2
     assert "dim3(128, 1, 1)" not in source
 

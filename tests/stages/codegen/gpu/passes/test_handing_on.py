@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 
+from fieldforge.stages.codegen.arena import plan_arena
+from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.gpu.passes.handing_on import hand_on
-from fieldforge.stages.codegen.gpu_choices import GpuChoices
-from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show
 
-PLAIN = Rules(GpuTarget("sm_90"), gpu=GpuChoices(blocked=False, land=-1))
+TARGET = GpuTarget("sm_90", block_memory=48 << 10)
+PLAIN = GpuOptions(TARGET, blocked=False, land=-1).rules()
 HEAD = """\
 kernel columns
   dimension I horizontal
@@ -60,8 +60,7 @@ BEFORE = HEAD + indented(FORWARD, 2) + indented(BACKWARD, 2)
 
 
 def test_arrays_between_scans_are_in_shared_memory_where_they_fit() -> None:
-    left = f"mul(min(0, floordiv(49152, max(1, {BYTES})) + -1), -8)"
-    expected = HEAD.replace("box (I: 0 .. 8", f"box (I: 0 .. {left}") + indented(
+    expected = HEAD + indented(
         f"if {FITS}  # @0 need not go to memory and back\n"
         f"  columns arrays @0 threads 32 needed {BYTES} most 49152\n"
         f"{indented(FORWARD + BACKWARD, 2)}"
@@ -70,11 +69,14 @@ def test_arrays_between_scans_are_in_shared_memory_where_they_fit() -> None:
         "  n1\n",
         2,
     )
-    assert show(hand_on(read(BEFORE), PLAIN)) == expected
+    made = hand_on(read(BEFORE), PLAIN)
+    assert show(made) == expected
+    left = f"mul(min(0, floordiv(49152, max(1, {BYTES})) + -1), -8)"
+    assert f"order [K, I] box (I: 0 .. {left}, K: 0 .. n)" in show(plan_arena(made, PLAIN))
 
 
 def test_longer_columns_keep_some_levels_in_memory() -> None:
-    after = show(hand_on(read(BEFORE), attrs.evolve(PLAIN, gpu=GpuChoices(land=-1))))
+    after = show(hand_on(read(BEFORE), GpuOptions(TARGET, land=-1).rules()))
     then, otherwise = after.split("    else\n")
     assert "levels that do not fit go to memory and come back" in then
     assert otherwise.startswith("      columns arrays @0 threads 32 needed ")
@@ -82,7 +84,7 @@ def test_longer_columns_keep_some_levels_in_memory() -> None:
 
 
 def test_what_the_first_scan_loads_lands_in_shared_memory() -> None:
-    after = show(hand_on(read(BEFORE), attrs.evolve(PLAIN, gpu=GpuChoices(blocked=False))))
+    after = show(hand_on(read(BEFORE), GpuOptions(TARGET, blocked=False).rules()))
     landing = "        landing rounds 1 ahead 8\n          land a [0, 0] float64 room @0\n"
     assert landing in after
     assert "; 8 levels of a to @0 on their way\n" in after

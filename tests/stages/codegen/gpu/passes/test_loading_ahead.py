@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import attrs
 
+from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.gpu.passes.loading_ahead import load_ahead
-from fieldforge.stages.codegen.gpu_choices import GpuChoices
 from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.reader import read
@@ -43,12 +43,12 @@ def test_a_scan_loads_ahead_what_it_can_find_without_loads() -> None:
 
 
 def test_the_option_says_how_many_levels() -> None:
-    asked = attrs.evolve(RULES, gpu=GpuChoices(ahead=3))
+    asked = GpuOptions(ahead=3).rules()
     assert "ahead 3 asked %2, %3" in show(load_ahead(read(SCAN), asked))
 
 
 def test_scans_that_may_not_load_ahead_stay() -> None:
-    for rules in (attrs.evolve(RULES, gpu=GpuChoices(ahead=-1)), attrs.evolve(RULES, checked=True)):
+    for rules in (GpuOptions(ahead=-1).rules(), attrs.evolve(RULES, checked=True)):
         assert show(load_ahead(read(SCAN), rules)) == SCAN
 
 

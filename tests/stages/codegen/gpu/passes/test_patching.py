@@ -7,8 +7,10 @@ from textwrap import indent
 import attrs
 import pytest
 
+from fieldforge.stages.codegen.arena import plan_arena
+from fieldforge.stages.codegen.cpu.passes import portions
+from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.gpu.passes.patching import patch
-from fieldforge.stages.codegen.gpu_choices import GpuChoices
 from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.reader import read
@@ -78,7 +80,8 @@ def chosen(head: str, when: str, reason: str) -> str:
 
 
 def test_nests_that_hand_an_array_on_are_a_kernel_for_each_patch() -> None:
-    after = show(patch(read(BEFORE), ON_GPU))
+    made = patch(read(BEFORE), ON_GPU)
+    after = show(made)
     fits = (
         "mul(min(1, floordiv(mul(max(0, n), 2), max(1, mul(patches(o0), 192)))), "
         "min(1, patches(o0)))"
@@ -86,7 +89,8 @@ def test_nests_that_hand_an_array_on_are_a_kernel_for_each_patch() -> None:
     head = "patches arrays @0 order o0 levels 16 points 4 threads 256 blocks 5 extent n"
     room = "; room for 5 blocks, faster than fewer even if threads spill a little"
     assert step_of(after) == chosen(head, fits, room)
-    assert f"box (Vertex: 0 .. mul(max(0, m), mul({fits}, -1) + 1), K: 0 .. 40)" in after
+    left = f"box (Vertex: 0 .. mul(max(0, m), mul({fits}, -1) + 1), K: 0 .. 40)"
+    assert left in show(plan_arena(made, ON_GPU))
     readings = (
         'list fills false row_bytes 0 owner "" leads_back false readings 0 (E2V 0), 0 (E2V 1)'
     )
@@ -94,7 +98,7 @@ def test_nests_that_hand_an_array_on_are_a_kernel_for_each_patch() -> None:
 
 
 def test_threads_of_a_cpu_have_portions() -> None:
-    after = show(patch(read(on_cpu(BEFORE)), ON_CPU))
+    after = show(portions.patch(read(on_cpu(BEFORE)), ON_CPU))
     head = (
         "portions arrays @0 order o0 extent n levels 40 bytes 8 least 16777216 most 1048576 "
         "memory max(0, mul(max(0, m), 320)) cores 2"
@@ -104,7 +108,7 @@ def test_threads_of_a_cpu_have_portions() -> None:
 
 def test_nests_that_march_stay() -> None:
     before = on_cpu(BEFORE).replace("# stores out\n", "# stores out\n      cpu march 64\n")
-    assert show(patch(read(before), ON_CPU)) == before
+    assert show(portions.patch(read(before), ON_CPU)) == before
 
 
 @pytest.mark.parametrize(
@@ -123,7 +127,7 @@ def test_other_nests_stay(old: str, new: str) -> None:
 
 def test_options_refuse_patches() -> None:
     for rules in (
-        attrs.evolve(ON_GPU, gpu=GpuChoices(patches=(-1,))),
+        GpuOptions(patches=False).rules(),
         attrs.evolve(ON_GPU, checked=True),
     ):
         assert show(patch(read(BEFORE), rules)) == BEFORE

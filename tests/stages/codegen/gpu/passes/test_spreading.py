@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.gpu.passes.spreading import spread
-from fieldforge.stages.codegen.gpu_choices import GpuChoices
 from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show
+from fieldforge.stages.sizes import ThreadBlock
 
 RULES = Rules(GpuTarget("sm_90"))
 POINTS = """\
@@ -62,7 +63,7 @@ def test_each_column_of_a_scan_has_a_thread() -> None:
     after = show(spread(read(SCAN), RULES))
     expected = SCAN.replace("parallel", "thread")
     assert after == expected.replace(reads, f"      gpu block 64\n{reads}")
-    asked = Rules(GpuTarget("sm_90"), gpu=GpuChoices(column_block=(128,)))
+    asked = GpuOptions(column_block=ThreadBlock(x=128)).rules()
     assert "gpu block 128\n" in show(spread(read(SCAN), asked))
 
 

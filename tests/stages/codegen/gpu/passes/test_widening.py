@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import attrs
 
+from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.gpu.passes.widening import widen
-from fieldforge.stages.codegen.gpu_choices import GpuChoices
 from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show
+from fieldforge.stages.sizes import ThreadBlock, ThreadPoints
 
 RULES = Rules(GpuTarget("sm_90"))
 KERNEL = """\
@@ -45,7 +46,9 @@ def test_a_thread_has_points_that_share_what_they_load() -> None:
 
 
 def test_options_say_how_many_points() -> None:
-    asked = attrs.evolve(RULES, gpu=GpuChoices(points=(4,), block=(64, 2), unaligned=False))
+    asked = GpuOptions(
+        points=ThreadPoints(x=4), block=ThreadBlock(x=64, y=2), unaligned=False
+    ).rules()
     expected = KERNEL.replace("stores out", "stores out; points of a thread asked for")
     expected = expected.replace("gpu block 32, 8", "gpu block 64, 2 points 4, 1")
     assert show(widen(read(KERNEL), asked)) == expected

@@ -7,12 +7,13 @@ begin at multiples of the vector size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ....ir.nests import Loop, Nest
+from ....ir.bounds import Range, Ranges
+from ....ir.loops.nest import NestLoop
 from ...entry_point import CONTEXT
-from ...rows.names import Names
+from ...rows.scope import Scope
 
 CALLEE: Final = "context"  # the name of the entry's last parameter
 BLOCK: Final = 512  # points of a block of a single loop
@@ -59,29 +60,48 @@ static inline s64 rows_of_tile(s64 count, s64 most, s64 parts) {{
 END: Final = "});"
 
 
-def opened(names: Names, nest: Nest, count: str, most: int | str = 1 << 16) -> str:
-    """Return the line that begins the function; `END` closes it."""
-    size = enough(names, nest)
+def indented(lines: Iterable[str], indent: str = "  ") -> Iterator[str]:
+    """Indent lines, but those of the preprocessor."""
+    return (each if each.startswith("#") else indent + each for each in lines)
+
+
+def opened(scope: Scope, box: Ranges, count: str, most: int | str = 1 << 16) -> str:
+    """Return the line that begins the function for loops over a box; `END` closes it."""
     body = "[=](s64 begin, s64 end, s64 place) __attribute__((always_inline)) {"
-    return f"  share({CALLEE}, {count}, {most}, {size}, {body} (void)place;"
+    share = f"{scope.ask('share')}({scope.ask(CALLEE)}"
+    return f"  {share}, {count}, {most}, {enough(scope, box)}, {body} (void)place;"
 
 
-def enough(names: Names, nest: Nest) -> str:
-    """Return the points of a nest and the number from which threads share it, as arguments."""
-    known = names.options.parallel_from
+def enough(scope: Scope, box: Ranges) -> str:
+    """Return the points of a box and the number from which threads share it, as arguments."""
+    known = scope.options.parallel_from
     least = f"measured({CALLEE}, &Machine::parallel_from, {PARALLEL_FROM})"
-    return f"{names.points(nest)}, {least if known is None else known}"
+    return f"{points(scope, box)}, {least if known is None else known}"
 
 
-def extents(names: Names, loops: Sequence[Loop]) -> tuple[list[str], str]:
+def points(scope: Scope, box: Ranges) -> str:
+    """Return the number of points of a box."""
+    return " * ".join(f"({extent(scope, range_)})" for range_ in box)
+
+
+def extent(scope: Scope, range_: Range) -> str:
+    """Return the number of indices of a range."""
+    return f"{scope.bound(range_.stop)} - {scope.bound(range_.start)}"
+
+
+def guard(scope: Scope, box: Ranges) -> str:
+    """Return the test that a box is not empty."""
+    return " && ".join("{} < {}".format(*scope.ends(range_)) for range_ in box) or "true"
+
+
+def extents(scope: Scope, loops: Sequence[NestLoop]) -> tuple[list[str], str]:
     """Return definitions of the numbers of iterations, and the name of their product."""
-    lines, factors = [], []
+    lines = []
     for level, loop in enumerate(loops):
-        wide = f"{names.bound(loop.range.stop)} - {names.bound(loop.range.start)}"
-        count = f"({wide} + {loop.step - 1}) / {loop.step}" if loop.step > 1 else wide
+        count = extent(scope, loop.range)
+        count = f"({count} + {loop.step - 1}) / {loop.step}" if loop.step > 1 else count
         lines.append(f"const s64 m{level} = later(0, {count});")
-        factors.append(f"m{level}")
-    return lines, " * ".join(factors)
+    return lines, " * ".join(f"m{level}" for level in range(len(loops)))
 
 
 def flat_loop(
@@ -105,33 +125,34 @@ def flat_loop(
         yield f"  if ({indices[level]} >= {stops[level]}) {wrapped};"
 
 
-def marching_loop(names: Names, loops: Sequence[Loop], most: int, points: str) -> Iterator[str]:
+def marching_loop(scope: Scope, loops: Sequence[NestLoop], most: int, row: Range) -> Iterator[str]:
     """Open one loop over planes and rows that walks blocks of rows down all planes.
 
     `m0` is the number of planes, `m1` that of steps over rows, `most` the points of a block in one
-    plane, `points` those of a row. A part of the iterations may begin and end inside a block.
+    plane, `row` the innermost range. A part of the iterations may begin and end inside a block.
     """
-    planes, rows = (names.bound(loop.range.start) for loop in loops)
-    stop, step = names.bound(loops[0].range.stop), loops[1].step
-    times = f" * {step}" if step > 1 else ""
-    row = "low + inside % (top - low)"
-    yield f"const s64 high = rows_of_block(m1, {most // step} / later(1, {points}));"
-    yield "s64 low = begin / (m0 * high) * high, top = earlier(low + high, m1);"
-    yield "const s64 inside = begin - low * m0;"
-    yield f"s64 i0 = {planes} + inside / (top - low), row = {row};"
-    yield "for (s64 turn = begin; turn < end; ++turn, ++row) {"
-    yield "  if (row >= top) {"
-    yield f"    if (++i0 >= {stop}) i0 = {planes}, low = top, top = earlier(low + high, m1);"
-    yield "    row = low;"
-    yield "  }"
-    yield f"  const s64 i1 = {rows} + row{times};"
+    planes, rows = (scope.bound(loop.range.start) for loop in loops)
+    stop, step = scope.bound(loops[0].range.stop), loops[1].step
+    blocks = f"{scope.ask('rows_of_block')}(m1, {most // step} / later(1, {extent(scope, row)}))"
+    yield from (
+        f"const s64 high = {blocks};",
+        "s64 low = begin / (m0 * high) * high, top = earlier(low + high, m1);",
+        "const s64 inside = begin - low * m0;",
+        f"s64 i0 = {planes} + inside / (top - low), row = low + inside % (top - low);",
+        "for (s64 turn = begin; turn < end; ++turn, ++row) {",
+        "  if (row >= top) {",
+        f"    if (++i0 >= {stop}) i0 = {planes}, low = top, top = earlier(low + high, m1);",
+        "    row = low;",
+        "  }",
+        f"  const s64 i1 = {rows} + row{f' * {step}' if step > 1 else ''};",
+    )
 
 
-def flat_loops(names: Names, loops: Sequence[Loop]) -> Iterator[str]:
+def flat_loops(scope: Scope, loops: Sequence[NestLoop]) -> Iterator[str]:
     """Open one loop over the iterations of nested loops."""
     return flat_loop(
         [f"i{level}" for level in range(len(loops))],
-        [names.bound(loop.range.start) for loop in loops],
-        [names.bound(loop.range.stop) for loop in loops],
+        [scope.bound(loop.range.start) for loop in loops],
+        [scope.bound(loop.range.stop) for loop in loops],
         [str(loop.step) for loop in loops],
     )

@@ -1,0 +1,82 @@
+"""The options of a code generator for CPUs."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import attrs
+
+from ....runtime.process import classes
+from ...option_kinds import BYTES, FLAG, numbers, option, optional, whole
+from ...sizes import Patches
+from ...target import CPU_TARGET, CpuTarget
+from ..options import CodegenOptions
+from ..pass_list import LOOP_PASSES, PassName
+from ..schedule.rules import Rules
+
+CPU_PASSES: Final = (
+    "tile", "stream", "march", "prefetch", "unswitch", "slide", "patch", "plan_arena",
+)  # fmt: skip
+MOST_TILE: Final = 1 << 16  # points; a thread has room for the levels of each
+
+PATCHES: Final = numbers(
+    Patches,
+    ("elements", "portion", "least_bytes"),
+    fits=lambda patches: not patches.elements or patches.portion <= patches.elements,
+    or_false=True,
+    hints=("At most a whole patch is computed at a time.",),
+)
+
+
+@classes.frozen
+class CpuOptions(CodegenOptions):
+    """The options of `Codegen`, which its passes read.
+
+    Attributes:
+        target: the machine that will run the code.
+        parallel_from: loops over fewer points than this run on one thread. The default is the
+            number that `fieldforge doctor --machine` measured on the node of the call, or 8192.
+        tile_size: the points of a tile along the dimension that tiles divide; 0 lets the size of
+            the cache decide.
+        stream_from: calls that touch this many bytes write outputs that they do not read with
+            non-temporal stores; 0 never does. The default is the measured number, else 12 MiB, or
+            1.5 MiB for each thread if that is more.
+        jam: whether unroll-and-jam may compute several rows of a stencil together.
+        prefetch: whether the code prefetches rows.
+        unswitch: whether usual levels have a loop without the conditions of other levels.
+        passes: the passes over loops in order: names of built-in passes, or functions.
+        patches: sizes for nests that hand arrays on within patches of a mesh, such as
+            `Patches(elements=6144, portion=128, least_bytes=16 << 20)`; with False the nests run
+            one by one.
+
+    """
+
+    target: CpuTarget = option(CPU_TARGET, attrs.Factory(CpuTarget.host))
+    parallel_from: int | None = option(
+        optional(whole(0, BYTES)), None, tune=[0, 2048, 8192, 1 << 15]
+    )
+    tile_size: int = option(whole(0, MOST_TILE), 0, tune=[0, 8, 16, 32, 64, 128, 256])
+    stream_from: int | None = option(optional(whole(0, BYTES)), None, tune=[0, 1 << 20, 12 << 20])
+    jam: bool = option(FLAG, True, tune=[True, False])
+    prefetch: bool = option(FLAG, True, tune=[True, False])
+    unswitch: bool = option(FLAG, True, tune=[True, False])
+    patches: Patches | Literal[False] = option(
+        PATCHES,
+        Patches(),
+        tune=[Patches(), False, Patches(elements=2048), Patches(elements=24576)],
+    )
+    passes: tuple[PassName, ...] = option(LOOP_PASSES, CPU_PASSES)
+
+    def rules(self) -> Rules:
+        """Return what the schedule and the loop passes have to know."""
+        return Rules(
+            self.target, self.arrays, self.inline, jam=self.jam, checked=self.checked, own=self
+        )
+
+
+_DEFAULT: Final = CpuOptions(CpuTarget())
+
+
+def options_of(rules: Rules) -> CpuOptions:
+    """Return the options of a CPU, their defaults where the rules have none."""
+    return rules.own if isinstance(rules.own, CpuOptions) else _DEFAULT

@@ -1,0 +1,139 @@
+"""Prefetch rows: those that a nest reads in a later iteration of the next outer loop.
+
+Their pointers are `q0`, `q1`, ...; `j<level>` is the iteration, and `w3` is there what row `v3` is
+here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import attrs
+
+from ....ir.loops.buffers import Buffer
+from ....ir.loops.cpu import marks_of
+from ....ir.loops.nest import Compute, Instruction, Load, Nest, Number, Row, Store
+from ....ir.loops.traverse import arrays_of
+from ...rows.addresses import InRow, addresses_of
+from ...rows.body import NAMELESS, Body, line, pointers
+from ...rows.scope import Scope
+from ...schedule.costs import ITEMSIZES
+from ..passes.tiling import USUAL
+from .streams import LINE
+from .threads import points
+
+_FIRST: Final = 32 << 10  # bytes of the first-level cache
+
+
+def rows_ahead(body: Body, nest: Nest) -> Body:
+    """Return the body of a nest with addresses for what it prefetches only."""
+    depth, rows = body.depth, body.rows
+    moving = [number for number, row in enumerate(rows) if row.level == depth - 1]
+    around = {loop.range.dim: f"j{depth - 2}" for loop in nest.loops[-2:-1]}
+    return attrs.evolve(
+        body,
+        addresses=addresses_of(
+            rows, marks_of(nest).asked, body.scope.by_name, body.inner, letter="q", inside=depth
+        ),
+        positions={**body.positions, **around},
+        names={number: f"w{number}" for number in moving},
+        same={number: unclamped(rows, number) for number in range(len(rows))},
+    )
+
+
+def unclamped(rows: Sequence[Instruction], number: Row) -> Row:
+    """Return the index that bounds clamp: to prefetch what is not there does no harm."""
+    row = rows[number]
+    while isinstance(row, Compute) and row.op in ("minimum", "maximum"):
+        first, second = row.args
+        if not isinstance(rows[second], Number):
+            break
+        number, row = first, rows[first]
+    return number
+
+
+def named_ahead(later: Body, nest: Nest, *, of_list: bool) -> Iterator[str]:
+    """Name the rows to prefetch, which all parts of the innermost loop share.
+
+    They are those of the next element of a list where the loop around is one `of_list`.
+    """
+    if later.addresses:
+        around = _element_of_list if of_list else _iteration
+        yield f"const bool asks = {_leaves_core(later.scope, nest)};"
+        yield around(later.scope, nest)
+        yield from (*(line(later, row) for row in indices(later)), *pointers(later))
+
+
+def indices(later: Body) -> list[Row]:
+    """Return the rows around the innermost loop that compute the places of prefetched rows."""
+    found: set[Row] = set()
+    loads = (later.rows[number] for number in later.addresses)
+    waiting = [
+        row for load in loads if isinstance(load, Load) for row in load.rows if row is not None
+    ]
+    while waiting:
+        number = waiting.pop()
+        if number not in found and number in later.names:
+            number = later.same[number]
+            if not isinstance(later.rows[number], NAMELESS):
+                found.add(number)
+            waiting.extend(later.rows[number].operands)
+    return sorted(found)
+
+
+def _iteration(scope: Scope, nest: Nest) -> str:
+    """Define which iteration of the next outer loop to prefetch for, within its range."""
+    around = len(nest.loops) - 2
+    loop = nest.loops[around]
+    start, stop = scope.ends(loop.range)
+    far = marks_of(nest).ahead * loop.step
+    if loop.backward:
+        return f"const s64 j{around} = later({start}, i{around} - {far});"
+    return f"const s64 j{around} = earlier(i{around} + {far}, {stop} - {loop.step});"
+
+
+def _element_of_list(scope: Scope, nest: Nest) -> str:
+    """Define which element of a list to prefetch for."""
+    start, stop = scope.ends(nest.loops[0].range)
+    found = f"lists[earlier(q + {marks_of(nest).ahead}, last)]"
+    return f"const s64 j0 = later({start}, earlier({found}, {stop} - 1));"
+
+
+def prefetched(later: Body, nest: Nest, read: Mapping[str, Buffer], lanes: int) -> Iterator[str]:
+    """Prefetch the lines of a strip, unless the second-level cache holds all of the call.
+
+    They go to the first-level cache if it keeps a usual row until the loop reads it: half of it
+    holds what the loop touches between prefetch and load, the rows `read`.
+    """
+    size = sum(ITEMSIZES[buffer.dtype] for buffer in read.values())
+    usual = USUAL[nest.loops[-1].range.dim.kind]
+    near = 3 if usual * size * marks_of(nest).ahead < _FIRST // 2 else 2
+    if rows := rows_of(later):
+        yield "if (asks) {"
+        for row, buffer in rows.items():
+            size = ITEMSIZES[buffer.dtype]
+            for at in range(0, lanes * size, LINE):
+                place = f"{row} + b + {at // size}" if at else f"{row} + b"
+                yield f"  __builtin_prefetch({place}, 0, {near});"
+        yield "}"
+
+
+def rows_of(body: Body) -> dict[str, Buffer]:
+    """Return the pointers to rows of memory, each with its buffer."""
+    return {
+        address.pointer: body.scope.by_name[row.buffer]
+        for number, address in body.addresses.items()
+        if isinstance(address, InRow) and isinstance(row := body.rows[number], Load | Store)
+    }
+
+
+def _leaves_core(scope: Scope, nest: Nest) -> str:
+    """Return the test that a nest touches more bytes than the second cache of a core holds.
+
+    The test takes each buffer to be as large as the domain of the nest.
+    """
+    inner = nest.loops[-1].range.dim
+    buffers = [scope.by_name[each] for each in arrays_of(nest)]
+    size = sum(ITEMSIZES[buffer.dtype] for buffer in buffers if inner in buffer.dims)
+    return f"{points(scope, nest.box)} * {size} > {scope.options.core_memory}"

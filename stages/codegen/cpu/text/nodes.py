@@ -1,0 +1,123 @@
+"""Write the nodes of a kernel in order: each stands in a block, under its conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import attrs
+
+from ....ir.loops.column import Column
+from ....ir.loops.cpu import Portions, Tiles
+from ....ir.loops.kernel import Choice, Kernel, Loop, Node, Seq
+from ....ir.loops.nest import Nest
+from ....ir.loops.traverse import arrays_of, walk
+from ...rows.acts import loop_over
+from ...rows.options import Steps
+from ...rows.scope import Scope
+from .column import write_column
+from .nest import write_nest
+from .portions import write_portions
+from .tiles import write_tiles
+from .units import Line, part_of
+
+
+@attrs.frozen
+class Writing:
+    """What stands around a node.
+
+    Attributes:
+        steps: how a call selects one statement.
+        prefix: of the names of functions that nodes may become.
+        when: the conditions of choices.
+        nests: those written so far; the number of a nest is its place.
+        first: the number of the first nest on the other side of a choice.
+
+    """
+
+    steps: Steps | None
+    prefix: str = ""
+    when: str = ""
+    nests: list[Node] = attrs.field(factory=list)
+    first: int = 0
+
+
+def write_steps(scope: Scope, kernel: Kernel, writing: Writing) -> Iterator[Line]:
+    """Write all nodes of a kernel."""
+    for step in kernel.steps:
+        yield from write_node(scope, step.body, writing)
+
+
+def write_node(scope: Scope, node: Node, writing: Writing) -> Iterator[Line]:
+    """Write a node; nests, columns and groups of nests may become functions."""
+    nests, prefix = writing.nests, writing.prefix
+    number = len(nests)
+    around = tuple(scope.around.values())
+    match node:
+        case Seq(steps=steps):
+            for step in steps:
+                yield from write_node(scope, step, writing)
+        case Choice():
+            yield from _choice(scope, node, writing)
+        case Loop(range=range_, body=body, backward=backward):
+            index = f"o{len(around)}"
+            head = loop_over(index, scope.ends(range_), backward=backward)
+            yield f"  {writing.when}{head}  // planes"
+            inside = attrs.evolve(scope, around={**scope.around, range_.dim: index})
+            yield from write_node(inside, body, attrs.evolve(writing, when=""))
+            yield "  }"
+        case Nest() | Column():
+            nests.append(node)
+            yield f"{_head(scope, node, writing)}{{  // nest {number}"
+            yield part_of(scope, f"{prefix}nest{number}", partial(_alone, node=node), (), around)
+        case Tiles(members=members):
+            nests += [member.nest for member in members]
+            yield f"{_head(scope, node, writing)}{{  // nests {number} .. {len(nests) - 1}"
+            tiled = partial(write_tiles, tiles=node, first=number, prefix=prefix)
+            yield part_of(scope, f"{prefix}nests{number}", tiled, (), around)
+        case Portions(arrays=arrays):
+            others = enumerate(nests[writing.first :], writing.first)
+            numbers = [each for each, nest in others if not arrays_of(nest).isdisjoint(arrays)]
+            said = f"nests {', '.join(map(str, numbers))} in portions"
+            yield f"{_head(scope, node, writing)}{{  // {said}"
+            portioned = partial(write_portions, portions=node, numbers=numbers)
+            yield part_of(scope, f"{prefix}portions{numbers[0]}", portioned, (), around)
+        case _:
+            raise TypeError(f"The C++ writer does not know '{type(node).__name__}'.")
+
+
+def _alone(scope: Scope, node: Nest | Column) -> Iterator[str]:
+    return write_nest(scope, node) if isinstance(node, Nest) else write_column(scope, node)
+
+
+def _choice(scope: Scope, choice: Choice, writing: Writing) -> Iterator[Line]:
+    """Write both sides, each under its condition; nodes that end both need none.
+
+    The nests of `otherwise` have the lower numbers, though they stand below.
+    """
+    then, otherwise = (
+        side.steps if isinstance(side, Seq) else (side,) for side in (choice.then, choice.otherwise)
+    )
+    own = tuple(step for step in then if step not in otherwise)
+    own = own if then[: len(own)] == own else then
+    common, when, first = then[len(own) :], scope.bound(choice.when), len(writing.nests)
+    apart = attrs.evolve(writing, when=f"{writing.when}if (!{when}) ")
+    below = [
+        line
+        for step in otherwise
+        for line in write_node(scope, step, writing if step in common else apart)
+    ]
+    inside = attrs.evolve(writing, when=f"{writing.when}if ({when}) ", first=first)
+    for step in own:
+        yield from write_node(scope, step, inside)
+    yield from below
+
+
+def _head(scope: Scope, node: Node, writing: Writing) -> str:
+    """Return the conditions under which a call runs a node."""
+    selected = ""
+    if writing.steps is not None:
+        group = next(each.group for each in walk(node) if isinstance(each, Nest | Column))
+        number = writing.steps.numbers[group]
+        selected = f"if (!{scope.ask('only')} || only == {number}) "
+    return f"  {selected}{writing.when}"

@@ -1,0 +1,86 @@
+"""Write non-temporal stores: whole registers past the caches, where a call touches many bytes.
+
+A strip stores its points to an array, which then goes to memory as a whole. Each row is named by
+its pointer, and has an array and a buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeAlias
+
+from ....ir.loops.buffers import Buffer
+from ....ir.loops.nest import Nest
+from ....ir.loops.traverse import arrays_of
+from ...rows.scope import Scope, stored_type
+from ...schedule.costs import ITEMSIZES
+from .threads import points
+
+LINE: Final = 64
+_STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
+Stored: TypeAlias = Mapping[str, tuple[str, Buffer]]
+
+
+def stream_function(vector_bytes: int) -> str:
+    """Return the function that writes registers with non-temporal stores.
+
+    A locked instruction drains the store buffers, so that other threads see the data at the next
+    barrier.
+    """
+    return f"""\
+typedef long long line __attribute__((vector_size({vector_bytes})));
+static inline void stream(void* to, const void* from, s64 bytes) {{
+  line* const d = (line*)to;
+  const line* const s = (const line*)from;
+  for (s64 i = 0; i < bytes / {vector_bytes}; ++i) {{
+#ifdef __clang__
+    __builtin_nontemporal_store(s[i], d + i);
+#else
+    __builtin_ia32_{_STORES[vector_bytes]}(d + i, s[i]);
+#endif
+  }}
+}}"""
+
+
+def aligned(scope: Scope, nest: Nest, stored: Stored) -> Iterator[str]:
+    """Find the first point at which strips are aligned for non-temporal stores."""
+    rows, edge = list(stored), scope.options.vector_bytes
+    size = ITEMSIZES[stored[rows[0]][1].dtype]
+    alike = [f"((s64)({row} + f) & {edge - 1}) == 0" for row in rows]
+    far = is_far(scope, nest, points(scope, nest.box))
+    yield f"const s64 f = b + (-(s64)({rows[0]} + b) & {edge - 1}) / {size};"
+    yield f"const bool past = {' && '.join([far, *alike])};"
+
+
+def kept_arrays(stored: Stored, lanes: int) -> Iterator[str]:
+    """Define the arrays that hold a strip before non-temporal stores write it."""
+    for array, buffer in stored.values():
+        yield f"alignas({LINE}) {stored_type(buffer)} {array}[{lanes}];"
+
+
+def stored_strips(stored: Stored, lanes: int) -> Iterator[str]:
+    """Write these arrays, with non-temporal stores where rows are long enough."""
+    sizes = {row: lanes * ITEMSIZES[buffer.dtype] for row, (_, buffer) in stored.items()}
+    past, here = (
+        " ".join(f"{call}({row} + b, {stored[row][0]}, {size});" for row, size in sizes.items())
+        for call in ("stream", "__builtin_memcpy")
+    )
+    if stored:
+        yield from (f"if (past) {{ {past} }}", f"else {{ {here} }}")
+
+
+def is_far(scope: Scope, nest: Nest, count: str) -> str:
+    """Return the test that a call touches more bytes of fields than the caches hold.
+
+    The test takes each field to be as large as the domain of the nest, of `count` points.
+    """
+    touched = arrays_of(scope.kernel)
+    size = sum(
+        ITEMSIZES[buffer.dtype]
+        for buffer in scope.kernel.buffers
+        if buffer.name in touched
+        and buffer.memory == "field"
+        and all(loop.range.dim in buffer.dims for loop in nest.loops)
+    )
+    known = scope.options.stream_from
+    return f"{count} * {size} >= {scope.ask('far') if known is None else known}"

@@ -1,0 +1,139 @@
+"""Write nests that run tile by tile in one parallel region."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from ....ir.bounds import Range, Ranges
+from ....ir.loops.buffers import Buffer
+from ....ir.loops.cpu import Member, Tiles
+from ....ir.loops.traverse import arrays_of
+from ...rows.definitions import Definition, strides
+from ...rows.scope import Scope, stored_type
+from .nest import write_nest
+from .threads import CALLEE, END, enough, extent, flat_loop, guard, indented, opened
+from .units import Line, known, part_of
+
+EVEN = """\
+static inline s64 even(s64 count, s64 most) {
+  const s64 tiles = (count + most - 1) / most;
+  return tiles < 1 ? 1 : ((count + tiles - 1) / tiles + 7) / 8 * 8;
+}"""
+
+
+def write_tiles(scope: Scope, tiles: Tiles, first: int, prefix: str) -> Iterator[Line]:
+    """Write tiles, whose nests have numbers from `first` on, and close the block around them."""
+    scope.ask("even" if tiles.rolled is None else "rows_of_tile")
+    box = max((member.nest.box for member in tiles.members), key=len)
+    cuts = enumerate(tiles.cuts)
+    lengths = [f"c{level}" if cut.even else str(cut.size) for level, cut in cuts]
+    levels = range(len(lengths))
+    used = arrays_of(tiles)
+    arrays = [b for b in scope.kernel.buffers if b.memory == "tile" and b.name in used]
+    sizes = tuple(known(scope, lambda own: _sizes(own, tiles, arrays)))
+    places = tuple(known(scope, lambda own: (_array(own, each, tiles) for each in arrays)))
+    yield f"  if ({guard(scope, scope.kernel.groups[tiles.members[0].nest.group].box)}) {{"
+    yield from indented(_counts(scope, tiles, box, lengths))
+    yield opened(scope, box, " * ".join(f"m{level}" for level in levels), tiles.threads)
+    yield from (each.line for each in sizes)
+    yield from indented(_tile_loop(scope, tiles, lengths))
+    yield from (*(each.line for each in places), *_rows_in_turn(tiles))
+    inside = ("place", *(f"{end}{level}" for end in "tu" for level in levels))
+    for index, member in enumerate(tiles.members, first):
+        yield f"  {{  // nest {index}"
+        write = partial(_member, tiles=tiles, member=member)
+        own = part_of(scope, f"{prefix}nest{index}", write, (*sizes, *places), inside)
+        # in turn, a call for each row would cost
+        yield from [own] if tiles.rolled is None else own.lines
+    yield "  " + "}" * (1 + (tiles.rolled is not None)) + END + "}}"
+
+
+def _member(scope: Scope, tiles: Tiles, member: Member) -> Iterator[str]:
+    return write_nest(scope, member.nest, lambda range_: _in_tile(scope, range_, tiles, member))
+
+
+def _counts(scope: Scope, tiles: Tiles, box: Ranges, sizes: Sequence[str]) -> Iterator[str]:
+    """Define the sizes of tiles, and how many there are along each dimension."""
+    cuts = list(enumerate(tiles.cuts))
+    for level, cut in sorted(cuts, key=lambda pair: pair[1].range.dim is tiles.rolled):
+        count = extent(scope, cut.range)
+        if cut.even and cut.range.dim is tiles.rolled:
+            others = " * ".join(f"m{other}" for other, _ in cuts if other != level)
+            parts = f"parts_of({CALLEE}, {enough(scope, box)}, {others or '1'})"
+            yield f"const s64 c{level} = rows_of_tile({count}, {cut.size}, {parts});"
+        elif cut.even:
+            yield f"const s64 c{level} = even({count}, {cut.size});"
+        yield f"const s64 m{level} = later(0, {count} + {sizes[level]} - 1) / {sizes[level]};"
+
+
+def _tile_loop(scope: Scope, tiles: Tiles, sizes: Sequence[str]) -> Iterator[str]:
+    """Open the loop over tiles and define where each ends."""
+    starts, stops = zip(*(scope.ends(cut.range) for cut in tiles.cuts), strict=True)
+    yield from flat_loop([f"t{level}" for level in range(len(sizes))], starts, stops, sizes)
+    for level, stop in enumerate(stops):
+        yield f"  const s64 u{level} = earlier(t{level} + {sizes[level]}, {stop});"
+
+
+def _rows_in_turn(tiles: Tiles) -> Iterator[str]:
+    """Open the loop over rows that nests take in turn, early enough for the widest margin."""
+    if tiles.rolled is not None:
+        level = [cut.range.dim for cut in tiles.cuts].index(tiles.rolled)
+        ahead = max(sum(member.margins[level]) for member in tiles.members)
+        yield f"  for (s64 row = t{level} - {ahead}; row < u{level}; ++row) {{"
+
+
+def _in_tile(scope: Scope, range_: Range, tiles: Tiles, member: Member) -> tuple[str, str]:
+    """Return the ends of a range inside the current tile."""
+    dims = [cut.range.dim for cut in tiles.cuts]
+    if range_.dim not in dims:
+        return scope.ends(range_)
+    cut = dims.index(range_.dim)
+    before, beyond = member.margins[cut]
+    start = f"t{cut} - {before}" if before else f"t{cut}"
+    stop = f"u{cut} + {beyond}" if beyond else f"u{cut}"
+    if range_.dim is tiles.rolled:
+        start, stop = f"later({start}, row + {beyond})", f"row + {beyond + 1}"
+    whole = range_ == tiles.cuts[cut].range and range_.dim is not tiles.rolled
+    if whole and not before and not beyond:
+        return start, stop
+    first, last = scope.ends(range_)
+    return f"later({first}, {start})", f"earlier({last}, {stop})"
+
+
+# --- arrays -------------------------------------------------------------------------------------
+
+
+def _sizes(scope: Scope, tiles: Tiles, arrays: list[Buffer]) -> Iterator[Definition]:
+    """Name the slots of the tile arrays of one thread, and their strides."""
+    kernel = scope.kernel
+    places = sorted({buffer.slot for buffer in kernel.buffers if buffer.memory == "tile"})
+
+    def size(place: int) -> str:
+        return f"{scope.bound(kernel.slots[place])} / {tiles.threads}"
+
+    for index, place in enumerate(places):
+        if index:
+            before = places[index - 1]
+            offset = f"{scope.ask(f'own{before}')} + {size(before)}"
+        else:
+            offset = f"{scope.slot(place)} + place * ({' + '.join(map(size, places))})"
+        yield f"own{place}", f"  char* const own{place} = {offset};"
+    for array in arrays:
+        yield from strides(scope, array)
+
+
+def _array(scope: Scope, array: Buffer, tiles: Tiles) -> Definition:
+    """Define an array of a tile, moved to index 0 of its dimensions."""
+    starts = {cut.range.dim: f"t{level}" for level, cut in enumerate(tiles.cuts)}
+    origin = ""
+    for axis, range_ in enumerate(array.box):
+        if range_.dim is array.ring:
+            continue
+        start = scope.bound(range_.start)
+        if range_.dim in starts:
+            start = f"({starts[range_.dim]} + {start})" if start != "0" else starts[range_.dim]
+        origin += f" - {scope.term(array, axis, start)}"
+    type_, name = stored_type(array), scope.buffers[array.name]
+    slot = scope.ask(f"own{array.slot}")
+    return name, f"    {type_}* const {name} = ({type_}*){slot}{origin};"

@@ -1,0 +1,89 @@
+"""From a program to the loops of which an SDFG is made, and the options of both."""
+
+from __future__ import annotations
+
+import attrs
+
+from ...artifacts import Lowered, Variant
+from ...ir.bounds import Bound
+from ...ir.loops.cpu import Tiles
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.traverse import nodes_of
+from ...ir.strides import Stride
+from ..cpu.pass_list import cpu_passes
+from ..integers import integers
+from ..interface import step_numbers, step_place
+from ..pass_list import PLAN_ONLY, PassName, without
+from ..passes import make_loops
+from ..rows.options import WriterOptions
+from ..schedule.drafts import Group
+from ..schedule.rules import Rules
+from ..soft_reads import Clamping, clamping_of
+from .arrangement import arranged
+from .grid import Grid
+from .pass_list import SdfgPass
+from .tasklet import Style
+from .transformations import PassSettings
+
+
+@attrs.frozen
+class SdfgRules:
+    """The options of an SDFG: of the loops before it, its tasklets, and the passes after it.
+
+    `loop_passes` run before the SDFG is made; with `strips` vector loops are walked strip by strip.
+    Threads share a nest from `parallel_from` points on.
+    """
+
+    schedule: Rules
+    style: Style
+    passes: tuple[SdfgPass, ...]
+    blocking_dims: tuple[str, ...]
+    settings: PassSettings
+    parallel_from: int = 0
+    grid: Grid | None = None
+    asynchronous: bool = True
+    loop_passes: tuple[PassName, ...] = PLAN_ONLY
+    strips: WriterOptions | None = None
+
+
+@attrs.frozen
+class SdfgLoops:
+    """The loops of a program, in which `Tiles` are the states of an SDFG, and its groups of stores.
+
+    `steps` are the numbers of the groups' statements, if a call may run a single one. `integers`
+    are those of the kernel, without those that `clamping` needs besides.
+    """
+
+    kernel: Kernel
+    groups: tuple[Group, ...]
+    integers: tuple[Bound | Stride, ...]
+    clamping: Clamping | None
+    steps: tuple[int, ...]
+
+    def after(self, left: Kernel) -> SdfgLoops:
+        """Return the loops of a call, after DaCe's passes have left fewer arrays.
+
+        The version that clamps indices needs the arrays that there were, and its call the integers
+        that only the kernel `left` needs: sizes of slots.
+        """
+        ints = integers(left)
+        if self.clamping is None:
+            return attrs.evolve(self, kernel=left, integers=ints)
+        known = {*self.integers, *self.clamping.integers}
+        more = (each for each in ints if not isinstance(each, Stride) and each not in known)
+        clamping = attrs.evolve(self.clamping, integers=(*self.clamping.integers, *more))
+        return attrs.evolve(self, clamping=clamping)
+
+
+def sdfg_loops(lowered: Lowered, variant: Variant, rules: SdfgRules) -> SdfgLoops:
+    """Schedule a program; scans run row by row only where an SDFG can say so."""
+    passes = cpu_passes(rules.loop_passes)
+    kernel, groups = make_loops(lowered, variant, rules.schedule, passes)
+    ints = integers(kernel)
+    clamping = clamping_of(lowered.program, groups, ints)
+    has_tile_arrays = any(buffer.memory == "tile" for buffer in kernel.buffers)
+    if has_tile_arrays or (clamping is not None and any(nodes_of(kernel, Tiles))):
+        untiled = without(rules.loop_passes, "tile")
+        return sdfg_loops(lowered, variant, attrs.evolve(rules, loop_passes=untiled))
+    steps = () if step_place(ints, groups) is None else step_numbers(groups)
+    return SdfgLoops(arranged(kernel), groups, ints, clamping, steps)

@@ -1,0 +1,154 @@
+"""Which kernels a tree is, in their order, and in which calls each of them runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import Final, TypeAlias
+
+import attrs
+
+from ...ir.bounds import Bound, Const, multiply, subtract
+from ...ir.loops.column import Column
+from ...ir.loops.gpu import Columns, GpuMarks, Patches, Rows, marked, marks_of
+from ...ir.loops.kernel import Choice, Kernel, Loop, Node
+from ...ir.loops.nest import Nest
+from ...ir.loops.traverse import arrays_of, children, nests_of, rewrite, with_nests
+
+Whole: TypeAlias = Nest | Column | Columns | Patches
+OF_COLUMNS: Final = 64  # threads of a block
+ALWAYS: Final[Bound] = Const(1)
+
+
+@attrs.frozen
+class Part:
+    """What is one kernel: a nest, or a group of nests, and the numbers of these.
+
+    It runs in calls where all of `factors` are 1. A nest `instead` of others comes after them.
+    Loops `around` it, each with the number of its first nest, run it for one index after the other.
+    """
+
+    node: Whole
+    nests: tuple[int, ...]
+    factors: tuple[Bound, ...] = ()
+    instead: bool = False
+    around: tuple[tuple[int, Loop], ...] = ()
+
+    @property
+    def when(self) -> Bound:
+        """1 in calls that run it, 0 in others."""
+        return reduce(multiply, self.factors, ALWAYS)
+
+    @property
+    def first(self) -> Nest:
+        """The nest that says of which statement it is, and which columns it has."""
+        match self.node:
+            case Nest():
+                return self.node
+            case Column():
+                return threads_of(self.node)
+            case Columns(scans=scans):
+                return scans[0]
+        return nests_of(self.node)[0]
+
+
+def parts(node: Node | Kernel, first: int = 0) -> list[Part]:
+    """Return what is a kernel each, in order; numbers of nests are from `first` on.
+
+    Of a choice, groups come first, then what runs without them, then a nest instead of others. What
+    both sides contain runs in either case.
+    """
+    if isinstance(node, Choice):
+        return list(_chosen(node, first))
+    if isinstance(node, Loop):
+        inside = parts(node.body, first)
+        return [attrs.evolve(each, around=((first, node), *each.around)) for each in inside]
+    if isinstance(node, Nest | Column | Columns | Patches):
+        count = len(node.scans) if isinstance(node, Columns) else 1
+        return [Part(node, tuple(range(first, first + count)))]
+    found: list[Part] = []
+    for child in children(node):
+        found += parts(child, _stop(found, first))
+    return found
+
+
+def threads_of(column: Column) -> Nest:
+    """Return the loops of a column as those of a nest: a thread has a column."""
+    loops = tuple(attrs.evolve(loop, kind="thread") for loop in column.loops)
+    marks = GpuMarks(block=(OF_COLUMNS,) if loops else ())
+    return Nest(column.group, loops, (), column.reason, marks=marks)
+
+
+def _chosen(choice: Choice, first: int) -> Iterator[Part]:
+    """Yield the parts of a choice: between those that both sides contain, what each has alone."""
+    otherwise = parts(without_group(choice), first)
+    number = stop = _stop(otherwise, first)
+    common, gaps = [-1], list[list[Part]]([[]])  # places in `otherwise`; what only `then` has
+    for part in parts(choice.then, stop):
+        later = range(common[-1] + 1, len(otherwise))
+        place = next((n for n in later if _is_same(part, otherwise[n])), None)
+        if place is not None:
+            common.append(place)
+            gaps.append([])
+            continue
+        is_nest = isinstance(part.node, Nest | Column)
+        nests = (number,) if is_nest else _members(part, otherwise)
+        factors = (choice.when, *part.factors)
+        gaps[-1].append(attrs.evolve(part, nests=nests, factors=factors, instead=is_nest))
+        number += is_nest
+    without = subtract(ALWAYS, choice.when)
+    for before, place, own in zip(common, [*common[1:], len(otherwise)], gaps, strict=True):
+        yield from (part for part in own if not part.instead)
+        for part in otherwise[before + 1 : place]:
+            yield attrs.evolve(part, factors=(without, *part.factors))
+        yield from (part for part in own if part.instead)
+        yield from otherwise[place : place + 1]
+
+
+def _is_same(part: Part, other: Part) -> bool:
+    ours, theirs = ([loop for _, loop in each.around] for each in (part, other))
+    return (part.node, part.factors, ours) == (other.node, other.factors, theirs)
+
+
+def _members(part: Part, otherwise: Sequence[Part]) -> tuple[int, ...]:
+    """Return the numbers of the nests that a group stands for."""
+    if isinstance(part.node, Columns):
+        first = otherwise[0].nests[0]
+        return tuple(number - part.nests[0] + first for number in part.nests)
+    arrays = set(part.node.arrays) if isinstance(part.node, Patches) else set()
+    return tuple(
+        number
+        for each in otherwise
+        if not each.instead and not arrays.isdisjoint(arrays_of(each.node))
+        for number in each.nests
+    )
+
+
+def _stop(found: Sequence[Part], first: int) -> int:
+    return max((part.nests[-1] + 1 for part in found), default=first)
+
+
+# --- versions -----------------------------------------------------------------------------------
+
+
+def without_group(choice: Choice) -> Node:
+    """Return what runs without a group; scans load less ahead: addresses need registers too."""
+    if isinstance(choice.then, Columns) and not isinstance(choice.otherwise, Columns):
+        choice = with_nests(choice, lambda nest: marked(nest, ahead=marks_of(nest).ahead // 2))
+    return choice.otherwise
+
+
+def clamping_version(tree: Kernel) -> Kernel:
+    """Return the version that clamps indices: a point for each thread, and no rows of columns."""
+    return rewrite(tree, _clamping)
+
+
+def _clamping(node: Node) -> Node:
+    match node:
+        case Nest():
+            return marked(node, points=(), blocks=1)
+        case Patches():
+            return attrs.evolve(node, blocks=1)
+        case Choice(then=Columns(load=Rows())):
+            return without_group(node)
+    return node

@@ -1,0 +1,91 @@
+"""Write scans over long columns: the last levels of arrays in shared memory, the others in memory.
+
+Level `n` of the first scan, from 0 on, has place `n % levels` of an array in shared memory, if it
+is not one of the first `rest`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+import attrs
+
+from ....ir.bounds import Range
+from ....ir.loops.gpu import Columns, Long
+from ....ir.loops.nest import Nest
+from ...rows.body import pointers, states
+from ...rows.scope import Scope, stored_type
+from ...schedule.costs import ITEMSIZES
+from .lines import braced, shared_arrays
+from .sweep import first_elements, outside, rounds, scoped, write_sweep
+from .windows import Room, rooms_of, sweep_of
+
+
+def write_long(
+    scope: Scope, nests: Sequence[Nest], columns: Columns, once: Sequence[Collection[str]]
+) -> Iterator[str]:
+    """Write the scans of a column; `rooms` and the arrays in memory are defined.
+
+    `once` has of each scan what it touches last.
+    """
+    yield from _first(scope, nests[0], columns, once[0])
+    for nest, own in zip(nests[1:], once[1:], strict=True):
+        yield from _later(scope, nest, columns, own)
+
+
+def rooms(scope: Scope, columns: Columns, load: Long) -> Iterator[str]:
+    """Define the arrays in shared memory, and which levels they have where."""
+    start, threads = scope.bound(load.outside.start), columns.threads
+    stop = scope.bound(columns.scans[0].loops[-1].range.stop)
+    arrays = [(number, scope.by_name[name]) for number, name in enumerate(columns.arrays)]
+    yield f"const s32 levels = s32({scope.bound(load.levels)});"
+    yield f"const s32 rest = s32({scope.bound(load.rest)});"
+    yield from shared_arrays(
+        (f"h{number}", stored_type(buffer), f"levels * {threads}", ITEMSIZES[buffer.dtype])
+        for number, buffer in sorted(arrays, key=lambda each: -ITEMSIZES[each[1].dtype])
+    )
+    yield f"const s32 wrap = (s32({stop} - {start}) - 1) / levels * levels;"
+    yield from (
+        "const auto kept = [&](s64 level) {",
+        f"  const s32 place = s32(level - {start}) - wrap;",
+        f"  return (place < 0 ? place + levels : place) * {threads} + s32(threadIdx.x);",
+        "};",
+    )
+
+
+def _rooms(nest: Nest, columns: Columns, place: str) -> dict[int, Room]:
+    rooms = {name: Room(f"h{number}", place) for number, name in enumerate(columns.arrays)}
+    return rooms_of(nest, rooms)
+
+
+def _first(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) -> Iterator[str]:
+    """Write the first scan: rounds that store to memory, then to shared memory."""
+    far = sweep_of(scope, nest, {}, once)
+    near = attrs.evolve(
+        far,
+        rooms=_rooms(nest, columns, f"(place + {{step}}) * {columns.threads} + threadIdx.x"),
+        opening=("const s32 place = s32(u32(first) % u32(levels));",),
+    )
+    yield from scoped(far, (*first_elements(far), *rounds(far, "rest"), *rounds(near, "total")))
+
+
+def _later(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) -> Iterator[str]:
+    """Write a scan after the first: levels in shared memory and those outside, in its order."""
+    range_, load = nest.loops[-1].range, columns.load
+    assert isinstance(load, Long)
+    near = _over(nest, Range(range_.dim, load.outside.stop, range_.stop))
+    rooms = _rooms(nest, columns, f"kept(i{len(nest.loops) - 1})")
+    parts = [
+        sweep_of(scope, near, rooms, once, unroll=8),
+        sweep_of(scope, _over(nest, load.outside), {}, once),
+    ]
+    blocks = (
+        braced("", outside(sweep), pointers(sweep.body), write_sweep(sweep))
+        for sweep in (parts if nest.loops[-1].backward else reversed(parts))
+    )
+    yield from braced("", states(parts[0].body), *blocks)
+
+
+def _over(nest: Nest, range_: Range) -> Nest:
+    *around, inner = nest.loops
+    return attrs.evolve(nest, loops=(*around, attrs.evolve(inner, range=range_)))

@@ -1,0 +1,131 @@
+"""Write what a thread does for one element of a patch, whose arrays are in shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import attrs
+
+from ....ir.loops.nest import Load, Nest, Row, Store
+from ...mesh.ways import Way, way_of
+from ...rows.addresses import Element, InRow, places_of
+from ...rows.body import NAMELESS, Body, line, pointer
+from ...rows.scope import Scope
+from ..passes.unrolling import interleaved
+from .body import at, thread_body
+from .wide import aligned, packed, packs_of, starts_of
+
+
+@attrs.frozen
+class Room:
+    """The arrays in shared memory: their names, and the column of near indices for a reading.
+
+    `near` has by list and way the number of the column, `fillers` by array the number of its list.
+    """
+
+    arrays: Mapping[str, str]
+    fillers: Mapping[str, int]
+    near: Mapping[tuple[int, Way], int]
+    own: frozenset[str]  # that the nest fills
+    once: frozenset[str]  # fields that only this loop touches, each element once
+    levels: int
+
+
+@attrs.frozen
+class Near:
+    """The rows of a nest in a patch; `pointers` names the pointer to the row of each access.
+
+    Of an array in shared memory it is the place of the row.
+    """
+
+    body: Body
+    nest: Nest
+    room: Room
+    pointers: Mapping[Row, str]
+
+
+def near(scope: Scope, nest: Nest, room: Room) -> Near:
+    """Return the rows of a nest whose arrays have a row of levels for each element of a patch."""
+    body = thread_body(scope, nest)
+    pointers = {
+        number: address.pointer
+        for number, address in body.addresses.items()
+        if isinstance(address, InRow)
+    }
+    addresses = dict(body.addresses)
+    for number, place in pointers.items():
+        access = nest.body[number]
+        assert isinstance(access, Load | Store)
+        if access.buffer in room.arrays:
+            buffer = scope.by_name[access.buffer]
+            _, offset = places_of(access, buffer)[buffer.dims.index(nest.loops[-1].range.dim)]
+            addresses[number] = Element(room.arrays[access.buffer], _level(place, offset))
+    return Near(attrs.evolve(body, addresses=addresses), nest, room, pointers)
+
+
+def _level(place: str, offset: int) -> str:
+    return f"{place} + u32(i1 - start){f' + {offset}' if offset else ''}"
+
+
+def _definitions(near: Near) -> dict[str, str]:
+    """Return by name how pointers to rows and places in shared memory are defined, rows first."""
+    rows, places = {}, {}
+    for number, name in near.pointers.items():
+        access, address = near.nest.body[number], near.body.addresses[number]
+        assert isinstance(access, Load | Store)
+        if name in rows or name in places:
+            continue
+        if isinstance(address, InRow):
+            rows[name] = pointer(near.body, access, address)
+            continue
+        element, room = "q - begin", near.room
+        if isinstance(access, Load) and access.buffer not in room.own:
+            way = way_of(near.nest, access)
+            assert way is not None, "only tables lead to arrays of a patch"
+            column = room.near[room.fillers[access.buffer], way]
+            element = f"near[(q - base) * {len(room.near)} + {column}]"
+        places[name] = f"const u32 {name} = ({element}) * {room.levels};"
+    return rows | places
+
+
+def all_at_once(
+    scope: Scope, nest: Nest, room: Room, points: int, indent: str
+) -> tuple[list[str], list[str]]:
+    """Return addresses that must be aligned, and the lines for all levels of a thread.
+
+    Each pointer is defined before its first use.
+    """
+    dims_of = {name: buffer.dims for name, buffer in scope.by_name.items()}
+    every = attrs.evolve(nest, body=interleaved(nest, (points, 1), dims_of))
+    own = near(scope, every, room)
+    packs = packs_of(thread_body(scope, every), points)
+    starts = starts_of(own.body, packs)
+    for pack in packs:
+        first = pack.members[0]
+        address = own.body.addresses[first]
+        if isinstance(address, Element):
+            starts[first] = f"{address.array}, {_level(own.pointers[first], pack.start)}"
+    body = packed(own.body, packs, starts, room.once)
+    pending = _definitions(own)
+    lines = []
+    for number, row in enumerate(every.body):
+        if isinstance(row, NAMELESS):
+            continue
+        definition = pending.pop(own.pointers.get(number, ""), "")
+        lines += [indent + each for each in (definition, line(body, number)) if each]
+    return aligned(own.body, packs, room.arrays), lines
+
+
+def one_by_one(scope: Scope, nest: Nest, room: Room, points: int, indent: str) -> Iterator[str]:
+    """Write a loop over those levels of a thread that lie inside."""
+    own = near(scope, nest, room)
+    start, stop = scope.ends(nest.loops[1].range)
+    for level in (0, 1):
+        yield from at(own.body, level, f"{indent}{'  ' * level}")
+    yield from (indent + each for each in _definitions(own).values())
+    yield "#pragma unroll 1"
+    first = f"f1 < {start} ? {start} : f1"
+    inside = f"i1 < f1 + {points} && i1 < {stop}"
+    yield f"{indent}for (s64 i1 = {first}; {inside}; ++i1) {{"
+    yield from at(own.body, 2, f"{indent}    ")
+    yield f"{indent}}}"

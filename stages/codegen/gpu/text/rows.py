@@ -1,0 +1,162 @@
+"""Write scans over columns with contiguous levels: rows to shared memory, walks, rows to memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import attrs
+
+from ....gpu_target import WIDEST
+from ....ir.bounds import Range
+from ....ir.loops.gpu import Columns, Rows
+from ....ir.loops.nest import Load, Nest, Row, Store
+from ...rows.expressions import TYPES
+from ...rows.scope import Scope, stored_type
+from ...schedule.costs import ITEMSIZES
+from .grid import axes_of, places
+from .lines import braced, shared_arrays
+from .sweep import scoped, write_sweep
+from .wide import addresses
+from .wide import together as all_aligned
+from .windows import Room, sweep_of
+
+
+def _tiles(nest: Nest, columns: Columns, load: Rows) -> dict[Row, Room]:
+    """Return the tiles in which accesses of a scan find their rows."""
+    read = {(tile.source, tile.offsets): n for n, tile in enumerate(load.tiles) if tile.source}
+    held = {name: number for number, tile in enumerate(load.tiles) for name in tile.holds}
+    found: dict[Row, int | None] = {}
+    for number, row in enumerate(nest.body):
+        if isinstance(row, Store) or (isinstance(row, Load) and row.buffer in columns.arrays):
+            found[number] = held.get(row.buffer)
+        elif isinstance(row, Load) and not any(index is not None for index in row.rows):
+            pairs = zip(row.dims, row.offsets, strict=True)
+            inner = nest.loops[-1].range.dim
+            offsets = tuple(offset * (dim is not inner) for dim, offset in pairs)
+            found[number] = read.get((row.buffer, offsets))
+    place = "s64(threadIdx.x) * pitch + ({level} - first_level)"
+    return {row: Room(f"t{tile}", place) for row, tile in found.items() if tile is not None}
+
+
+def write_rows(scope: Scope, columns: Columns, load: Rows, nests: Sequence[Nest]) -> Iterator[str]:
+    """Write the kernel of some columns; the arrays of the arena that it touches are defined."""
+    nest, lanes = nests[0], max(1, columns.threads // load.columns)  # that copy one row
+    names = (
+        name
+        for tile in load.tiles
+        for name in (*([tile.source] if tile.source else ()), *dict(tile.written))
+    )
+    ranges = (nest.loops[axis.level].range for axis in axes_of(nest))
+    extents = (f"u64({stop} - {start})" for start, stop in map(scope.ends, ranges))
+    yield f"const u32 pitch = u32({scope.bound(load.pitch)});"
+    yield f"const s64 first_level = {scope.bound(load.first_level)};"
+    yield from shared_arrays(
+        (
+            (f"t{number}", TYPES[tile.dtype][0], f"pitch * {load.columns}", ITEMSIZES[tile.dtype])
+            for number, tile in enumerate(load.tiles)
+        ),
+        place="{}",
+    )
+    yield f"const bool aligned = {all_aligned(addresses(scope, names))};"
+    yield f"const u64 column = u64(blockIdx.x) * {load.columns};"
+    yield f"const u64 columns = {' * '.join(extents)};"
+    yield f"const u32 r = threadIdx.x / {lanes}, lane = threadIdx.x % {lanes};"
+    yield f"const bool copies = r < {load.columns} && column + r < columns;"
+    row = list(places(scope, nest, "i", "(column + r)", "d"))
+    yield from braced("if (copies)", row, _copies(scope, lanes, _filled(scope, load, nest)))
+    yield from ("ff::async_commit();", "ff::async_wait<0>();", "ff::barrier();")
+    sweeps = (sweep_of(scope, each, _tiles(each, columns, load), tiles=True) for each in nests)
+    yield from braced(
+        f"if (threadIdx.x < {load.columns} && column + threadIdx.x < columns)",
+        places(scope, nest, "i", "(column + threadIdx.x)", "d"),
+        *(scoped(sweep, write_sweep(sweep)) for sweep in sweeps),
+    )
+    yield "ff::barrier();"
+    yield from braced("if (copies)", row, _copies(scope, lanes, _written(scope, load, nest)))
+
+
+@attrs.frozen
+class _Copy:
+    """The copy of a row between memory and a tile: of elements of `size` bytes at levels `range`.
+
+    `wide` and `single` copy several elements at `k`, or one; `row` defines the address of the row.
+    """
+
+    size: int
+    range: Range
+    row: str
+    wide: str
+    single: str
+
+
+def _row(scope: Scope, name: str, nest: Nest, offsets: Mapping[int, int]) -> str:
+    """Return the address of index 0 of the row of a column."""
+    buffer = scope.by_name[name]
+    dims = [loop.range.dim for loop in nest.loops]
+    terms = [scope.buffer(name)]
+    for axis, dim in enumerate(buffer.dims):
+        if dim is dims[-1]:
+            continue
+        offset = offsets.get(axis, 0)
+        index = f"i{dims.index(dim)}" if dim in dims else "0"
+        if offset:
+            index = f"({index} {'+' if offset > 0 else '-'} {abs(offset)})"
+        if index != "0":
+            terms.append(scope.term(buffer, axis, index))
+    return " + ".join(terms)
+
+
+def _filled(scope: Scope, load: Rows, nest: Nest) -> Iterator[_Copy]:
+    """Yield the copies of what the scans read."""
+    for number, tile in enumerate(load.tiles):
+        if tile.source:
+            assert tile.filled is not None
+            type_, size = stored_type(scope.by_name[tile.source]), ITEMSIZES[tile.dtype]
+            row = _row(scope, tile.source, nest, dict(enumerate(tile.offsets)))
+            yield _Copy(
+                size,
+                tile.filled,
+                f"const {type_}* const m{number} = {row} + first_level;",
+                f"ff::async_copy<{WIDEST // size}>(t{number}, at + k, m{number} + k);",
+                f"ff::async_copy<1>(t{number}, at + k, m{number} + k);",
+            )
+
+
+def _written(scope: Scope, load: Rows, nest: Nest) -> Iterator[_Copy]:
+    """Yield the copies of what the scans store."""
+    for number, tile in enumerate(load.tiles):
+        for place, (name, range_) in enumerate(tile.written):
+            buffer, to = scope.by_name[name], f"m{number}_{place}"
+            size = ITEMSIZES[buffer.dtype]
+            yield _Copy(
+                size,
+                range_,
+                f"{stored_type(buffer)}* const {to} = {_row(scope, name, nest, {})} + first_level;",
+                f"ff::store({to} + k, ff::load<{WIDEST // size}>(t{number}, at + k));",
+                f"{to}[k] = t{number}[at + k];",
+            )
+
+
+def _copies(scope: Scope, lanes: int, copies: Iterator[_Copy]) -> Iterator[str]:
+    """Write copies of rows: those of the same levels in one loop, the ends element by element."""
+    yield "const s32 at = s32(r * pitch);"
+    alike: dict[tuple[int, Range], list[_Copy]] = {}
+    for copy in copies:
+        alike.setdefault((copy.size, copy.range), []).append(copy)
+    for (size, range_), several in alike.items():
+        start, stop = scope.ends(range_)
+        count = WIDEST // size
+        lines = [copy.row for copy in several]
+        lines += [
+            f"const s32 first = s32({start} - first_level);",
+            f"const s32 stop = s32({stop} - first_level);",
+            f"s32 from = (first + {count - 1}) / {count} * {count};",
+            f"s32 to = stop / {count} * {count};",
+            "if (!aligned || from > to) from = to = stop;",
+        ]
+        head = f"for (s32 k = from + s32(lane) * {count}; k < to; k += {lanes * count})"
+        lines += braced(head, (copy.wide for copy in several))
+        for low, high in (("first", "from"), ("to", "stop")):
+            head = f"for (s32 k = {low} + s32(lane); k < {high}; k += {lanes})"
+            lines += braced(head, (copy.single for copy in several))
+        yield from braced("", lines)

@@ -1,0 +1,32 @@
+"""The options that all code generators have, each with one meaning."""
+
+from __future__ import annotations
+
+from ...runtime.process import classes
+from ..base import VALUES
+from ..numerics import EXACTNESS, FUNCTIONS
+from ..option_kinds import FLAG, VALUE_NAMES, option
+
+
+@classes.frozen(kw_only=True)
+class CodegenOptions:
+    """The options of a code generator.
+
+    Attributes:
+        arrays: values (as in '%12') that become arrays, against the cost model.
+        inline: values that are recomputed at each use, against the cost model.
+        numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises them
+            (within 4 ulp); 'fast' lets the compiler reorder sums and multiply by reciprocals.
+        mathematics: 'own' writes our transcendental functions out (`mathematics/`) where `numerics`
+            is 'contract' and the target has a fused multiply-add, so that all targets give the same
+            values; 'library' takes those of the C library or of the GPU's vendor.
+        checked: whether writing a number that is not finite is an error, and a missing neighbour
+            is NaN; `program.checked` sets it.
+
+    """
+
+    arrays: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
+    inline: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
+    numerics: str = option(EXACTNESS, "contract")
+    mathematics: str = option(FUNCTIONS, "own")
+    checked: bool = option(FLAG, False)

@@ -1,0 +1,65 @@
+"""Write the acts of an imperative column as C++."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+import attrs
+
+from ...ir.loops.column import Act, Column, If, Sweep, While
+from ...ir.loops.traverse import instructions
+from .body import NAMELESS, Body, line, operand
+from .expressions import TYPES
+from .scope import Scope
+
+
+def write_acts(scope: Scope, column: Column) -> Iterator[str]:
+    """Write what one column does; its indices are `i0`, `i1`, ..."""
+    dims = [loop.range.dim for loop in column.loops]
+    positions = {dim: f"i{level}" for level, dim in enumerate(dims)}
+    rows = tuple(instructions(column))
+    body = Body(scope, column.group, rows, len(dims), None, {**scope.around, **positions}, {})
+    for number, dtype in enumerate(column.registers):
+        yield f"{TYPES[dtype][0]} g{number} = 0;"
+    yield from _acts(body, column.acts, count())
+
+
+def _acts(body: Body, acts: Sequence[Act], numbers: Iterator[int]) -> Iterator[str]:
+    """Write acts; `numbers` are those of rows, in the order of the text."""
+    for act in acts:
+        match act:
+            case Sweep(range=range_):
+                index = f"i{len(body.positions)}"
+                inner = attrs.evolve(body, positions={**body.positions, range_.dim: index})
+                yield loop_over(index, body.scope.ends(range_), backward=act.backward)
+                yield from _inside(inner, act.acts, numbers)
+            case If(row=row, then=then, otherwise=otherwise):
+                yield f"if ({operand(body, row)}) {{"
+                yield from _inside(body, then, numbers, "} else {" if otherwise else "}")
+                if otherwise:
+                    yield from _inside(body, otherwise, numbers)
+            case While(condition=condition, row=row, acts=inner_acts):
+                yield "for (;;) {"
+                yield from _inside(body, condition, numbers, f"  if (!{operand(body, row)}) break;")
+                yield from _inside(body, inner_acts, numbers)
+            case _:
+                number = next(numbers)
+                if not isinstance(act, NAMELESS):
+                    yield line(body, number)
+
+
+def _inside(
+    body: Body, acts: Sequence[Act], numbers: Iterator[int], closing: str = "}"
+) -> Iterator[str]:
+    yield from (f"  {each}" for each in _acts(body, acts, numbers))
+    yield closing
+
+
+def loop_over(index: str, ends: tuple[str, str], step: int = 1, *, backward: bool = False) -> str:
+    """Open a loop over the indices of a range."""
+    start, stop = ends
+    if backward:
+        return f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
+    ahead = f"{index} += {step}" if step > 1 else f"++{index}"
+    return f"for (s64 {index} = {start}; {index} < {stop}; {ahead}) {{"

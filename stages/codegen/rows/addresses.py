@@ -1,0 +1,95 @@
+"""Where loads and stores find their elements: data that is chosen before rows are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import attrs
+
+from ....runtime.language.dimension import Dimension
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.nest import Instruction, Load, Row, Store
+
+Access: TypeAlias = Load | Store
+# For each axis: the row of its index (None: the index of the loop), and an offset.
+Places: TypeAlias = tuple[tuple[Row | None, int], ...]
+
+
+@attrs.frozen
+class Direct:
+    """An element of a buffer by all of its indices: `p0[i0 * n1 + i1]`."""
+
+
+@attrs.frozen
+class InRow:
+    """An element of a row, which differs from its neighbours in the innermost index: `r0[i1]`.
+
+    The pointer has all other indices; where it is not made from these, its address is `start`.
+    """
+
+    pointer: str
+    start: str = ""
+
+
+@attrs.frozen
+class Element:
+    """An element of an array that is no buffer: of registers, lanes, or shared memory."""
+
+    array: str
+    index: str
+
+
+Address: TypeAlias = Direct | InRow | Element
+DIRECT: Final = Direct()
+
+
+def places_of(access: Access, buffer: Buffer) -> Places:
+    """Return row and offset of each axis of an access."""
+    count = len(buffer.dims)
+    offsets = access.offsets or (0,) * count
+    return tuple(zip(access.rows or (None,) * count, offsets, strict=True))
+
+
+def row_of(
+    access: Access, buffer: Buffer, inner: Dimension | None, is_inside: Callable[[Row], bool]
+) -> tuple[str, Places] | None:
+    """Return what accesses of one row have in common: buffer and places; None for no row.
+
+    A row lies along the dimension `inner` of the innermost loop; no index of its pointer may be
+    computed inside this loop.
+    """
+    if inner is None or inner not in buffer.dims:
+        return None
+    places = list(places_of(access, buffer))
+    axis = buffer.dims.index(inner)
+    if places[axis][0] is not None or any(n is not None and is_inside(n) for n, _ in places):
+        return None
+    places[axis] = (None, 0)
+    return access.buffer, tuple(places)
+
+
+def addresses_of(
+    rows: Sequence[Instruction],
+    numbers: Sequence[Row],
+    buffers: Mapping[str, Buffer],
+    inner: Dimension | None,
+    letter: str = "r",
+    inside: int = 1 << 30,
+) -> dict[Row, Address]:
+    """Return the addresses of those accesses among rows `numbers` that find rows of memory.
+
+    Pointers have the names `r0`, `r1`, ... in the order of `numbers`; `inside` is the level of the
+    rows inside the innermost loop.
+    """
+    found: dict[Row, Address] = {}
+    pointers: dict[tuple[str, Places], InRow] = {}
+    for number in numbers:
+        access = rows[number]
+        if isinstance(access, Load | Store):
+            key = row_of(
+                access, buffers[access.buffer], inner, lambda row: rows[row].level == inside
+            )
+            if key is not None:
+                found[number] = pointers.setdefault(key, InRow(f"{letter}{len(pointers)}"))
+    return found

@@ -1,0 +1,62 @@
+"""How a platform spells what rows consist of: constants, operations, pointers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import attrs
+
+from .expressions import TYPES, Expression, is_nothing, literal
+from .operations import express, vectorised, written_out
+from .options import WriterOptions
+
+Operation: TypeAlias = Callable[[str, str, Sequence[str], Sequence[str]], Expression]
+
+
+@attrs.frozen
+class Dialect:
+    """How a platform spells rows.
+
+    Attributes:
+        constant: from the text and the dtype of a constant to its literal.
+        operation: from an operation, the dtype of its result, operands and their dtypes.
+        pointer: from type, name and address to the definition of a pointer to a row; the last
+            argument tells that rows of the body are parts of the address.
+        joins_extrema: whether a tree of extrema has one test for NaN, see `extrema.py`.
+
+    """
+
+    constant: Callable[[str, str], str]
+    operation: Operation
+    pointer: Callable[[str, str, str, bool], str]
+    joins_extrema: bool = False
+
+
+def cpp(options: WriterOptions) -> Dialect:
+    """Return the dialect of compilers for CPUs."""
+
+    def constant(text: str, dtype: str) -> str:
+        if options.checked and is_nothing(text, dtype):
+            return f"nothing_{TYPES[dtype][0]}"
+        return literal(text, dtype)
+
+    def operation(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
+        written = None
+        if options.own_math:
+            written = written_out(op, dtype, args, dtypes)
+        if written is None and options.vector_math:
+            written = vectorised(op, dtype, args, dtypes)
+        return written or express(op, dtype, args, dtypes)
+
+    return Dialect(constant, operation, held_pointer, joins_extrema=True)
+
+
+def held_pointer(type_: str, name: str, address: str, is_told: bool) -> str:
+    """Define a pointer; the compiler keeps its value in a register if rows are parts of it.
+
+    Compilers would keep the parts of an address that a neighbour table gives and sum them for
+    each strip. An empty instruction makes them keep the sum.
+    """
+    held = f' asm("" : "+r"({name}));' if is_told else ""
+    return f"{type_}* {name} = {address};{held}"

@@ -1,0 +1,150 @@
+"""The C++ names of everything in a kernel; who asks for a name is known to use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import attrs
+
+from ....runtime.language.dimension import Dimension
+from ...ir.bounds import Bound, Const, Range, difference
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.kernel import Kernel
+from ...ir.strides import Stride
+from ..integers import split
+from ..soft_reads import Ends
+from .dialect import Dialect
+from .expressions import TYPES
+from .options import WriterOptions
+from .uses import Uses
+
+WITHIN: Final = """\
+__attribute__((always_inline)) static inline s64 within(s64 i, s64 first, s64 stop) {
+  return i < first ? first : i < stop ? i : stop - 1;
+}"""
+
+
+@attrs.frozen
+class Scope:
+    """The names of a kernel, and what a text has asked for of them.
+
+    Attributes:
+        kernel: whose names these are.
+        places: the place of each integer of a call.
+        options: those of the writer.
+        dialect: how the platform spells rows.
+        uses: what text has asked for; see `apart`.
+        clamped: fields whose loads stay inside.
+        tests: the number of each tested store, by group of stores and buffer.
+        bounds: spells a bound where `n<place>` is not its name.
+        strides: spells a stride of a buffer where that is not `n<place>` or `a0s1`.
+        around: the names of the indices of loops around nests.
+        buffers: the names of buffers.
+
+    """
+
+    kernel: Kernel
+    places: Mapping[Bound | Stride, int]
+    options: WriterOptions
+    dialect: Dialect
+    uses: Uses = attrs.field(factory=Uses)
+    clamped: Ends = attrs.field(factory=dict)
+    tests: Mapping[tuple[int, str], int] = attrs.field(factory=dict)
+    bounds: Callable[[Bound], str] | None = None
+    strides: Callable[[Buffer, int], str] | None = None
+    around: Mapping[Dimension, str] = attrs.field(factory=dict)
+    buffers: Mapping[str, str] = attrs.field()
+    by_name: Mapping[str, Buffer] = attrs.field(init=False)
+
+    @buffers.default
+    def _names(self) -> dict[str, str]:
+        """Return `p0`, `p1`, ... for fields and then tables, `a0`, `a1`, ... for arrays."""
+        fields, tables, arrays = (
+            [buffer.name for buffer in self.kernel.buffers if buffer.memory in kinds]
+            for kinds in (("field",), ("table",), ("arena", "tile"))
+        )
+        given = {name: f"p{place}" for place, name in enumerate([*fields, *tables])}
+        return given | {name: f"a{place}" for place, name in enumerate(arrays)}
+
+    @by_name.default
+    def _by_name(self) -> dict[str, Buffer]:
+        return {buffer.name: buffer for buffer in self.kernel.buffers}
+
+    def apart(self) -> Scope:
+        """Return the same names for a text of its own, which has asked for nothing yet."""
+        return attrs.evolve(self, uses=Uses())
+
+    def ask(self, name: str) -> str:
+        """Return a name that text around defines."""
+        return self.uses.ask(name)
+
+    def buffer(self, name: str) -> str:
+        """Return the name of a buffer: a pointer to its index 0."""
+        found = self.buffers[name]
+        is_given = self.bounds is None and self.by_name[name].memory in ("field", "table")
+        return self.uses.ask(found, ("pointer", int(found[1:])) if is_given else None)
+
+    def slot(self, place: int) -> str:
+        """Return the name of a slot of the arena."""
+        return self.uses.ask(f"slot{place}", ("slot", place))
+
+    def scalar(self, name: str) -> str:
+        """Return the name of a scalar parameter."""
+        place = [each for each, _ in self.kernel.scalars].index(name)
+        return self.uses.ask(f"x{place}", ("scalar", place))
+
+    def integer(self, source: Bound | Stride) -> str:
+        """Return the name of an integer that a call passes."""
+        place = self.places[source]
+        return self.uses.ask(f"n{place}", ("int", place))
+
+    def bound(self, bound: Bound) -> str:
+        """Return a bound as an expression that needs no brackets around it."""
+        if self.bounds is not None:
+            return self.bounds(bound)
+        symbol, constant = split(bound)
+        if symbol is None:
+            return str(constant)
+        name = self.integer(symbol)
+        return name if not constant else f"({name} {'+' if constant > 0 else '-'} {abs(constant)})"
+
+    def ends(self, range_: Range) -> tuple[str, str]:
+        """Return start and stop of a range."""
+        return self.bound(range_.start), self.bound(range_.stop)
+
+    def stride(self, buffer: Buffer, axis: int) -> str:
+        """Return the elements from one index of an axis to the next."""
+        if buffer.dims[axis] is buffer.unit:
+            return "1"
+        if self.strides is not None:
+            return self.strides(buffer, axis)
+        if buffer.memory in ("arena", "tile"):
+            return self.uses.ask(f"{self.buffers[buffer.name]}s{axis}")
+        return self.integer(Stride(buffer.name, axis))
+
+    def term(self, buffer: Buffer, axis: int, index: str) -> str:
+        """Return an index times the stride of its axis."""
+        if buffer.dims[axis] is buffer.unit:
+            return index
+        if buffer.dims[axis] is buffer.ring:
+            last = difference(buffer.box[axis].stop, Const(1))
+            index = f"({index} & {last})"
+        return f"{index} * {self.stride(buffer, axis)}"
+
+    def inside(self, buffer: Buffer, axis: int, index: str) -> str:
+        """Return an index of a load, clamped to the field if loads from it are."""
+        if buffer.name not in self.clamped:
+            return index
+        start, stop = self.clamped[buffer.name][axis]
+        return f"within({index}, {self.bound(start)}, {self.bound(stop)})"
+
+
+def places_of(known: Sequence[Bound | Stride]) -> dict[Bound | Stride, int]:
+    """Return the place of each integer of a call."""
+    return {source: place for place, source in enumerate(known)}
+
+
+def stored_type(buffer: Buffer) -> str:
+    """Return the type of an element in memory; a bool is a byte."""
+    return TYPES["uint8" if buffer.dtype == "bool" else buffer.dtype][0]

@@ -1,0 +1,32 @@
+"""The plain form of a kernel: every `otherwise`, no tiles and no marks, nests one by one."""
+
+from __future__ import annotations
+
+import attrs
+
+from .cpu import Tiles
+from .kernel import Choice, Kernel, Node, Seq, in_order
+from .nest import Nest
+from .traverse import rewrite
+
+
+def plain(kernel: Kernel) -> Kernel:
+    """Return a kernel that does the same, one nest after the other, as no platform decided on it.
+
+    A kernel whose tiles have arrays has no plain form. Long columns, which run where short ones do
+    not fit, stay.
+    """
+    return rewrite(kernel, _plain)
+
+
+def _plain(node: Node) -> Node:
+    match node:
+        case Choice(otherwise=otherwise):
+            return otherwise
+        case Tiles(members=members):
+            return in_order(*(member.nest for member in members))
+        case Seq(steps=steps):
+            return in_order(*steps)
+        case Nest():
+            return attrs.evolve(node, marks=None)
+    return node
