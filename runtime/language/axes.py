@@ -209,7 +209,10 @@ def named_range(given: tuple[Dimension, RangeLike]) -> NamedRange:
             return given
         case (Dimension() as dim, indices):
             return NamedRange(dim, unit_range(indices))
-    raise DomainError(f"Expected a pair of a dimension and a range, got '{given!r}'.")
+    raise DomainError(
+        f"Expected a pair of a dimension and a range, got '{given!r}'.",
+        hint="Write '{I: 10, J: (-1, 5)}', with dimensions such as 'I = Dimension(\"I\")'.",
+    )
 
 
 @classes.frozen(init=False, repr=False)
