@@ -13,6 +13,7 @@ from ..artifacts import Lowered
 from . import bounds
 from .bounds import Bound, Const, DomainSymbol, Ranges, ScalarSymbol, TableBound
 from .dataflow import Dataflow, Input, Leaf, Region, Scan, Statement, Table, Value, is_canonical
+from .inside import bounds_of
 from .row_rules import Rules
 
 Complaints: TypeAlias = Iterator[str]
@@ -158,20 +159,15 @@ def _boxes(lowered: Lowered, leaves: Leaves) -> Complaints:
 def _bounds(lowered: Lowered) -> Iterator[tuple[str, Bound]]:
     """Yield every bound and its place."""
     for row, value in enumerate(lowered.program.values):
-        if isinstance(value, Scan):
-            yield from ((f"row %{row}", end) for end in (value.start, value.stop))
-        elif isinstance(value, Region):
-            sides = (side for box in value.boxes for side in box)
-            ends = (end for side in sides for end in (side.start, side.stop))
-            yield from ((f"row %{row}", end) for end in ends if end is not None)
+        if isinstance(value, Region | Scan):
+            yield from ((f"row %{row}", end) for end in bounds_of(value))
     boxes = [(f"row %{row}", box) for row, box in enumerate(lowered.boxes)]
     for index, statement in enumerate(lowered.program.statements):
-        name = "the store to '{}' in statement {}"
         for store in statement.stores:
-            where = name.format(store.target, index)
+            where = f"the store to '{store.target}' in statement {index}"
             boxes += [(where, store.box), (where, store.output.box)]
-    name = "the read of '{}' in statement {}"
-    boxes += [(name.format(read.name, read.statement), read.box) for read in lowered.reads]
+    for read in lowered.reads:
+        boxes.append((f"the read of '{read.name}' in statement {read.statement}", read.box))
     for where, box in boxes:
         yield from ((where, end) for each in box for end in (each.start, each.stop))
 
