@@ -20,7 +20,6 @@ from ..ir.strides import Stride
 from ..lower.boxes.areas import Area, Areas, Dims, Need
 from ..lower.boxes.infer_boxes import Walk
 from .schedule.drafts import Group
-from .schedule.needs import is_at_least
 
 Ends: TypeAlias = Mapping[str, tuple[tuple[Bound, Bound], ...]]  # of each axis of a field
 Hard: TypeAlias = Mapping[str, Ranges | None]  # the hull of the hard reads of soft fields
@@ -156,11 +155,11 @@ def _is_whole(areas: Areas, leaf: Leaf, dims: Dims, need: Need) -> bool:
 
 def _is_inside(box: Ranges, leaf: Leaf) -> bool:
     """Tell whether a field is known to cover a box."""
-    for each in box:
-        start, stop = leaf.ends(each.dim)
-        if not (is_at_least(each.start, start) and is_at_least(stop, each.stop)):
-            return False
-    return True
+    pairs = [(each, *leaf.ends(each.dim)) for each in box]
+    return all(
+        bounds.is_at_least(each.start, start) and bounds.is_at_least(stop, each.stop)
+        for each, start, stop in pairs
+    )
 
 
 def _hard_part(read: Ranges, hard: Ranges | None) -> Ranges:

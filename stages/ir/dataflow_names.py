@@ -18,12 +18,12 @@ from .bounds import (
     Ranges,
     ScalarSymbol,
     TableBound,
-    is_long,
     parts,
 )
 from .dataflow import Leaf, Ref, Side, Value
 from .inside import BOUNDS, values_of
 from .listing_line import NAME
+from .settled import shared
 
 
 def quoted(name: str) -> str:
@@ -81,11 +81,10 @@ class Names:
 
     def definitions(self) -> Iterator[str]:
         """Name the bounds of tables, and the long ones; print their definitions."""
-        for part in self._all:
-            if isinstance(part, TableBound) or is_long(part):
-                text = self.bound(part)
-                self._bounds[part] = f"${len(self._bounds)}"
-                yield f"bound {self._bounds[part]} = {text}"
+        for part in shared(self._all):
+            text = self.bound(part)
+            self._bounds[part] = f"${len(self._bounds)}"
+            yield f"bound {self._bounds[part]} = {text}"
 
     def bound(self, bound: Bound) -> str:
         """Print a bound as `str` does, with quotes around names that need them."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 import attrs
 
 from ...runtime.language.dimension import Dimension, DimensionKind
-from ...runtime.language.operation_table import NUMBERS, Operation
+from ...runtime.language.operation_table import NUMBERS
 from ...runtime.language.operations import BY_NAME
 from ...runtime.language.types import INTEGERS
 from .dataflow import (
@@ -108,7 +108,7 @@ class Rules:
         new = [table.target, table.local] if isinstance(value, Neighbours) else [table.target]
         if any(dim in kept for dim in new):
             yield f"gathers by '{table.name}' an operand that already has a dimension of the result"
-        if value.dims != _canonical((*kept, *new)):
+        if value.dims != union_of((dim,) for dim in (*kept, *new)):
             yield f"has dimensions other than those of a gather by '{table.name}'"
         if isinstance(value, Gather) and not 0 <= value.index < table.width:
             yield f"takes neighbour {value.index} of '{table.name}', which has {table.width}"
@@ -211,10 +211,6 @@ def _without(value: Value, given: Dims, local: Dimension) -> Complaints:
         yield f"has dimensions other than those of its operand without '{local}'"
 
 
-def _canonical(dims: Iterable[Dimension]) -> Dims:
-    return union_of((dim,) for dim in dims)
-
-
 def _map(value: Map, args: list[Value]) -> Complaints:
     if value.dims != union_of(arg.dims for arg in args):
         yield "has dimensions that are not the canonical union of its operands'"
@@ -246,20 +242,10 @@ def _operation(value: Map, given: list[str]) -> Complaints:
         operands = given[1:]
         if given[0] != "bool":
             yield f"selects by a '{given[0]}', expected 'bool'"
-    result = _result(row, operands[0], value.dtype)
+    result = {"operand": operands[0], "bool": "bool", "target": value.dtype}[row.gives]
     if any(dtype != operands[0] for dtype in operands):
         yield f"gives '{value.op}' operands of different dtypes: {', '.join(operands)}"
     elif operands[0] not in row.takes:
         yield f"gives '{value.op}' an operand of dtype '{operands[0]}'"
     elif value.dtype != result:
         yield f"has dtype '{value.dtype}', expected '{result}'"
-
-
-def _result(row: Operation, operand: str, own: str) -> str:
-    match row.gives:
-        case "operand":
-            return operand
-        case "bool":
-            return "bool"
-        case "target":
-            return own

@@ -96,12 +96,8 @@ class _Drafting:
         }
 
     def _axis(self, node: int) -> Dimension | None:
-        value = self.points.nodes[node].value
-        if not isinstance(value, dataflow.Result):
-            return None
-        scan = self.points.nodes[self.points.nodes[node].operands[0][0]].value
-        assert isinstance(scan, dataflow.Scan)
-        return scan.axis
+        is_result = isinstance(self.points.nodes[node].value, dataflow.Result)
+        return self.points.scan(node).axis if is_result else None
 
     def run(self, roots: Sequence[Point]) -> Draft:
         """Return the nests: those that fill arrays, then the one that stores."""
@@ -187,8 +183,7 @@ class _Drafting:
     def _scanned(self, walk: Walk, arrays: Sequence[Array]) -> list[Nest]:
         """Return the nest of a scan, after the nest that sets its states if they are arrays."""
         scan = self.points.nodes[walk.node]
-        value = scan.value
-        assert isinstance(value, dataflow.Scan)
+        value = self.points.scan(walk.node)
         loops, beside = scan_loops(value, walk.box, self.units, self.rules.columns_apart)
         stores = [(self.names[array.node], self._here(array.node)) for array in arrays]
         stores += [
@@ -235,8 +230,7 @@ class _Drafting:
         )
         walk = self._walk_of(array)
         if walk is not None:
-            scan = self.points.nodes[walk].value
-            assert isinstance(scan, dataflow.Scan)
+            scan = self.points.scan(walk)
             if scan_loops(scan, array.box, self.units, self.rules.columns_apart)[1]:
                 return with_first_level(made, scan)
         return made

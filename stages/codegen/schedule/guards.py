@@ -14,7 +14,7 @@ import attrs
 from ....runtime.language.dimension import Dimension
 from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range
-from .needs import Boxes
+from ...lower.regions import Boxes
 from .places import OWN, Coord
 
 

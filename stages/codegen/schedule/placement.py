@@ -12,7 +12,6 @@ from ...ir.bounds import Ranges
 from ..errors import CodegenError
 from .costs import point_costs, users_of
 from .needs import (
-    Boxes,
     Need,
     Span,
     box_of,
@@ -91,7 +90,6 @@ class _Placing:
         self.boxes: dict[int, Ranges] = {STORES: box}
         self.asked = dict.fromkeys(self.needed, 1)  # points of the user that has most of them
         self.above = dict.fromkeys(self.needed, 0.0)  # operations that users compute again
-        self.outside: dict[Boxes, Boxes | None] = {}
         self.values: dict[int, int] = {}  # how many a nest computes
         self.weighing = Weighing(points, rules, self.users, self.costs, self.boxes, self.values)
         self.arrays: list[Array] = []
@@ -176,9 +174,7 @@ class _Placing:
         if not isinstance(node.value, dataflow.Region):
             return [need] * len(node.operands)
         boxes = node.value.boxes
-        if boxes not in self.outside:
-            self.outside[boxes] = outside_of(boxes)
-        outer = self.outside[boxes]
+        outer = outside_of(boxes)
         return [inside(need, boxes), need if outer is None else inside(need, outer)]
 
     def _walk(self, index: int, value: dataflow.Scan) -> None:

@@ -116,6 +116,14 @@ class Points:
         assert isinstance(value, dataflow.Reduce)
         return self._tables[value.table].width
 
+    def scan(self, index: int) -> dataflow.Scan:
+        """Return the scan of a node, or the one whose result it is."""
+        node = self.nodes[index]
+        if isinstance(node.value, dataflow.Result):
+            node = self.nodes[node.operands[0][0]]
+        assert isinstance(node.value, dataflow.Scan)
+        return node.value
+
     def placed(self, point: Point, env: Env) -> Point:
         """Return the point with other coordinates in place of the loops' own indices."""
         if not env:
