@@ -56,11 +56,8 @@ def _where_needed(kernel: Kernel) -> tuple[Buffer, ...]:
         if isinstance(group, Columns) and isinstance(group.load, Rows):
             continue
         axis = nests_of(group)[0].loops[-1].range.dim
-        match choice.otherwise:
-            case Columns(load=Long(outside=outside)):
-                inside = {axis: outside}
-            case _:
-                inside = {}
+        long = choice.otherwise.load if isinstance(choice.otherwise, Columns) else None
+        inside = {axis: long.outside} if isinstance(long, Long) else {}
         for array in (buffers[name] for name in group.arrays if buffers[name].memory == "arena"):
             box = tuple(inside.get(range_.dim, range_) for range_ in array.box)
             buffers[array.name] = empty_where(attrs.evolve(array, box=box), axis, choice.when)

@@ -37,16 +37,9 @@ class Kind:
 
 def many(kind: Kind) -> Kind:
     """Return the kind of several values with commas between them."""
-
-    def read(names: BoundReader, line: Line) -> tuple[Any, ...]:
-        found = [kind.read(names, line)]
-        while line.accept(","):
-            found.append(kind.read(names, line))
-        return tuple(found)
-
     return Kind(
         lambda names, values: ", ".join(kind.write(names, each) for each in values),
-        read,
+        lambda names, line: tuple(line.listed(lambda: kind.read(names, line))),
         is_list=True,
     )
 

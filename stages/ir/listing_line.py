@@ -115,9 +115,12 @@ class Line:
 
     def several(self, close: str, item: Callable[[], T]) -> Iterator[T]:
         """Read items with commas between them, up to `close`."""
-        if self.accept(close):
-            return
+        if not self.accept(close):
+            yield from self.listed(item)
+            self.expect(close)
+
+    def listed(self, item: Callable[[], T]) -> Iterator[T]:
+        """Read items with commas between them."""
         yield item()
         while self.accept(","):
             yield item()
-        self.expect(close)

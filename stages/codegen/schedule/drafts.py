@@ -17,7 +17,7 @@ from .jamming import jammed
 from .needs import Need, joined
 from .order import loops_over, order_dims
 from .placement import STORES, Array, Placement, Walk, place
-from .places import Point, still
+from .places import Point
 from .points import Points
 from .rules import Rules
 from .scans import (
@@ -149,11 +149,8 @@ class _Drafting:
             return self._scanned(fill.walk, fill.arrays)
         nodes = [array.node for array in fill.arrays]
         homes = {node: home for node, home in self.homes.items() if node not in nodes}
-        stores = [(self.names[node], self._here(node)) for node in nodes]
+        stores = [(self.names[node], self.points.here(node)) for node in nodes]
         return [self._nest(stores, fill.box, nodes, homes, "fills")]
-
-    def _here(self, node: int) -> Point:
-        return node, still(len(self.points.nodes[node].dims))
 
     def _nest(
         self,
@@ -185,7 +182,7 @@ class _Drafting:
         scan = self.points.nodes[walk.node]
         value = self.points.scan(walk.node)
         loops, beside = scan_loops(value, walk.box, self.units, self.rules.columns_apart)
-        stores = [(self.names[array.node], self._here(array.node)) for array in arrays]
+        stores = [(self.names[array.node], self.points.here(array.node)) for array in arrays]
         stores += [
             (store.target, self.points.at(store.value))
             for store in (self.group.stores[number] for number in walk.stores)

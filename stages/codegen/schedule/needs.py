@@ -19,7 +19,7 @@ from ...ir.bounds import Bound, Const, Range, Ranges
 from ...ir.gates import FAR, far_unless
 from ...ir.settled import settled
 from ...lower.regions import EVERYWHERE, Boxes, without
-from .places import FIXED, OWN, Along, Coord, Entries, Moved, Point
+from .places import FIXED, OWN, Coord, Entries, Entry, Point
 from .points import Points
 
 
@@ -109,18 +109,15 @@ def need_at(points: Points, point: Point, need: Need) -> Need:
 
 
 def _along(points: Points, dim: Dimension, coord: Coord, need: Need) -> Span | None:
-    base, offset = coord
+    dim, (base, offset) = points.indices.plain(dim, coord)
     if base == OWN:
         span = need[dim]
         return span.moved(offset) if span is not None else None
     if base == FIXED:
         return Span(Const(offset), Const(offset + 1))
     index = points.indices[base]
-    if isinstance(index, Moved):
+    if not isinstance(index, Entry):  # moved by a value
         return None
-    if isinstance(index, Along):
-        span = need[index.dim]
-        return span.moved(offset) if span is not None else None
     entries = points.nodes[index.point[0]].value
     assert isinstance(entries, Entries)
     rows = _along(points, entries.dims[0], index.point[1][0], need)
@@ -169,10 +166,8 @@ def _cut(need: Need, box: Sequence[dataflow.Side]) -> Need | None:
             continue
         range_ = span.range(side.dim)
         start, stop = range_.start, range_.stop
-        if side.start is not None:
-            start = bounds.maximum(start, side.start)
-        if side.stop is not None:
-            stop = bounds.minimum(stop, side.stop)
+        start = start if side.start is None else bounds.maximum(start, side.start)
+        stop = stop if side.stop is None else bounds.minimum(stop, side.stop)
         if (start, stop) == (range_.start, range_.stop):
             continue
         count = bounds.difference(stop, start)

@@ -185,7 +185,9 @@ class _Placing:
             if self.uses[result]:
                 need = joined(need, need_around(self.uses[result]))
             if result in self.roots:
-                need = joined(need, need_at(self.points, self._at(result), need_of(self.box)))
+                need = joined(
+                    need, need_at(self.points, self.points.here(result), need_of(self.box))
+                )
         if need is None:
             return
         whole = scan_need(value, need)
@@ -203,7 +205,7 @@ class _Placing:
             if alike:
                 stores += self.roots.get(result, [])
             elif result in self.roots:
-                self._ask(self._at(result), {}, STORES, need_of(self.box))
+                self._ask(self.points.here(result), {}, STORES, need_of(self.box))
             if self.uses[result]:
                 name = self.points.nodes[result].name
                 reason = f"{name} is an array: the result of a scan"
@@ -229,9 +231,6 @@ class _Placing:
         self.boxes[index] = box
         for operand in self.points.nodes[index].operands:
             self._ask(operand, {}, index, need_of(box))
-
-    def _at(self, index: int) -> Point:
-        return index, still(len(self.points.nodes[index].dims))
 
 
 def scan_need(value: dataflow.Scan, need: Need) -> Need:

@@ -21,7 +21,7 @@ from .body import Body, BodyWriter
 from .discovery import Home, Homes
 from .needs import Need
 from .order import THREADED, order_dims
-from .places import Point, still
+from .places import Point
 from .points import Points
 
 WHERE = "walks columns side by side"
@@ -164,7 +164,7 @@ def scan_body(
     rows = _one_level(writer, value.body, old, args)
     new = [rows[ref] for ref in value.body.results]
     for node, leaf in results.items():
-        writer.places[0, (node, still(len(points.nodes[node].dims)))] = new[leaf]
+        writer.places[0, points.here(node)] = new[leaf]
     written = [writer.row(root) for _, root in stores]
     for (target, _), row in zip(stores, written, strict=True):
         writer.store(target, row)
