@@ -72,7 +72,9 @@ class _Reader(BoundReader):
         self._next = 0
 
     def program(self) -> Parts:
-        line = self._line("program")
+        line = next(self._while("program"), None)
+        if line is None:
+            raise ValueError("The listing does not begin with a line 'program'.")
         name = line.name()
         line.expect("(")
         parameters = tuple(line.several(")", line.name))
@@ -90,11 +92,6 @@ class _Reader(BoundReader):
             self._lines[self._next].fail("a row, statement or read")
         program = Dataflow(name, parameters, leaves, values, tuple(statements), tables)
         return program, boxes, reads
-
-    def _line(self, keyword: str) -> Line:
-        for line in self._while(keyword):
-            return line
-        raise ValueError(f"The listing has no line that begins with '{keyword}'.")
 
     def _while(self, *words: str) -> Iterator[Line]:
         """Yield the next lines while they begin with one of the words; none is an indented line."""

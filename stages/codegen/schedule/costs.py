@@ -67,9 +67,7 @@ def point_costs(
 
 def own_cost(value: dataflow.Value) -> float:
     """Return the cost of one point of a value, operands left out."""
-    if isinstance(value, dataflow.Map):
-        return operations(value.op)
-    return 1.0
+    return operations(value.op) if isinstance(value, dataflow.Map) else 1.0
 
 
 def _gathered(operand: Node, at: set[Coords]) -> int:
