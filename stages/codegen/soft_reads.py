@@ -92,9 +92,8 @@ def _beside(program: Dataflow, walk: Walk, group: Group, hard: Hard) -> dict[str
 def with_hard(read: Read, hard: Hard) -> Read:
     """Return a read with what must exist of it."""
     # a box of its own comes from loads that clamp their indices in any case
-    if read.name not in hard:
-        return read
-    return attrs.evolve(read, hard=_hard_part(read.box, hard[read.name]))
+    is_soft = read.name in hard
+    return attrs.evolve(read, hard=_hard_part(read.box, hard[read.name])) if is_soft else read
 
 
 def soft_reads(program: Dataflow, groups: Sequence[Group]) -> list[Hard]:

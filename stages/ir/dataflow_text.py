@@ -20,9 +20,10 @@ does not imply it. Equal programs have equal listings.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
-from ..artifacts import Lowered
-from .dataflow import Leaf, Scan, Value
+from .bounds import Ranges
+from .dataflow import Dataflow, Leaf, Read, Scan, Value
 from .dataflow_names import Names, quoted, rows_of
 from .dataflow_reader import Parts, natural_paths, read
 from .listing_forms import READ, STORE, TABLE, VALUES, written
@@ -30,7 +31,23 @@ from .listing_forms import READ, STORE, TABLE, VALUES, written
 WIDEST = 64  # the column of the boxes, unless a row is longer
 
 
-def show(lowered: Lowered) -> str:
+class Listed(Protocol):
+    """The content of a listing; `Lowered` implements it."""
+
+    @property
+    def program(self) -> Dataflow:
+        """The program."""
+
+    @property
+    def boxes(self) -> tuple[Ranges, ...]:
+        """The box of each value; empty before the pass that infers boxes."""
+
+    @property
+    def reads(self) -> tuple[Read, ...]:
+        """The reads of each statement."""
+
+
+def show(lowered: Listed) -> str:
     """Print a program, the box of each value, and the reads of its statements."""
     program = lowered.program
     names = Names((program, lowered.boxes, tuple(each.box for each in lowered.reads)))
@@ -58,7 +75,7 @@ def _value(names: Names, value: Value) -> str:
     return f"{written(names, VALUES[type(value)], value)} : {names.type(value)}"
 
 
-def _rows(lowered: Lowered, names: Names) -> Iterator[str]:
+def _rows(lowered: Listed, names: Names) -> Iterator[str]:
     values = lowered.program.values
     rows = [f"%{row} = {_value(names, value)}" for row, value in enumerate(values)]
     width = min(WIDEST, max(map(len, rows), default=0))

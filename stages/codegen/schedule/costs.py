@@ -72,9 +72,8 @@ def own_cost(value: dataflow.Value) -> float:
 
 def _gathered(operand: Node, at: set[Coords]) -> int:
     """Return how many loads through neighbour tables read a field."""
-    if not isinstance(operand.value, dataflow.Input):
-        return 0
-    return sum(any(base > OWN for base, _ in coords) for coords in at)
+    is_field = isinstance(operand.value, dataflow.Input)
+    return sum(is_field and any(base > OWN for base, _ in coords) for coords in at)
 
 
 def _share(value: dataflow.Value, cost: float, users: int, at: set[Coords]) -> float:

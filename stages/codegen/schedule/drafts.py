@@ -25,6 +25,7 @@ from .scans import (
     first_levels,
     first_states,
     held_states,
+    leaves_of,
     scan_body,
     scan_loops,
     with_first_level,
@@ -193,7 +194,8 @@ class _Drafting:
         why = f"walks {scan.name}, stores {', '.join(buffer for buffer, _ in stores)}"
         if beside:
             number = self.number * 1000 + len(self.states)
-            results = {self._leaf(array.node): self._array(array) for array in arrays}
+            leaves = leaves_of(self.points, walk.node)
+            results = {leaves[array.node]: self._array(array) for array in arrays}
             states = held_states(self.points, walk.node, number, walk.box, loops, results)
             own = {k: held.array for k, held in enumerate(states) if k not in results}
             self.states += own.values()
@@ -212,11 +214,6 @@ class _Drafting:
         body = first_states(self.points, walk.node, arrays, loops, self.homes, needs)
         name = self.points.nodes[walk.node].name
         return self._made(body, loops, f"sets the states of {name}")
-
-    def _leaf(self, node: int) -> int:
-        value = self.points.nodes[node].value
-        assert isinstance(value, dataflow.Result)
-        return value.index
 
     def _array(self, array: Array) -> Buffer:
         value = self.points.nodes[array.node].value

@@ -144,7 +144,7 @@ def scan_body(
     """
     value, operands = points.scan(scan), points.nodes[scan].operands
     count = len(value.init)
-    results = _results(points, scan)
+    results = leaves_of(points, scan)
     known = {**homes, **{node: Home(f"%{node}") for node in results}}  # rows, not in memory
     roots = [*(operands[count:] if states else operands), *(root for _, root in stores)]
     writer = BodyWriter(points, roots, loops, known, cut=False)
@@ -200,7 +200,7 @@ def _load(held: Held, level: int) -> Instruction:
     return Load(dtype=array.dtype, level=level, buffer=array.name, dims=array.dims, offsets=offsets)
 
 
-def _results(points: Points, scan: int) -> dict[int, int]:
+def leaves_of(points: Points, scan: int) -> dict[int, int]:
     """Return the nodes that are results of a scan, and the leaf of the state that each is."""
     return {
         index: node.value.index
