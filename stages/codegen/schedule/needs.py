@@ -18,7 +18,7 @@ from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range, Ranges
 from ...ir.gates import FAR, far_unless
 from ...ir.settled import settled
-from ...lower.regions import EVERYWHERE, Boxes, without
+from ...lower.regions import EVERYWHERE, Box, Boxes, is_empty, met
 from .places import FIXED, OWN, Coord, Entries, Entry, Point
 from .points import Points
 
@@ -202,7 +202,20 @@ def outside_of(boxes: Boxes) -> Boxes | None:
     """
     pieces = EVERYWHERE
     for box in boxes:
-        pieces = without(pieces, (box,))
+        pieces = tuple(rest for piece in pieces for rest in _without(piece, box))
         if len(pieces) > MOST_PIECES:
             return None
     return pieces
+
+
+def _without(piece: Box, hole: Box) -> Boxes:
+    whole, rest = piece, []
+    for side in hole:
+        for start, stop in ((None, side.start), (side.stop, None)):
+            part = met(piece, (dataflow.Side(side.dim, start, stop),))
+            if (start, stop) != (None, None) and not is_empty(part):
+                rest.append(part)
+        piece = met(piece, (side,))
+        if is_empty(piece):
+            return (whole,)
+    return tuple(rest)
