@@ -56,11 +56,8 @@ def _where_needed(kernel: Kernel) -> tuple[Buffer, ...]:
         if isinstance(group, Columns) and isinstance(group.load, Rows):
             continue
         axis = nests_of(group)[0].loops[-1].range.dim
-        match choice.otherwise:
-            case Columns(load=Long(outside=outside)):
-                inside = {axis: outside}
-            case _:
-                inside = {}
+        long = choice.otherwise.load if isinstance(choice.otherwise, Columns) else None
+        inside = {axis: long.outside} if isinstance(long, Long) else {}
         for array in (buffers[name] for name in group.arrays if buffers[name].memory == "arena"):
             box = tuple(inside.get(range_.dim, range_) for range_ in array.box)
             buffers[array.name] = empty_where(attrs.evolve(array, box=box), axis, choice.when)
@@ -146,16 +143,15 @@ def lives_of(nodes: Iterable[Node]) -> dict[str, Life]:
 
 def _find_slot(slots: list[_Slot], buffer: Buffer, first: int, last: int) -> int:
     """Return a free slot whose extents differ from those of the array by known numbers only."""
-    itemsize = ITEMSIZES[buffer.dtype]
+    itemsize, is_tile = ITEMSIZES[buffer.dtype], buffer.memory == "tile"
     extents = [extent(range_) for range_ in buffer.box]
     for place, slot in enumerate(slots):
-        fits = slot.itemsize == itemsize and len(slot.extents) == len(extents)
-        fits = fits and slot.of_tiles == (buffer.memory == "tile")
-        if fits and slot.free_from <= first:
+        own = slot.itemsize, slot.of_tiles, len(slot.extents)
+        if own == (itemsize, is_tile, len(extents)) and slot.free_from <= first:
             pairs = list(zip(slot.extents, extents, strict=True))
             if all(difference(old, new) is not None for old, new in pairs):
                 slot.extents = [maximum(old, new) for old, new in pairs]
                 slot.free_from = last + 1
                 return place
-    slots.append(_Slot(itemsize, extents, last + 1, buffer.memory == "tile"))
+    slots.append(_Slot(itemsize, extents, last + 1, is_tile))
     return len(slots) - 1

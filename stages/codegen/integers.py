@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..ir.bounds import Apply, Bound, Const, PatchBound, Range
+from ..ir.inside import values_of
 from ..ir.loops.column import Column
 from ..ir.loops.cpu import Portions, Tiles
 from ..ir.loops.gpu import Columns, Long, Patches, Rows
 from ..ir.loops.kernel import Choice, Kernel, Loop, Node
 from ..ir.loops.nest import Number
-from ..ir.loops.traverse import arrays_of, nests_of, nodes_of, values_of
+from ..ir.loops.traverse import arrays_of, nests_of, nodes_of
 from ..ir.settled import shared
 from ..ir.strides import Stride
 

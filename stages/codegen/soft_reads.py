@@ -20,7 +20,6 @@ from ..ir.strides import Stride
 from ..lower.boxes.areas import Area, Areas, Dims, Need
 from ..lower.boxes.infer_boxes import Walk
 from .schedule.drafts import Group
-from .schedule.needs import is_at_least
 
 Ends: TypeAlias = Mapping[str, tuple[tuple[Bound, Bound], ...]]  # of each axis of a field
 Hard: TypeAlias = Mapping[str, Ranges | None]  # the hull of the hard reads of soft fields
@@ -93,9 +92,8 @@ def _beside(program: Dataflow, walk: Walk, group: Group, hard: Hard) -> dict[str
 def with_hard(read: Read, hard: Hard) -> Read:
     """Return a read with what must exist of it."""
     # a box of its own comes from loads that clamp their indices in any case
-    if read.name not in hard:
-        return read
-    return attrs.evolve(read, hard=_hard_part(read.box, hard[read.name]))
+    is_soft = read.name in hard
+    return attrs.evolve(read, hard=_hard_part(read.box, hard[read.name])) if is_soft else read
 
 
 def soft_reads(program: Dataflow, groups: Sequence[Group]) -> list[Hard]:
@@ -156,11 +154,11 @@ def _is_whole(areas: Areas, leaf: Leaf, dims: Dims, need: Need) -> bool:
 
 def _is_inside(box: Ranges, leaf: Leaf) -> bool:
     """Tell whether a field is known to cover a box."""
-    for each in box:
-        start, stop = leaf.ends(each.dim)
-        if not (is_at_least(each.start, start) and is_at_least(stop, each.stop)):
-            return False
-    return True
+    pairs = [(each, *leaf.ends(each.dim)) for each in box]
+    return all(
+        bounds.is_at_least(each.start, start) and bounds.is_at_least(stop, each.stop)
+        for each, start, stop in pairs
+    )
 
 
 def _hard_part(read: Ranges, hard: Ranges | None) -> Ranges:

@@ -14,7 +14,7 @@ import attrs
 
 from ...runtime.language.dimension import Dimension
 
-Operation: TypeAlias = Literal["add", "sub", "mul", "floordiv", "mod", "min", "max"]
+Operation: TypeAlias = Literal["add", "mul", "floordiv", "mod", "min", "max"]
 
 LONGEST_KEY: Final = 200
 DIGEST: Final = "~"  # prefix of the key of a long bound

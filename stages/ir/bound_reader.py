@@ -97,10 +97,7 @@ class BoundReader:
         """Read the ranges of a box."""
         if line.accept("()"):
             return ()
-        ranges = [self.range(line)]
-        while line.accept(","):
-            ranges.append(self.range(line))
-        return tuple(ranges)
+        return tuple(line.listed(lambda: self.range(line)))
 
     def range(self, line: Line) -> Range:
         """Read the range of one dimension."""

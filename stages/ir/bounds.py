@@ -10,8 +10,9 @@ are mathematical integers: they do not wrap where a scalar expression would.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
+from math import prod
 from typing import Final, Literal
 
 from ...runtime.language.dimension import Dimension
@@ -59,6 +60,7 @@ __all__ = [
     "floor_divide",
     "greatest",
     "hull",
+    "is_at_least",
     "is_empty",
     "is_long",
     "key_of",
@@ -77,6 +79,14 @@ __all__ = [
 
 MOST_ARGUMENTS: Final = 16  # a longer minimum stays one argument of the next
 DEEPEST: Final = 3  # a deeper nest of minima and maxima absorbs no constants
+COMPUTE: Final[Mapping[Operation, Callable[[list[int]], int]]] = {
+    "add": sum,
+    "mul": prod,
+    "floordiv": lambda args: args[0] // args[1] if args[1] else 0,
+    "mod": lambda args: args[0] % args[1] if args[1] else 0,
+    "min": min,
+    "max": max,
+}
 
 
 def add(left: Bound, right: Bound | int) -> Bound:
@@ -183,10 +193,14 @@ def is_empty(start: Bound, stop: Bound) -> bool:
     >>> is_empty(maximum(n, m), minimum(n, Const(9))), is_empty(n, m)
     (True, False)
     """
-    # for a start that is a maximum, one argument may prove it
-    pairs = product(arguments_of("max", start), arguments_of("min", stop))
-    counts = (difference(last, first) for first, last in pairs)
-    return any(count is not None and count <= 0 for count in counts)
+    return is_at_least(start, stop)
+
+
+def is_at_least(left: Bound, right: Bound) -> bool:
+    """Tell whether `left >= right` is known, also for minima and maxima of several bounds."""
+    pairs = product(arguments_of("max", left), arguments_of("min", right))
+    counts = (difference(one, other) for one, other in pairs)
+    return any(count is not None and count >= 0 for count in counts)
 
 
 def is_empty_box(box: Ranges) -> bool:
@@ -252,7 +266,7 @@ def evaluate(bound: Bound, value_of: Callable[[Symbol], int]) -> int:
             case Const():
                 value = part.value
             case Apply():
-                value = _compute(part.op, [values[id(arg)] for arg in part.args])
+                value = COMPUTE[part.op]([values[id(arg)] for arg in part.args])
             case TableBound():
                 start, stop = (Const(values[id(arg)]) for arg in arguments(part))
                 value = value_of(TableBound(part.end, part.table, start, stop, part.slots))
@@ -260,26 +274,6 @@ def evaluate(bound: Bound, value_of: Callable[[Symbol], int]) -> int:
                 value = value_of(part)
         values[id(part)] = value
     return values[id(bound)]
-
-
-def _compute(op: Operation, values: list[int]) -> int:
-    match op:
-        case "min":
-            return min(values)
-        case "max":
-            return max(values)
-        case "add":
-            return sum(values)
-    left, right = values
-    match op:
-        case "sub":
-            return left - right
-        case "mul":
-            return left * right
-        case "floordiv":
-            return left // right if right else 0
-        case "mod":
-            return left % right if right else 0
 
 
 def _extreme(op: Literal["min", "max"], bounds: Iterable[Bound]) -> Bound:

@@ -20,6 +20,8 @@ from ...runtime.language.dimension import Dimension
 
 Row: TypeAlias = tuple[Any, ...]
 
+_AS_IS: Final[dict[type, str]] = {bool: "b", int: "i", str: "s"}
+_AS_HEX: Final[dict[Any, str]] = {float: "f", bytes: "y"}
 _PACKAGE: Final = __name__.removesuffix(".stages.ir.codec")
 _STEMS: Final = {
     f"{_PACKAGE}.runtime.calls.plan": "plan",
@@ -71,8 +73,6 @@ def decode(data: bytes) -> Any:
         values: list[Any] = []
         for row in table:
             values.append(_value(row, values))
-    except ValueError:
-        raise
     except (
         TypeError,
         KeyError,
@@ -94,16 +94,10 @@ def _atom(value: Any) -> Row:
     kind = type(value)
     if value is None:
         return ("n",)
-    if kind is bool:
-        return ("b", value)
-    if kind is int:
-        return ("i", value)
-    if kind is float:
-        return ("f", value.hex())
-    if kind is str:
-        return ("s", value)
-    if kind is bytes:
-        return ("y", value.hex())
+    if kind in _AS_IS:
+        return (_AS_IS[kind], value)
+    if kind in _AS_HEX:
+        return (_AS_HEX[kind], value.hex())
     if kind is Dimension:
         return ("d", value.value, str(value.kind))
     raise TypeError(f"Cannot encode a value of type '{kind.__qualname__}'.")
@@ -121,16 +115,11 @@ def _value(row: Any, values: list[Any]) -> Any:
     (content,) = payload
     if tag == "t":
         return tuple(_refer(content, values))
-    if tag == "b" and type(content) is bool:
+    if tag == _AS_IS.get(type(content)):
         return content
-    if tag == "i" and type(content) is int:
-        return content
-    if tag == "f":
-        return float.fromhex(content)
-    if tag == "s":
-        return _text(content)
-    if tag == "y":
-        return bytes.fromhex(content)
+    for kind, own in _AS_HEX.items():
+        if tag == own:
+            return kind.fromhex(content)
     member = _class(tag)
     parts = _refer(content, values)
     names = _fields(member)

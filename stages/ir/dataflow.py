@@ -88,14 +88,25 @@ class Map(Value):
 
 
 @attrs.frozen(kw_only=True)
-class Shift(Value):
+class OfOne(Value):
+    """A value that looks at one other, `arg`, elsewhere than where it stands."""
+
+    arg: Ref
+
+    @property
+    def operands(self) -> tuple[Ref, ...]:
+        """That other value."""
+        return (self.arg,)
+
+
+@attrs.frozen(kw_only=True)
+class Shift(OfOne):
     """The value `offset` indices further along `dim`; printed `shift %1 I+1`.
 
     The result may have the staggered counterpart `onto` in place of `dim`: then index i on `onto`
     reads index i + offset on `dim`.
     """
 
-    arg: Ref
     dim: Dimension
     offset: int
 
@@ -103,11 +114,6 @@ class Shift(Value):
     def onto(self) -> Dimension:
         """The dimension of the result: `dim`, or its staggered counterpart."""
         return self.dim if self.dim in self.dims else flip_staggered(self.dim)
-
-    @property
-    def operands(self) -> tuple[Ref, ...]:
-        """The value that is shifted."""
-        return (self.arg,)
 
 
 @attrs.frozen(kw_only=True)
@@ -129,38 +135,26 @@ class Displace(Value):
 
 
 @attrs.frozen(kw_only=True)
-class Gather(Value):
+class Gather(OfOne):
     """The value at neighbour `index` of a table; printed `gather %1 E2C[0]`.
 
     The target dimension of the table replaces its source dimension. At a skip value the result is
     undefined, but no access is out of bounds.
     """
 
-    arg: Ref
     table: str
     index: int
 
-    @property
-    def operands(self) -> tuple[Ref, ...]:
-        """The value that is gathered."""
-        return (self.arg,)
-
 
 @attrs.frozen(kw_only=True)
-class Neighbours(Value):
+class Neighbours(OfOne):
     """The values at all neighbours, over the local dimension too; printed `neighbours %1 C2E`."""
 
-    arg: Ref
     table: str
-
-    @property
-    def operands(self) -> tuple[Ref, ...]:
-        """The value that is gathered."""
-        return (self.arg,)
 
 
 @attrs.frozen(kw_only=True)
-class Reduce(Value):
+class Reduce(OfOne):
     """Combine the valid slots of a table's local dimension, in order; printed `sum %1 over C2E`.
 
     `op` is sum, max or min. A sum starts at 0, the others at the first valid slot; without a valid
@@ -170,27 +164,15 @@ class Reduce(Value):
     """
 
     op: str
-    arg: Ref
     table: str
-
-    @property
-    def operands(self) -> tuple[Ref, ...]:
-        """The value that is reduced."""
-        return (self.arg,)
 
 
 @attrs.frozen(kw_only=True)
-class Local(Value):
+class Local(OfOne):
     """Slot `index` of a value with a local dimension; printed `local %1 E2C[1]`."""
 
-    arg: Ref
     dim: Dimension
     index: int
-
-    @property
-    def operands(self) -> tuple[Ref, ...]:
-        """The value with the local dimension."""
-        return (self.arg,)
 
 
 @attrs.frozen

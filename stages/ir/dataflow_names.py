@@ -1,4 +1,4 @@
-"""Print rows, declarations, boxes and bounds of dataflow, with labels for dimensions."""
+"""Print types, boxes and bounds of listings, with labels for dimensions."""
 
 from __future__ import annotations
 
@@ -18,31 +18,12 @@ from .bounds import (
     Ranges,
     ScalarSymbol,
     TableBound,
-    is_long,
     parts,
 )
-from .dataflow import (
-    Displace,
-    Gather,
-    Input,
-    Leaf,
-    Literal,
-    Local,
-    Map,
-    Neighbours,
-    Reduce,
-    Ref,
-    Region,
-    Result,
-    Scalar,
-    Scan,
-    Shift,
-    Side,
-    Store,
-    Table,
-    Value,
-)
-from .listing_line import NAME, NUMBER
+from .dataflow import Leaf, Ref, Side, Value
+from .inside import BOUNDS, values_of
+from .listing_line import NAME
+from .settled import shared
 
 
 def quoted(name: str) -> str:
@@ -62,81 +43,27 @@ def rows_of(refs: Iterable[Ref]) -> str:
 class Names:
     """Print parts of a listing that refer to dimensions by label and to some bounds by name."""
 
-    def __init__(self, dims: Iterable[Dimension]) -> None:
-        order = sorted(set(dims), key=lambda dim: (dim.kind.value, dim.value))
+    def __init__(self, tree: object) -> None:
+        found = list(values_of(tree, Dimension, PatchOrder, *BOUNDS))
+        bounds = (each for each in found if isinstance(each, BOUNDS))
+        self._all = tuple(dict.fromkeys(parts(*bounds)))
+        dims = {part.dim for part in self._all if isinstance(part, DomainSymbol)}
+        dims.update(each for each in found if isinstance(each, Dimension))
+        order = sorted(dims, key=lambda dim: (dim.kind.value, dim.value))
         count = Counter(dim.value for dim in order)
         self.labels = {
             dim: quoted(dim.value) + (f"[{dim.kind}]" if count[dim.value] > 1 else "")
             for dim in order
         }
-        self.orders: dict[PatchOrder, str] = {}  # of patches, in loops only
+        orders = [part.order for part in self._all if isinstance(part, PatchBound)]
+        orders += (each for each in found if isinstance(each, PatchOrder))
+        self.orders = {each: f"o{place}" for place, each in enumerate(dict.fromkeys(orders))}
         self._bounds: dict[Bound, str] = {}
 
     def type(self, value: Value | Leaf) -> str:
         """Print dimensions and dtype."""
-        return f"{self._dims(value.dims)} {value.dtype}" if value.dims else value.dtype
-
-    def leaf(self, leaf: Leaf, natural: tuple[int, ...]) -> str:
-        """Print the declaration of a leaf."""
-        where = "" if leaf.path == natural else f" at {'.'.join(map(str, leaf.path))}"
-        known = f" on {self.box(leaf.ranges)}" if leaf.ranges else ""
-        return f"{leaf.kind} {quoted(leaf.name)}{where}: {self.type(leaf)}{known}"
-
-    def table(self, table: Table) -> str:
-        """Print the declaration of a neighbour table."""
-        dims, source = self._dims((table.target, table.local)), self.labels[table.source]
-        skip = " skip" if table.skip else ""
-        return f"table {quoted(table.name)}: {dims} -> {source} width {table.width}{skip}"
-
-    def store(self, store: Store) -> str:
-        """Print a store, and the box of the output that it is a part of."""
-        whole = "" if store.whole is None else f" of [{self.box(store.whole)}]"
-        return f"  {quoted(store.target)}[{self.box(store.box)}]{whole} = %{store.value}"
-
-    def _dims(self, dims: Iterable[Dimension]) -> str:
-        return f"[{', '.join(self.labels[dim] for dim in dims)}]"
-
-    def value(self, value: Value) -> str:
-        """Print the operation of a row, and its type."""
-        return f"{self._what(value)} : {self.type(value)}"
-
-    def _what(self, value: Value) -> str:
-        match value:
-            case Input() | Scalar() | Literal():
-                return _leaf_value(value)
-            case Map():
-                return value.op + rows_of(value.args)
-            case Reduce():
-                return f"{value.op} %{value.arg} over {quoted(value.table)}"
-            case Region():
-                sides = (", ".join(map(self.side, box)) for box in value.boxes)
-                boxes = "".join(f" [{each}]" for each in sides)
-                return f"region{boxes} %{value.then} %{value.otherwise}"
-            case Scan():
-                return self._scan(value)
-            case Result():
-                return f"result %{value.scan} {value.index}"
-        return self._access(value)
-
-    def _access(self, value: Value) -> str:
-        match value:
-            case Shift():
-                return f"shift %{value.arg} {self.labels[value.dim]}{value.offset:+d}"
-            case Displace():
-                return f"displace %{value.arg} {self.labels[value.dim]} %{value.by}"
-            case Gather():
-                return f"gather %{value.arg} {quoted(value.table)}[{value.index}]"
-            case Neighbours():
-                return f"neighbours %{value.arg} {quoted(value.table)}"
-            case Local():
-                return f"local %{value.arg} {self.labels[value.dim]}[{value.index}]"
-        raise TypeError(f"'{type(value).__name__}' is no value of the dataflow IR.")
-
-    def _scan(self, scan: Scan) -> str:
-        way = "forward" if scan.forward else "backward"
-        levels = f"{self.bound(scan.start)} .. {self.bound(scan.stop)}"
-        rows = f"init{rows_of(scan.init)} args{rows_of(scan.args)}"
-        return f"scan {self.labels[scan.axis]} {way} {levels} {rows}"
+        dims = ", ".join(self.labels[dim] for dim in value.dims)
+        return f"[{dims}] {value.dtype}" if dims else value.dtype
 
     def box(self, box: Ranges) -> str:
         """Print the ranges of a box; a point is `()`."""
@@ -152,11 +79,9 @@ class Names:
         stop = "" if side.stop is None else f" {self.bound(side.stop)}"
         return f"{self.labels[side.dim]}:{start} ..{stop}"
 
-    def definitions(self, bounds: Iterable[Bound]) -> Iterator[str]:
-        """Name the bounds of tables inside `bounds`, and the long ones; print their definitions."""
-        for part in parts(*bounds):
-            if part in self._bounds or not _is_named(part):
-                continue
+    def definitions(self) -> Iterator[str]:
+        """Name the bounds of tables, and the long ones; print their definitions."""
+        for part in shared(self._all):
             text = self.bound(part)
             self._bounds[part] = f"${len(self._bounds)}"
             yield f"bound {self._bounds[part]} = {text}"
@@ -180,19 +105,3 @@ class Names:
             case Apply():
                 inner = [self.bound(arg) for arg in bound.args]
                 return " + ".join(inner) if bound.op == "add" else f"{bound.op}({', '.join(inner)})"
-
-
-def _is_named(bound: Bound) -> bool:
-    return isinstance(bound, TableBound) or is_long(bound)
-
-
-def _leaf_value(value: Input | Scalar | Literal) -> str:
-    match value:
-        case Input():
-            version = f" @{value.version}" if value.version else ""
-            return f"input {quoted(value.name)}{version}"
-        case Scalar():
-            return f"scalar {quoted(value.name)}"
-        case Literal():
-            plain = NUMBER.fullmatch(value.text)
-            return f"literal {value.text if plain else json.dumps(value.text)}"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal as OneOf
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -17,31 +16,26 @@ from .dataflow import (
     REDUCTIONS,
     Body,
     Dataflow,
-    Displace,
-    Gather,
-    Input,
     Leaf,
-    Literal,
-    Local,
     Map,
-    Neighbours,
     Read,
     Reduce,
-    Ref,
-    Region,
-    Result,
-    Scalar,
     Scan,
-    Shift,
     Statement,
     Store,
     Table,
     Value,
 )
+from .listing_forms import READ, ROWS, STORE, TABLE, VALUES, given
 from .listing_line import PATH, Line
 
 Parts: TypeAlias = tuple[Dataflow, tuple[Ranges, ...], tuple[Read, ...]]
 Path: TypeAlias = tuple[int, ...]
+BY_WORD: Final[dict[str, type[Value]]] = {
+    **dict.fromkeys(OPERATIONS, Map),
+    **dict.fromkeys(REDUCTIONS, Reduce),
+    **{pattern.partition(" ")[0].partition("{")[0]: cls for cls, pattern in VALUES.items()},
+}
 
 
 def natural_paths(parameters: Sequence[str]) -> Callable[[str], Path]:
@@ -78,7 +72,9 @@ class _Reader(BoundReader):
         self._next = 0
 
     def program(self) -> Parts:
-        line = self._line("program")
+        line = next(self._while("program"), None)
+        if line is None:
+            raise ValueError("The listing does not begin with a line 'program'.")
         name = line.name()
         line.expect("(")
         parameters = tuple(line.several(")", line.name))
@@ -86,7 +82,7 @@ class _Reader(BoundReader):
         for line in self._while("dimension"):
             self.declare(line)
         leaves = tuple(self._leaves(natural_paths(parameters)))
-        tables = tuple(self._table(line) for line in self._while("table"))
+        tables = tuple(Table(**self._whole(line, TABLE)) for line in self._while("table"))
         for line in self._while("bound"):
             self.define(line)
         values, boxes = self._values()
@@ -97,15 +93,13 @@ class _Reader(BoundReader):
         program = Dataflow(name, parameters, leaves, values, tuple(statements), tables)
         return program, boxes, reads
 
-    def _line(self, keyword: str) -> Line:
-        for line in self._while(keyword):
-            return line
-        raise ValueError(f"The listing has no line that begins with '{keyword}'.")
-
-    def _while(self, keyword: str) -> Iterator[Line]:
-        while self._next < len(self._lines) and self._lines[self._next].opens(keyword):
+    def _while(self, *words: str) -> Iterator[Line]:
+        """Yield the next lines while they begin with one of the words; none is an indented line."""
+        while self._next < len(self._lines) and self._lines[self._next].word in words:
+            line = self._lines[self._next]
             self._next += 1
-            yield self._lines[self._next - 1]
+            line.opens(line.word)
+            yield line
 
     def _type(self, line: Line) -> tuple[tuple[Dimension, ...], str]:
         line.expect(":")
@@ -116,13 +110,7 @@ class _Reader(BoundReader):
         return (dims, dtype) if dtype in SCALARS else line.fail("a dtype")
 
     def _leaves(self, path_of: Callable[[str], Path]) -> Iterator[Leaf]:
-        kinds: tuple[OneOf["field", "scalar"], ...] = ("field", "scalar")
-        while self._next < len(self._lines):
-            line = self._lines[self._next]
-            kind = next((each for each in kinds if line.opens(each)), None)
-            if kind is None:
-                return
-            self._next += 1
+        for line in self._while("field", "scalar"):
             name = line.name()
             path = path_of(name)
             if line.accept("at "):
@@ -130,19 +118,19 @@ class _Reader(BoundReader):
             dims, dtype = self._type(line)
             ranges = self.box(line) if line.accept("on ") else ()
             line.end()
-            yield Leaf(name, path, kind, dtype, dims, ranges)
+            yield Leaf(
+                name, path, "field" if line.word == "field" else "scalar", dtype, dims, ranges
+            )
 
     def _values(self) -> tuple[tuple[Value, ...], tuple[Ranges, ...]]:
         values: list[Value] = []
         boxes: list[Ranges] = []
-        while self._next < len(self._lines) and self._lines[self._next].opens(f"%{len(values)}"):
-            line = self._lines[self._next]
+        while (line := next(self._while(f"%{len(values)}"), None)) is not None:
             line.expect("=")
             value = self._value(line, len(values))
             if line.accept("on "):
                 boxes.append(self.box(line))
             line.end()
-            self._next += 1
             if isinstance(value, Scan):
                 value = attrs.evolve(value, body=self._body())
             values.append(value)
@@ -151,98 +139,21 @@ class _Reader(BoundReader):
         return tuple(values), tuple(boxes)
 
     def _value(self, line: Line, row: int) -> Value:
-        op = line.name()
-        match op:
-            case "input" | "scalar" | "literal":
-                return self._leaf_value(line, op)
-            case "region":
-                boxes = tuple(self.sides(line))
-                then, otherwise = line.row(row), line.row(row)
-                dims, dtype = self._type(line)
-                return Region(boxes=boxes, then=then, otherwise=otherwise, dims=dims, dtype=dtype)
-            case "scan":
-                return self._scan(line, row)
-            case "shift" | "displace" | "gather" | "neighbours" | "local" | "result":
-                return self._access(line, op, row)
-        if op in REDUCTIONS:
-            arg = line.row(row)
-            line.expect("over")
-            table = line.name()
-            dims, dtype = self._type(line)
-            return Reduce(op=op, arg=arg, table=table, dims=dims, dtype=dtype)
-        if op not in OPERATIONS:
-            line.fail("an operation")
-        args = self._rows(line, row)
+        cls = BY_WORD.get(line.next_name()) or line.fail("an operation")
+        line.rows = row
+        parts = given(self, VALUES[cls], line)
         dims, dtype = self._type(line)
-        return Map(op=op, args=args, dims=dims, dtype=dtype)
-
-    def _leaf_value(self, line: Line, op: str) -> Value:
-        if op == "literal":
-            text = line.text()
-            dims, dtype = self._type(line)
-            return Literal(text=text, dims=dims, dtype=dtype)
-        name = line.name()
-        version = line.integer() if op == "input" and line.accept("@") else 0
-        dims, dtype = self._type(line)
-        if op == "input":
-            return Input(name=name, version=version, dims=dims, dtype=dtype)
-        return Scalar(name=name, dims=dims, dtype=dtype)
-
-    def _access(self, line: Line, op: str, row: int) -> Value:
-        arg = line.row(row)
-        if op == "result":
-            index = line.integer()
-            dims, dtype = self._type(line)
-            return Result(scan=arg, index=index, dims=dims, dtype=dtype)
-        if op in ("gather", "neighbours"):
-            table = line.name()
-            place = line.index() if op == "gather" else 0
-            dims, dtype = self._type(line)
-            if op == "gather":
-                return Gather(arg=arg, table=table, index=place, dims=dims, dtype=dtype)
-            return Neighbours(arg=arg, table=table, dims=dims, dtype=dtype)
-        dim = self.dim(line)
-        count = line.row(row) if op == "displace" else 0
-        count = line.integer() if op == "shift" else line.index() if op == "local" else count
-        dims, dtype = self._type(line)
-        if op == "shift":
-            return Shift(arg=arg, dim=dim, offset=count, dims=dims, dtype=dtype)
-        if op == "local":
-            return Local(arg=arg, dim=dim, index=count, dims=dims, dtype=dtype)
-        return Displace(arg=arg, dim=dim, by=count, dims=dims, dtype=dtype)
-
-    def _rows(self, line: Line, count: int) -> tuple[Ref, ...]:
-        rows: list[Ref] = []
-        while line.comes("%"):
-            rows.append(line.row(count))
-        return tuple(rows)
-
-    def _scan(self, line: Line, row: int) -> Scan:
-        axis = self.dim(line)
-        forward = line.accept("forward")
-        if not forward:
-            line.expect("backward")
-        start = self.bound(line)
-        line.expect("..")
-        stop = self.bound(line)
-        line.expect("init")
-        init = self._rows(line, row)
-        line.expect("args")
-        args = self._rows(line, row)
-        dims, dtype = self._type(line)
-        return Scan(
-            body=Body((), ()), init=init, args=args, axis=axis, forward=forward,
-            start=start, stop=stop, dims=dims, dtype=dtype,
-        )  # fmt: skip
+        if cls is Scan:
+            parts["body"] = Body((), ())  # its lines follow
+        return cls(**parts, dims=dims, dtype=dtype)
 
     def _body(self) -> Body:
         """Read the lines below a scan."""
         values: list[Value] = []
-        while self._next < len(self._lines) and self._lines[self._next].is_indented():
-            line = self._lines[self._next]
-            self._next += 1
+        for line in self._while(""):
+            line.rows = len(values)
             if line.accept("next"):
-                results = self._rows(line, len(values))
+                results = ROWS.read(self, line)
                 line.end()
                 return Body(tuple(values), results)
             line.expect(f"%{len(values)} =")
@@ -250,48 +161,18 @@ class _Reader(BoundReader):
             line.end()
         raise ValueError("The body of a scan ends without 'next'.")
 
-    def _table(self, line: Line) -> Table:
-        name = line.name()
-        line.expect(":")
-        line.expect("[")
-        target = self.dim(line)
-        line.expect(",")
-        local = self.dim(line)
-        line.expect("]")
-        line.expect("->")
-        source = self.dim(line)
-        line.expect("width")
-        width = line.integer()
-        skip = line.accept("skip")
+    def _whole(self, line: Line, pattern: str) -> dict[str, Any]:
+        parts = given(self, pattern, line)
         line.end()
-        return Table(name, source, target, local, width, skip)
+        return parts
 
     def _stores(self, count: int) -> Iterator[Store]:
-        while self._next < len(self._lines) and self._lines[self._next].is_indented():
-            line = self._lines[self._next]
-            target = line.name()
-            line.expect("[")
-            box = self.box(line)
-            line.expect("]")
-            whole = None
-            if line.accept("of"):
-                line.expect("[")
-                whole = self.box(line)
-                line.expect("]")
-            line.expect("=")
-            value = line.row(count)
-            line.end()
-            self._next += 1
-            yield Store(target, box, value, whole)
+        for line in self._while(""):
+            line.rows = count
+            yield Store(**self._whole(line, STORE))
 
     def _read(self, line: Line, count: int) -> Read:
-        statement = line.integer()
-        if not 0 <= statement < count:
-            line.fail("the number of a statement")
-        name = line.name()
-        line.expect("[")
-        box = self.box(line)
-        line.expect("]")
-        pointwise = line.accept("pointwise")
-        line.end()
-        return Read(statement, name, box, pointwise)
+        read = Read(**self._whole(line, READ))
+        if not 0 <= read.statement < count:
+            raise ValueError(f"The listing has no statement {read.statement}.")
+        return read

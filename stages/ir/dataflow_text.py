@@ -22,11 +22,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from ...runtime.language.dimension import Dimension
-from .bounds import Bound, DomainSymbol, Ranges, parts
-from .dataflow import Dataflow, Displace, Local, Read, Region, Scan, Shift
+from .bounds import Ranges
+from .dataflow import Dataflow, Leaf, Read, Scan, Value
 from .dataflow_names import Names, quoted, rows_of
 from .dataflow_reader import Parts, natural_paths, read
+from .listing_forms import READ, STORE, TABLE, VALUES, written
 
 WIDEST = 64  # the column of the boxes, unless a row is longer
 
@@ -50,26 +50,34 @@ class Listed(Protocol):
 def show(lowered: Listed) -> str:
     """Print a program, the box of each value, and the reads of its statements."""
     program = lowered.program
-    names = Names(_dimensions(lowered))
+    names = Names((program, lowered.boxes, tuple(each.box for each in lowered.reads)))
     lines = [f"program {quoted(program.name)}({', '.join(map(quoted, program.parameters))})"]
     lines += [f"dimension {label} {dim.kind}" for dim, label in names.labels.items()]
     paths = natural_paths(program.parameters)
-    lines += [names.leaf(leaf, paths(leaf.name)) for leaf in program.leaves]
-    lines += map(names.table, program.tables)
-    lines += names.definitions(_bounds(lowered))
+    lines += [_leaf(names, leaf, paths(leaf.name)) for leaf in program.leaves]
+    lines += [f"table {written(names, TABLE, table)}" for table in program.tables]
+    lines += names.definitions()
     lines += _rows(lowered, names)
     for statement in program.statements:
         lines.append("statement")
-        lines += map(names.store, statement.stores)
-    for each in lowered.reads:
-        where = f"read {each.statement} {quoted(each.name)}[{names.box(each.box)}]"
-        lines.append(f"{where} pointwise" if each.pointwise else where)
+        lines += [f"  {written(names, STORE, store)}" for store in statement.stores]
+    lines += [f"read {written(names, READ, each)}" for each in lowered.reads]
     return "\n".join(lines) + "\n"
+
+
+def _leaf(names: Names, leaf: Leaf, natural: tuple[int, ...]) -> str:
+    where = "" if leaf.path == natural else f" at {'.'.join(map(str, leaf.path))}"
+    known = f" on {names.box(leaf.ranges)}" if leaf.ranges else ""
+    return f"{leaf.kind} {quoted(leaf.name)}{where}: {names.type(leaf)}{known}"
+
+
+def _value(names: Names, value: Value) -> str:
+    return f"{written(names, VALUES[type(value)], value)} : {names.type(value)}"
 
 
 def _rows(lowered: Listed, names: Names) -> Iterator[str]:
     values = lowered.program.values
-    rows = [f"%{row} = {names.value(value)}" for row, value in enumerate(values)]
+    rows = [f"%{row} = {_value(names, value)}" for row, value in enumerate(values)]
     width = min(WIDEST, max(map(len, rows), default=0))
     for row, text in enumerate(rows):
         boxed = row < len(lowered.boxes)
@@ -77,57 +85,10 @@ def _rows(lowered: Listed, names: Names) -> Iterator[str]:
         value = values[row]
         if isinstance(value, Scan):
             inside = enumerate(value.body.values)
-            yield from (f"  %{inner} = {names.value(each)}" for inner, each in inside)
+            yield from (f"  %{inner} = {_value(names, each)}" for inner, each in inside)
             yield f"  next{rows_of(value.body.results)}"
 
 
 def parse(text: str) -> Parts:
     """Return program, boxes and reads of a listing; raise only `ValueError` for damaged text."""
     return read(text)
-
-
-def _dimensions(lowered: Listed) -> Iterator[Dimension]:
-    program = lowered.program
-    for leaf in program.leaves:
-        yield from leaf.dims
-        yield from (each.dim for each in leaf.ranges)
-    for table in program.tables:
-        yield from (table.source, table.target, table.local)
-    for value in program.values:
-        yield from value.dims
-        match value:
-            case Shift() | Displace() | Local():
-                yield value.dim
-            case Region():
-                yield from (side.dim for box in value.boxes for side in box)
-            case Scan():
-                yield value.axis
-                yield from (dim for each in value.body.values for dim in each.dims)
-    for box in _boxes(lowered):
-        yield from (each.dim for each in box)
-    for part in parts(*_bounds(lowered)):
-        if isinstance(part, DomainSymbol):
-            yield part.dim
-
-
-def _boxes(lowered: Listed) -> Iterator[Ranges]:
-    for statement in lowered.program.statements:
-        for store in statement.stores:
-            yield from (store.box, store.output.box)
-    yield from lowered.boxes
-    yield from (each.box for each in lowered.reads)
-
-
-def _bounds(lowered: Listed) -> Iterator[Bound]:
-    """Yield every bound of a program, in the order of the listing."""
-    for value in lowered.program.values:
-        match value:
-            case Region():
-                ends = (
-                    end for box in value.boxes for side in box for end in (side.start, side.stop)
-                )
-                yield from (end for end in ends if end is not None)
-            case Scan():
-                yield from (value.start, value.stop)
-    for box in _boxes(lowered):
-        yield from (end for each in box for end in (each.start, each.stop))

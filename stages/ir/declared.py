@@ -28,6 +28,7 @@ from ...runtime.language.dimension import Dimension
 MOST_PARTS: Final = 2_000_000
 _WORD: Final = re.compile(r"[\w.:+<>-]{0,200}")  # names, keys of operators, numbers
 _SHOWN: Final = 60
+_hints: Final = functools.cache(typing.get_type_hints)
 
 
 def check(value: Any, declared: Any, *, words: bool = True) -> None:
@@ -83,8 +84,3 @@ def _alternatives(kind: Any) -> Iterator[Any]:
             yield from _alternatives(each)
     else:
         yield kind
-
-
-@functools.cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)

@@ -26,17 +26,15 @@ class Line:
         self._text = text
         self._number = number
         self._at = 0
+        self.word = text.partition(" ")[0]
+        self.rows: int | None = None  # rows before the line, to which it may refer
 
     def opens(self, keyword: str) -> bool:
         """Consume the first word of the line if it is `keyword`."""
-        if self._text.partition(" ")[0] != keyword:
+        if self.word != keyword:
             return False
         self._at = len(keyword)
         return True
-
-    def is_indented(self) -> bool:
-        """Tell whether the line belongs to the one above."""
-        return self._text.startswith("  ")
 
     def fail(self, expected: str) -> NoReturn:
         """Raise the error for this position."""
@@ -84,6 +82,13 @@ class Line:
             return str(json.loads(quoted))
         return self.match(NAME) or self.fail("a name")
 
+    def next_name(self) -> str:
+        """Return the name that comes next, and leave it there."""
+        here = self._at
+        name = self.name()
+        self._at = here
+        return name
+
     def text(self) -> str:
         """Read the spelling of a number; other text is in quotes."""
         quoted = self.match(STRING)
@@ -102,16 +107,20 @@ class Line:
         self.expect("]")
         return index
 
-    def row(self, count: int | None = None) -> int:
-        """Read a reference to a row, one of the first `count` if given."""
+    def row(self) -> int:
+        """Read a reference to a row."""
         ref = int((self.match(ROW) or self.fail("a row")).removeprefix("%"))
-        return ref if count is None or ref < count else self.fail(f"a row before %{count}")
+        is_known = self.rows is None or ref < self.rows
+        return ref if is_known else self.fail(f"a row before %{self.rows}")
 
     def several(self, close: str, item: Callable[[], T]) -> Iterator[T]:
         """Read items with commas between them, up to `close`."""
-        if self.accept(close):
-            return
+        if not self.accept(close):
+            yield from self.listed(item)
+            self.expect(close)
+
+    def listed(self, item: Callable[[], T]) -> Iterator[T]:
+        """Read items with commas between them."""
         yield item()
         while self.accept(","):
             yield item()
-        self.expect(close)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 import attrs
 
 from ...runtime.language.dimension import Dimension, DimensionKind
-from ...runtime.language.operation_table import NUMBERS, Operation
+from ...runtime.language.operation_table import NUMBERS
 from ...runtime.language.operations import BY_NAME
 from ...runtime.language.types import INTEGERS
 from .dataflow import (
@@ -59,7 +59,10 @@ class Rules:
             case Literal():
                 yield from _literal(value)
             case Map():
-                yield from _map(value, [self.values[arg] for arg in value.args])
+                args = [self.values[arg] for arg in value.args]
+                if value.dims != union_of(arg.dims for arg in args):
+                    yield "has dimensions that are not the canonical union of its operands'"
+                yield from _operation(value, [arg.dtype for arg in args])
             case Region():
                 yield from self._region(value)
             case Scan():
@@ -88,43 +91,18 @@ class Rules:
                 yield from _shift(value, arg.dims)
             case Displace():
                 yield from _displace(value, arg.dims, self.values[value.by])
-            case Gather() | Neighbours():
-                yield from self._gather(value, arg.dims)
-            case Reduce():
-                yield from self._reduce(value, arg.dims)
+            case Gather() | Neighbours() | Reduce():
+                table = self.tables.get(value.table)
+                if table is None:
+                    yield f"uses table '{value.table}', which is not declared"
+                elif isinstance(value, Reduce):
+                    yield from _reduce(value, arg.dims, table)
+                else:
+                    yield from _gather(value, arg.dims, table)
             case Local():
                 yield from _without(value, arg.dims, value.dim)
                 if value.index < 0:
                     yield f"takes slot {value.index}"
-
-    def _gather(self, value: Gather | Neighbours, given: Dims) -> Complaints:
-        table = self.tables.get(value.table)
-        if table is None:
-            yield f"uses table '{value.table}', which is not declared"
-            return
-        if table.source not in given:
-            yield f"gathers along '{table.source}', which its operand does not have"
-        kept = [dim for dim in given if dim is not table.source]
-        new = [table.target, table.local] if isinstance(value, Neighbours) else [table.target]
-        if any(dim in kept for dim in new):
-            yield f"gathers by '{table.name}' an operand that already has a dimension of the result"
-        if value.dims != _canonical((*kept, *new)):
-            yield f"has dimensions other than those of a gather by '{table.name}'"
-        if isinstance(value, Gather) and not 0 <= value.index < table.width:
-            yield f"takes neighbour {value.index} of '{table.name}', which has {table.width}"
-
-    def _reduce(self, value: Reduce, given: Dims) -> Complaints:
-        table = self.tables.get(value.table)
-        if table is None:
-            yield f"uses table '{value.table}', which is not declared"
-            return
-        kept = tuple(dim for dim in given if dim is not table.local)
-        if value.dims != (union_of((kept, (table.target,))) if table.skip else kept):
-            yield f"has dimensions other than those of a reduction over '{table.local}'"
-        if value.op not in REDUCTIONS:
-            yield f"reduces by the unknown operation '{value.op}'"
-        if value.dtype not in NUMBERS:
-            yield f"reduces values of dtype '{value.dtype}'"
 
     def _region(self, value: Region) -> Complaints:
         then, otherwise = self.values[value.then], self.values[value.otherwise]
@@ -202,6 +180,29 @@ def _displace(value: Displace, given: Dims, by: Value) -> Complaints:
         yield "has dimensions that are not the canonical union of its operands'"
 
 
+def _gather(value: Gather | Neighbours, given: Dims, table: Table) -> Complaints:
+    if table.source not in given:
+        yield f"gathers along '{table.source}', which its operand does not have"
+    kept = [dim for dim in given if dim is not table.source]
+    new = [table.target, table.local] if isinstance(value, Neighbours) else [table.target]
+    if any(dim in kept for dim in new):
+        yield f"gathers by '{table.name}' an operand that already has a dimension of the result"
+    if value.dims != union_of((dim,) for dim in (*kept, *new)):
+        yield f"has dimensions other than those of a gather by '{table.name}'"
+    if isinstance(value, Gather) and not 0 <= value.index < table.width:
+        yield f"takes neighbour {value.index} of '{table.name}', which has {table.width}"
+
+
+def _reduce(value: Reduce, given: Dims, table: Table) -> Complaints:
+    kept = tuple(dim for dim in given if dim is not table.local)
+    if value.dims != (union_of((kept, (table.target,))) if table.skip else kept):
+        yield f"has dimensions other than those of a reduction over '{table.local}'"
+    if value.op not in REDUCTIONS:
+        yield f"reduces by the unknown operation '{value.op}'"
+    if value.dtype not in NUMBERS:
+        yield f"reduces values of dtype '{value.dtype}'"
+
+
 def _without(value: Value, given: Dims, local: Dimension) -> Complaints:
     if local.kind is not DimensionKind.LOCAL:
         yield f"takes slots of '{local}', which is not local"
@@ -209,16 +210,6 @@ def _without(value: Value, given: Dims, local: Dimension) -> Complaints:
         yield f"takes slots of '{local}', which its operand does not have"
     if value.dims != tuple(dim for dim in given if dim is not local):
         yield f"has dimensions other than those of its operand without '{local}'"
-
-
-def _canonical(dims: Iterable[Dimension]) -> Dims:
-    return union_of((dim,) for dim in dims)
-
-
-def _map(value: Map, args: list[Value]) -> Complaints:
-    if value.dims != union_of(arg.dims for arg in args):
-        yield "has dimensions that are not the canonical union of its operands'"
-    yield from _operation(value, [arg.dtype for arg in args])
 
 
 def _literal(value: Literal) -> Complaints:
@@ -246,20 +237,10 @@ def _operation(value: Map, given: list[str]) -> Complaints:
         operands = given[1:]
         if given[0] != "bool":
             yield f"selects by a '{given[0]}', expected 'bool'"
-    result = _result(row, operands[0], value.dtype)
+    result = {"operand": operands[0], "bool": "bool", "target": value.dtype}[row.gives]
     if any(dtype != operands[0] for dtype in operands):
         yield f"gives '{value.op}' operands of different dtypes: {', '.join(operands)}"
     elif operands[0] not in row.takes:
         yield f"gives '{value.op}' an operand of dtype '{operands[0]}'"
     elif value.dtype != result:
         yield f"has dtype '{value.dtype}', expected '{result}'"
-
-
-def _result(row: Operation, operand: str, own: str) -> str:
-    match row.gives:
-        case "operand":
-            return operand
-        case "bool":
-            return "bool"
-        case "target":
-            return own

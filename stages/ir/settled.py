@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeGuard
 
-from .bounds import Apply, Bound, Const, TableBound, arguments, is_long
+from .bounds import Apply, Bound, Const, TableBound, is_long, parts
 
 
 def settled(bound: Bound) -> Bound:
@@ -27,13 +27,5 @@ def is_settled(bound: Bound) -> TypeGuard[Apply]:
 
 def shared(bounds: Iterable[Bound]) -> list[Bound]:
     """Return the long parts and the bounds of tables, each once, before those that contain them."""
-    done: dict[Bound, None] = {}
-    pending = [(bound, False) for bound in bounds][::-1]
-    while pending:
-        part, ready = pending.pop()
-        if ready:
-            done[part] = None
-        elif part not in done and isinstance(part, Apply | TableBound):
-            pending.append((part, True))
-            pending += [(inner, False) for inner in reversed(arguments(part))]
-    return [part for part in done if isinstance(part, TableBound) or is_long(part)]
+    found = dict.fromkeys(parts(*bounds))
+    return [part for part in found if isinstance(part, TableBound) or is_long(part)]

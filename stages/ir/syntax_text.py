@@ -13,8 +13,31 @@ The line below the head of a scan gives axis, direction and initial state: `alon
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from . import syntax
+
+# `{0}` is the node; `{1}` its rows, or where a shift leads.
+FORMS: Final[Mapping[type[syntax.Expression], str]] = {
+    syntax.Name: "{0.id}",
+    syntax.Literal: "literal {0.text}",
+    syntax.Operation: "{0.op} {1}",
+    syntax.Select: "select %{0.condition} %{0.then} %{0.otherwise}",
+    syntax.TupleOf: "tuple {1}",
+    syntax.Element: "element %{0.of}[{0.index}]",
+    syntax.Broadcast: "broadcast %{0.arg}",
+    syntax.Cast: "cast %{0.arg}",
+    syntax.CallOf: "call {0.callee} {1}",
+    syntax.ShiftBy: "shift %{0.field} {0.dim.value}{0.offset:+d}{1}",
+    syntax.Displace: "displace %{0.field} {0.dim.value} %{0.by}",
+    syntax.Neighbour: "neighbour %{0.field} {0.offset.name}[{0.index}]",
+    syntax.Neighbours: "neighbours %{0.field} {0.offset.name}",
+    syntax.Reduction: "reduce {0.op} %{0.field} {0.dim.value}",
+    syntax.LocalElement: "slot %{0.field} {0.dim.value}[{0.index}]",
+    syntax.Inside: "inside {0.dim.value} {0.op} %{0.bound}",
+    syntax.Regions: "{0.op} of regions %{0.left} %{0.right}",
+    syntax.ConcatWhere: "concat %{0.region} %{0.then} %{0.otherwise}",
+}
 
 
 def show(root: syntax.Root, operators: Mapping[str, syntax.Callee]) -> str:
@@ -41,50 +64,17 @@ def _definition(part: syntax.Root, title: str) -> str:
 
 def _node(node: syntax.Expression) -> str:
     match node:
-        case syntax.Name():
-            return node.id
-        case syntax.Literal():
-            return f"literal {node.text}"
-        case syntax.Operation():
-            return f"{node.op} {_rows(node.args)}"
-        case syntax.Select():
-            return f"select %{node.condition} %{node.then} %{node.otherwise}"
+        case syntax.Operation() | syntax.CallOf():
+            rows = _rows(node.args)
         case syntax.TupleOf():
-            return f"tuple {_rows(node.elements)}".rstrip()
-        case syntax.Element():
-            return f"element %{node.of}[{node.index}]"
-        case syntax.Broadcast():
-            return f"broadcast %{node.arg}"
-        case syntax.Cast():
-            return f"cast %{node.arg}"
-        case syntax.CallOf():
-            return f"call {node.callee} {_rows(node.args)}".rstrip()
-    return _access(node)
-
-
-def _access(node: syntax.Expression) -> str:
-    """Print a node that accesses other points, or a region."""
-    match node:
+            rows = _rows(node.elements)
         case syntax.ShiftBy():
-            onto = "" if node.onto is None else f" onto {node.onto.value}"
-            return f"shift %{node.field} {node.dim.value}{node.offset:+d}{onto}"
-        case syntax.Displace():
-            return f"displace %{node.field} {node.dim.value} %{node.by}"
-        case syntax.Neighbour():
-            return f"neighbour %{node.field} {node.offset.name}[{node.index}]"
-        case syntax.Neighbours():
-            return f"neighbours %{node.field} {node.offset.name}"
-        case syntax.Reduction():
-            return f"reduce {node.op} %{node.field} {node.dim.value}"
-        case syntax.LocalElement():
-            return f"slot %{node.field} {node.dim.value}[{node.index}]"
-        case syntax.Inside():
-            return f"inside {node.dim.value} {node.op} %{node.bound}"
-        case syntax.Regions():
-            return f"{node.op} of regions %{node.left} %{node.right}"
-        case syntax.ConcatWhere():
-            return f"concat %{node.region} %{node.then} %{node.otherwise}"
-    raise TypeError(f"'{type(node).__name__}' is not a node of the syntax tree.")
+            rows = "" if node.onto is None else f" onto {node.onto.value}"
+        case _:
+            rows = ""
+    if type(node) not in FORMS:
+        raise TypeError(f"'{type(node).__name__}' is not a node of the syntax tree.")
+    return FORMS[type(node)].format(node, rows).rstrip()
 
 
 def _rows(references: tuple[int, ...]) -> str:

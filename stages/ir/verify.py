@@ -12,7 +12,8 @@ from ...runtime.process.errors import WorkflowError
 from ..artifacts import Lowered
 from . import bounds
 from .bounds import Bound, Const, DomainSymbol, Ranges, ScalarSymbol, TableBound
-from .dataflow import Dataflow, Input, Leaf, Region, Scan, Statement, Table, Value, is_canonical
+from .dataflow import Dataflow, Input, Leaf, Region, Scan, Table, Value, is_canonical
+from .inside import bounds_of
 from .row_rules import Rules
 
 Complaints: TypeAlias = Iterator[str]
@@ -41,6 +42,7 @@ def _complaints(lowered: Lowered) -> Complaints:
     yield from _tables(program)
     yield from _rows(program, Rules(program.values, leaves, tables))
     yield from _statements(program, leaves)
+    yield from versions(program)
     yield from _symbols(lowered, leaves, tables)
     if lowered.boxes or lowered.reads:
         yield from _boxes(lowered, leaves)
@@ -90,7 +92,6 @@ def _rows(program: Dataflow, rules: Rules) -> Complaints:
 
 
 def _statements(program: Dataflow, leaves: Leaves) -> Complaints:
-    written: Counter[str] = Counter()
     for index, statement in enumerate(program.statements):
         if not statement.stores:
             yield f"statement {index} stores nothing"
@@ -107,8 +108,6 @@ def _statements(program: Dataflow, leaves: Leaves) -> Complaints:
                     yield from _store(leaf, box, value, where)
                 if isinstance(value, Scan):
                     yield f"{where} writes a scan, expected one of its results"
-        yield from _versions(program, statement, written)
-        written.update({store.target for store in statement.stores})
 
 
 def _store(leaf: Leaf, box: Ranges, value: Value, where: str) -> Complaints:
@@ -120,21 +119,25 @@ def _store(leaf: Leaf, box: Ranges, value: Value, where: str) -> Complaints:
         yield f"{where} has a box that is not over the dimensions of its target"
 
 
-def _versions(program: Dataflow, statement: Statement, written: Mapping[str, int]) -> Complaints:
+def versions(program: Dataflow) -> Complaints:
     """Check that inputs have the version of their statement: no earlier copy exists."""
-    found = {store.value for store in statement.stores if 0 <= store.value < len(program.values)}
-    stack = sorted(found)
-    while stack:
-        row = stack.pop()
-        value = program.values[row]
-        if isinstance(value, Input) and value.version != written[value.name]:
-            yield (
-                f"row %{row} is version {value.version} of '{value.name}', "
-                f"where statements read version {written[value.name]}"
-            )
-        fresh = [operand for operand in value.operands if operand not in found]
-        found.update(fresh)
-        stack += fresh
+    written: Counter[str] = Counter()
+    for statement in program.statements:
+        stored = (store.value for store in statement.stores)
+        found = {row for row in stored if 0 <= row < len(program.values)}
+        stack = sorted(found)
+        while stack:
+            row = stack.pop()
+            value = program.values[row]
+            if isinstance(value, Input) and value.version != written[value.name]:
+                yield (
+                    f"row %{row} is version {value.version} of '{value.name}', "
+                    f"where statements read version {written[value.name]}"
+                )
+            fresh = [operand for operand in value.operands if operand not in found]
+            found.update(fresh)
+            stack += fresh
+        written.update({store.target for store in statement.stores})
 
 
 def _boxes(lowered: Lowered, leaves: Leaves) -> Complaints:
@@ -158,20 +161,15 @@ def _boxes(lowered: Lowered, leaves: Leaves) -> Complaints:
 def _bounds(lowered: Lowered) -> Iterator[tuple[str, Bound]]:
     """Yield every bound and its place."""
     for row, value in enumerate(lowered.program.values):
-        if isinstance(value, Scan):
-            yield from ((f"row %{row}", end) for end in (value.start, value.stop))
-        elif isinstance(value, Region):
-            sides = (side for box in value.boxes for side in box)
-            ends = (end for side in sides for end in (side.start, side.stop))
-            yield from ((f"row %{row}", end) for end in ends if end is not None)
+        if isinstance(value, Region | Scan):
+            yield from ((f"row %{row}", end) for end in bounds_of(value))
     boxes = [(f"row %{row}", box) for row, box in enumerate(lowered.boxes)]
     for index, statement in enumerate(lowered.program.statements):
-        name = "the store to '{}' in statement {}"
         for store in statement.stores:
-            where = name.format(store.target, index)
+            where = f"the store to '{store.target}' in statement {index}"
             boxes += [(where, store.box), (where, store.output.box)]
-    name = "the read of '{}' in statement {}"
-    boxes += [(name.format(read.name, read.statement), read.box) for read in lowered.reads]
+    for read in lowered.reads:
+        boxes.append((f"the read of '{read.name}' in statement {read.statement}", read.box))
     for where, box in boxes:
         yield from ((where, end) for each in box for end in (each.start, each.stop))
 

@@ -25,7 +25,7 @@ from .guards import (
     parts_of,
 )
 from .index_rows import IndexRows
-from .needs import Need, Span, is_at_least
+from .needs import Need, Span
 from .order import level_of
 from .places import FIXED, OWN, Coord, Moved, Point
 from .points import Points
@@ -248,7 +248,7 @@ class BodyWriter(IndexRows):
         start, stop = home.ends(dim)
         range_ = self.ranges[dim]
         ahead, beyond = bounds.add(range_.start, offset), bounds.add(range_.stop, offset)
-        return is_at_least(ahead, start) and is_at_least(stop, beyond)
+        return bounds.is_at_least(ahead, start) and bounds.is_at_least(stop, beyond)
 
     def reads(self, needs: Mapping[int, Need]) -> tuple[Reading, ...]:
         """Return what the nest reads, given the indices at which it needs each node."""

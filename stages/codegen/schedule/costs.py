@@ -67,16 +67,13 @@ def point_costs(
 
 def own_cost(value: dataflow.Value) -> float:
     """Return the cost of one point of a value, operands left out."""
-    if isinstance(value, dataflow.Map):
-        return operations(value.op)
-    return 1.0
+    return operations(value.op) if isinstance(value, dataflow.Map) else 1.0
 
 
 def _gathered(operand: Node, at: set[Coords]) -> int:
     """Return how many loads through neighbour tables read a field."""
-    if not isinstance(operand.value, dataflow.Input):
-        return 0
-    return sum(any(base > OWN for base, _ in coords) for coords in at)
+    is_field = isinstance(operand.value, dataflow.Input)
+    return sum(is_field and any(base > OWN for base, _ in coords) for coords in at)
 
 
 def _share(value: dataflow.Value, cost: float, users: int, at: set[Coords]) -> float:

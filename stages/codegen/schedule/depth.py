@@ -32,7 +32,7 @@ def beside_shared(
     These are the values that cost more than `enough`, and that also others use. Without any, the
     cost is that of the node.
     """
-    cone = points.reachable([(index, still(len(points.nodes[index].dims)))])
+    cone = points.reachable([points.here(index)])
     within = users_of(points.nodes, cone)
     stored = {node for node in cone[:-1] if users[node] > within[node] and costs[node] > enough}
     if not stored:

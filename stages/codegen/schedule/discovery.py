@@ -22,7 +22,7 @@ from .guards import (
     either,
     entries_there,
 )  # fmt: skip
-from .needs import Boxes, outside_of
+from .needs import outside_of
 from .places import OWN, Entries, Point
 from .points import Points
 
@@ -91,7 +91,6 @@ class _Discovery:
         self.choices: dict[Point, Guard] = {}
         self.chosen: dict[Point, Point] = {}
         self.branches: dict[Point, list[tuple[Point, Guard | None]]] = {}
-        self.outside: dict[Boxes, Boxes | None] = {}
 
     def run(self, roots: Sequence[Point]) -> Found:
         order: dict[Point, None] = {}
@@ -136,9 +135,7 @@ class _Discovery:
         axes = zip(region.dims, point[1], strict=True)
         coords = {dim: plain(dim, coord) for dim, coord in axes}
         first = decided(cases_in(region.boxes, coords), self.answer)
-        if region.boxes not in self.outside:
-            self.outside[region.boxes] = outside_of(region.boxes)
-        outer = self.outside[region.boxes]
+        outer = outside_of(region.boxes)
         second = None
         if outer is not None:
             second = decided(cases_in(outer, coords), self.answer)

@@ -17,7 +17,7 @@ from .jamming import jammed
 from .needs import Need, joined
 from .order import loops_over, order_dims
 from .placement import STORES, Array, Placement, Walk, place
-from .places import Point, still
+from .places import Point
 from .points import Points
 from .rules import Rules
 from .scans import (
@@ -25,6 +25,7 @@ from .scans import (
     first_levels,
     first_states,
     held_states,
+    leaves_of,
     scan_body,
     scan_loops,
     with_first_level,
@@ -96,12 +97,8 @@ class _Drafting:
         }
 
     def _axis(self, node: int) -> Dimension | None:
-        value = self.points.nodes[node].value
-        if not isinstance(value, dataflow.Result):
-            return None
-        scan = self.points.nodes[self.points.nodes[node].operands[0][0]].value
-        assert isinstance(scan, dataflow.Scan)
-        return scan.axis
+        is_result = isinstance(self.points.nodes[node].value, dataflow.Result)
+        return self.points.scan(node).axis if is_result else None
 
     def run(self, roots: Sequence[Point]) -> Draft:
         """Return the nests: those that fill arrays, then the one that stores."""
@@ -153,11 +150,8 @@ class _Drafting:
             return self._scanned(fill.walk, fill.arrays)
         nodes = [array.node for array in fill.arrays]
         homes = {node: home for node, home in self.homes.items() if node not in nodes}
-        stores = [(self.names[node], self._here(node)) for node in nodes]
+        stores = [(self.names[node], self.points.here(node)) for node in nodes]
         return [self._nest(stores, fill.box, nodes, homes, "fills")]
-
-    def _here(self, node: int) -> Point:
-        return node, still(len(self.points.nodes[node].dims))
 
     def _nest(
         self,
@@ -187,10 +181,9 @@ class _Drafting:
     def _scanned(self, walk: Walk, arrays: Sequence[Array]) -> list[Nest]:
         """Return the nest of a scan, after the nest that sets its states if they are arrays."""
         scan = self.points.nodes[walk.node]
-        value = scan.value
-        assert isinstance(value, dataflow.Scan)
+        value = self.points.scan(walk.node)
         loops, beside = scan_loops(value, walk.box, self.units, self.rules.columns_apart)
-        stores = [(self.names[array.node], self._here(array.node)) for array in arrays]
+        stores = [(self.names[array.node], self.points.here(array.node)) for array in arrays]
         stores += [
             (store.target, self.points.at(store.value))
             for store in (self.group.stores[number] for number in walk.stores)
@@ -201,7 +194,8 @@ class _Drafting:
         why = f"walks {scan.name}, stores {', '.join(buffer for buffer, _ in stores)}"
         if beside:
             number = self.number * 1000 + len(self.states)
-            results = {self._leaf(array.node): self._array(array) for array in arrays}
+            leaves = leaves_of(self.points, walk.node)
+            results = {leaves[array.node]: self._array(array) for array in arrays}
             states = held_states(self.points, walk.node, number, walk.box, loops, results)
             own = {k: held.array for k, held in enumerate(states) if k not in results}
             self.states += own.values()
@@ -221,11 +215,6 @@ class _Drafting:
         name = self.points.nodes[walk.node].name
         return self._made(body, loops, f"sets the states of {name}")
 
-    def _leaf(self, node: int) -> int:
-        value = self.points.nodes[node].value
-        assert isinstance(value, dataflow.Result)
-        return value.index
-
     def _array(self, array: Array) -> Buffer:
         value = self.points.nodes[array.node].value
         order, _ = order_of(array.box, self.rules)
@@ -235,8 +224,7 @@ class _Drafting:
         )
         walk = self._walk_of(array)
         if walk is not None:
-            scan = self.points.nodes[walk].value
-            assert isinstance(scan, dataflow.Scan)
+            scan = self.points.scan(walk)
             if scan_loops(scan, array.box, self.units, self.rules.columns_apart)[1]:
                 return with_first_level(made, scan)
         return made

@@ -14,7 +14,7 @@ import attrs
 from ....runtime.language.dimension import Dimension
 from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range
-from .needs import Boxes
+from ...lower.regions import Boxes
 from .places import OWN, Coord
 
 
@@ -55,12 +55,12 @@ def cases_in(boxes: Boxes, coords: Mapping[Dimension, tuple[Dimension, Coord]]) 
 
 def _tests(side: dataflow.Side, dim: Dimension, coord: Coord) -> list[tuple[Test, bool]]:
     base, offset = coord
-    tests: list[tuple[Test, bool]] = []
-    if side.start is not None:
-        tests.append((Beyond(dim, base, bounds.add(side.start, -offset)), True))
-    if side.stop is not None:
-        tests.append((Beyond(dim, base, bounds.add(side.stop, -offset)), False))
-    return tests
+    ends = ((side.start, True), (side.stop, False))
+    return [
+        (Beyond(dim, base, bounds.add(end, -offset)), beyond)
+        for end, beyond in ends
+        if end is not None
+    ]
 
 
 def entries_there(entries: Mapping[int, Dimension]) -> Guard:

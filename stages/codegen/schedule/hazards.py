@@ -55,20 +55,16 @@ def is_pointwise(
     targets, boxes = frozenset(outputs), list(earlier)
     for turn in turns:
         step = [member.nest for member in turn]
-        storing = [nest for nest in step if _stores(nest, targets)]
+        storing = [nest for nest in step if not targets.isdisjoint(arrays_of(nest, Store))]
         if storing and any(_reads_elsewhere(member, dims, name) for member in turn):
             return False
         own = [reading.box for nest in step for reading in nest.reads if reading.buffer == name]
         if not all(are_disjoint(read, box) for read in own for box in boxes):
             return False
-        if len(step) > 1 and own and not _is_read_first(name, step, targets):
+        if len(step) > 1 and own and not _is_read_first(name, step, storing):
             return False
         boxes += [nest.box for nest in storing]
     return True
-
-
-def _stores(nest: Nest, targets: frozenset[str]) -> bool:
-    return any(isinstance(row, Store) and row.buffer in targets for row in nest.body)
 
 
 def _reads_elsewhere(member: Member, dims: Sequence[Dimension], name: str) -> bool:
@@ -78,14 +74,10 @@ def _reads_elsewhere(member: Member, dims: Sequence[Dimension], name: str) -> bo
     return bool(own) and (margins or not all(is_own(member.nest, dims, load) for load in own))
 
 
-def _is_read_first(name: str, step: Sequence[Nest], targets: frozenset[str]) -> bool:
-    """Tell whether all nests of a tiling read a field before one of them stores to it."""
-    stored = False
-    for nest in step:
-        if stored and any(load.buffer == name for load in loads(nest)):
-            return False
-        stored = stored or _stores(nest, targets)
-    return True
+def _is_read_first(name: str, step: Sequence[Nest], storing: Sequence[Nest]) -> bool:
+    """Tell whether all nests of a tiling read a field before one of them has stored."""
+    later = step[step.index(storing[0]) + 1 :] if storing else ()
+    return not any(load.buffer == name for nest in later for load in loads(nest))
 
 
 def is_own(nest: Nest, dims: Sequence[Dimension], load: Load) -> bool:
@@ -118,10 +110,7 @@ def loads(nest: Nest) -> Iterator[Load]:
 def are_disjoint(left: Ranges, right: Ranges) -> bool:
     """Tell whether two boxes are known to have no point in common."""
     others = {range_.dim: range_ for range_ in right}
-    for range_ in left:
-        other = others.get(range_.dim)
-        if other is not None:
-            gaps = (difference(range_.stop, other.start), difference(other.stop, range_.start))
-            if any(gap is not None and gap <= 0 for gap in gaps):
-                return True
-    return False
+    pairs = [(each, others[each.dim]) for each in left if each.dim in others]
+    turned = [(other, each) for each, other in pairs]
+    gaps = (difference(one.stop, other.start) for one, other in (*pairs, *turned))
+    return any(gap is not None and gap <= 0 for gap in gaps)

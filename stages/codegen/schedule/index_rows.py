@@ -41,11 +41,7 @@ class IndexRows(Rows):
 
     def condition(self, guard: Guard, part: int) -> Row:
         """Return the row that says whether any case of a guard holds."""
-        rows = [self._all(case, part) for case in guard]
-        total = rows[0]
-        for row in rows[1:]:
-            total = self.compute("or", "bool", [total, row], part)
-        return total
+        return self.folded("or", "bool", [self._all(case, part) for case in guard], part)
 
     def clamped(self, dim: Dimension, coord: Coord, home: Home, part: int) -> Row:
         """Return the row of an index, clamped to the buffer."""
@@ -78,10 +74,7 @@ class IndexRows(Rows):
 
     def _all(self, case: Case, part: int) -> Row:
         rows = [self._test(test, wanted, part) for test, wanted in case]
-        total = rows[0]
-        for row in rows[1:]:
-            total = self.compute("and", "bool", [total, row], part)
-        return total
+        return self.folded("and", "bool", rows, part)
 
     def _test(self, test: Test, wanted: bool, part: int) -> Row:
         if isinstance(test, InPart):

@@ -7,7 +7,8 @@ dimension where loads clamp their indices, the need is None.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import attrs
@@ -17,7 +18,8 @@ from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range, Ranges
 from ...ir.gates import FAR, far_unless
 from ...ir.settled import settled
-from .places import FIXED, OWN, Along, Coord, Entries, Moved, Point
+from ...lower.regions import EVERYWHERE, Box, Boxes, is_empty, met
+from .places import FIXED, OWN, Coord, Entries, Entry, Point
 from .points import Points
 
 
@@ -43,7 +45,6 @@ class Span:
 
 
 Need: TypeAlias = Mapping[Dimension, Span | None]  # of the dimensions of a node
-Boxes: TypeAlias = tuple[tuple[dataflow.Side, ...], ...]
 MOST_PIECES: Final = 16
 
 
@@ -66,7 +67,7 @@ def joined(left: Need | None, right: Need) -> Need:
     """Return the smallest need around two."""
     if left is None or left is right:
         return right
-    return {dim: _hull(left[dim], span) for dim, span in right.items()}
+    return around((left, right))
 
 
 def around(needs: Sequence[Need]) -> Need:
@@ -80,9 +81,9 @@ def _around(spans: Sequence[Span | None]) -> Span | None:
         if span is None:
             return None
         base = span.start, span.stop
-        both = _hull(by_base.get(base, span), span)
-        assert both is not None
-        by_base[base] = both
+        old = by_base.get(base, span)
+        before, beyond = min(old.before, span.before), max(old.beyond, span.beyond)
+        by_base[base] = attrs.evolve(old, before=before, beyond=beyond)
     there = [span for (start, _), span in by_base.items() if start != _NOTHING.start]
     if len(there) < 2:
         return there[0] if there else _NOTHING
@@ -94,21 +95,6 @@ def _around(spans: Sequence[Span | None]) -> Span | None:
 
 def _settled_span(start: Bound, stop: Bound, gated: bool) -> Span:
     return Span(settled(start), settled(stop), gated=gated)
-
-
-def _hull(left: Span | None, right: Span | None) -> Span | None:
-    if left is None or right is None:
-        return None
-    if left.start == _NOTHING.start:
-        return right
-    if right.start == _NOTHING.start:
-        return left
-    if left.start == right.start and left.stop == right.stop:
-        before, beyond = min(left.before, right.before), max(left.beyond, right.beyond)
-        return attrs.evolve(left, before=before, beyond=beyond)
-    ours, theirs = left.range(_ANY), right.range(_ANY)
-    start, stop = bounds.minimum(ours.start, theirs.start), bounds.maximum(ours.stop, theirs.stop)
-    return _settled_span(start, stop, left.gated or right.gated)
 
 
 _ANY: Final = Dimension("any")
@@ -123,18 +109,15 @@ def need_at(points: Points, point: Point, need: Need) -> Need:
 
 
 def _along(points: Points, dim: Dimension, coord: Coord, need: Need) -> Span | None:
-    base, offset = coord
+    dim, (base, offset) = points.indices.plain(dim, coord)
     if base == OWN:
         span = need[dim]
         return span.moved(offset) if span is not None else None
     if base == FIXED:
         return Span(Const(offset), Const(offset + 1))
     index = points.indices[base]
-    if isinstance(index, Moved):
+    if not isinstance(index, Entry):  # moved by a value
         return None
-    if isinstance(index, Along):
-        span = need[index.dim]
-        return span.moved(offset) if span is not None else None
     entries = points.nodes[index.point[0]].value
     assert isinstance(entries, Entries)
     rows = _along(points, entries.dims[0], index.point[1][0], need)
@@ -183,10 +166,8 @@ def _cut(need: Need, box: Sequence[dataflow.Side]) -> Need | None:
             continue
         range_ = span.range(side.dim)
         start, stop = range_.start, range_.stop
-        if side.start is not None:
-            start = bounds.maximum(start, side.start)
-        if side.stop is not None:
-            stop = bounds.minimum(stop, side.stop)
+        start = start if side.start is None else bounds.maximum(start, side.start)
+        stop = stop if side.stop is None else bounds.minimum(stop, side.stop)
         if (start, stop) == (range_.start, range_.stop):
             continue
         count = bounds.difference(stop, start)
@@ -210,6 +191,7 @@ def _gated(need: Need, unsure: Sequence[tuple[Bound, Bound]]) -> Need:
     return gated
 
 
+@lru_cache(maxsize=256)
 def outside_of(boxes: Boxes) -> Boxes | None:
     """Return disjoint boxes that cover the rest of `boxes`; None if that takes too many.
 
@@ -218,66 +200,22 @@ def outside_of(boxes: Boxes) -> Boxes | None:
     >>> below.start, below.stop, above.start, above.stop
     (None, Const(value=2), Const(value=5), None)
     """
-    pieces: list[tuple[dataflow.Side, ...]] = [()]
+    pieces = EVERYWHERE
     for box in boxes:
-        pieces = [rest for piece in pieces for rest in _without(piece, box)]
+        pieces = tuple(rest for piece in pieces for rest in _without(piece, box))
         if len(pieces) > MOST_PIECES:
             return None
-    return tuple(pieces)
+    return pieces
 
 
-def _without(
-    piece: tuple[dataflow.Side, ...], box: Sequence[dataflow.Side]
-) -> list[tuple[dataflow.Side, ...]]:
+def _without(piece: Box, hole: Box) -> Boxes:
     whole, rest = piece, []
-    for side in box:
-        for outer in (
-            dataflow.Side(side.dim, None, side.start) if side.start is not None else None,
-            dataflow.Side(side.dim, side.stop, None) if side.stop is not None else None,
-        ):
-            part = _both(piece, outer) if outer is not None else None
-            if part is not None:
+    for side in hole:
+        for start, stop in ((None, side.start), (side.stop, None)):
+            part = met(piece, (dataflow.Side(side.dim, start, stop),))
+            if (start, stop) != (None, None) and not is_empty(part):
                 rest.append(part)
-        narrower = _both(piece, side)
-        if narrower is None:
-            return [whole]
-        piece = narrower
-    return rest
-
-
-def _both(
-    piece: tuple[dataflow.Side, ...], side: dataflow.Side
-) -> tuple[dataflow.Side, ...] | None:
-    """Return a box cut by one more side; None if it is surely empty."""
-    sides = {each.dim: each for each in piece}
-    old = sides.get(side.dim, dataflow.Side(side.dim, None, None))
-    start = _latest(old.start, side.start, bounds.maximum)
-    stop = _latest(old.stop, side.stop, bounds.minimum)
-    if start is not None and stop is not None:
-        count = bounds.difference(stop, start)
-        if count is not None and count <= 0:
-            return None
-    sides[side.dim] = dataflow.Side(side.dim, start, stop)
-    return tuple(sides.values())
-
-
-def _latest(
-    left: Bound | None, right: Bound | None, choose: Callable[[Bound, Bound], Bound]
-) -> Bound | None:
-    if left is None or right is None:
-        return right if left is None else left
-    return choose(left, right)
-
-
-def is_at_least(left: Bound, right: Bound) -> bool:
-    """Tell whether `left >= right` is known, also for minima and maxima of several bounds."""
-    for one in _arguments(left, "max"):
-        for other in _arguments(right, "min"):
-            ahead = bounds.difference(one, other)
-            if ahead is not None and ahead >= 0:
-                return True
-    return False
-
-
-def _arguments(bound: Bound, op: str) -> tuple[Bound, ...]:
-    return bound.args if isinstance(bound, bounds.Apply) and bound.op == op else (bound,)
+        piece = met(piece, (side,))
+        if is_empty(piece):
+            return (whole,)
+    return tuple(rest)

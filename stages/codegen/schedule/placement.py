@@ -12,7 +12,6 @@ from ...ir.bounds import Ranges
 from ..errors import CodegenError
 from .costs import point_costs, users_of
 from .needs import (
-    Boxes,
     Need,
     Span,
     box_of,
@@ -91,7 +90,6 @@ class _Placing:
         self.boxes: dict[int, Ranges] = {STORES: box}
         self.asked = dict.fromkeys(self.needed, 1)  # points of the user that has most of them
         self.above = dict.fromkeys(self.needed, 0.0)  # operations that users compute again
-        self.outside: dict[Boxes, Boxes | None] = {}
         self.values: dict[int, int] = {}  # how many a nest computes
         self.weighing = Weighing(points, rules, self.users, self.costs, self.boxes, self.values)
         self.arrays: list[Array] = []
@@ -176,9 +174,7 @@ class _Placing:
         if not isinstance(node.value, dataflow.Region):
             return [need] * len(node.operands)
         boxes = node.value.boxes
-        if boxes not in self.outside:
-            self.outside[boxes] = outside_of(boxes)
-        outer = self.outside[boxes]
+        outer = outside_of(boxes)
         return [inside(need, boxes), need if outer is None else inside(need, outer)]
 
     def _walk(self, index: int, value: dataflow.Scan) -> None:
@@ -189,7 +185,9 @@ class _Placing:
             if self.uses[result]:
                 need = joined(need, need_around(self.uses[result]))
             if result in self.roots:
-                need = joined(need, need_at(self.points, self._at(result), need_of(self.box)))
+                need = joined(
+                    need, need_at(self.points, self.points.here(result), need_of(self.box))
+                )
         if need is None:
             return
         whole = scan_need(value, need)
@@ -207,7 +205,7 @@ class _Placing:
             if alike:
                 stores += self.roots.get(result, [])
             elif result in self.roots:
-                self._ask(self._at(result), {}, STORES, need_of(self.box))
+                self._ask(self.points.here(result), {}, STORES, need_of(self.box))
             if self.uses[result]:
                 name = self.points.nodes[result].name
                 reason = f"{name} is an array: the result of a scan"
@@ -233,9 +231,6 @@ class _Placing:
         self.boxes[index] = box
         for operand in self.points.nodes[index].operands:
             self._ask(operand, {}, index, need_of(box))
-
-    def _at(self, index: int) -> Point:
-        return index, still(len(self.points.nodes[index].dims))
 
 
 def scan_need(value: dataflow.Scan, need: Need) -> Need:

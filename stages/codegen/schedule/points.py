@@ -85,6 +85,10 @@ class Points:
         """Return the point of a row of the program."""
         return self._views[row]
 
+    def here(self, index: int) -> Point:
+        """Return the point of a node at the loops' own indices."""
+        return index, still(len(self.nodes[index].dims))
+
     def operands(self, point: Point) -> list[Point]:
         """Return the operands of the value at `point`, as points."""
         index, coords = point
@@ -115,6 +119,14 @@ class Points:
         value = self.nodes[point[0]].value
         assert isinstance(value, dataflow.Reduce)
         return self._tables[value.table].width
+
+    def scan(self, index: int) -> dataflow.Scan:
+        """Return the scan of a node, or the one whose result it is."""
+        node = self.nodes[index]
+        if isinstance(node.value, dataflow.Result):
+            node = self.nodes[node.operands[0][0]]
+        assert isinstance(node.value, dataflow.Scan)
+        return node.value
 
     def placed(self, point: Point, env: Env) -> Point:
         """Return the point with other coordinates in place of the loops' own indices."""
@@ -162,7 +174,8 @@ class Points:
         key: tuple[object, ...] = (row,) if isinstance(value, dataflow.Scan) else (value,)
         operands = [self._views[operand] for operand in value.operands]
         if isinstance(value, dataflow.Region | dataflow.Result):
-            key = (*_identity(value), value.dtype, value.dims, *operands)
+            own = value.boxes if isinstance(value, dataflow.Region) else value.index
+            key = (type(value), own, value.dtype, value.dims, *operands)
         return self._node(key, Node(row, value, tuple(operands), ((0, 0),) * len(value.dims)))
 
     def _gathered(
@@ -258,9 +271,3 @@ class Points:
         found = self.nodes[index].value
         skip = isinstance(value, Entry) and isinstance(found, Entries) and found.skip
         return self.indices.add(value, found.dims, skip)
-
-
-def _identity(value: dataflow.Region | dataflow.Result) -> tuple[object, ...]:
-    if isinstance(value, dataflow.Region):
-        return "region", value.boxes
-    return "result", value.index

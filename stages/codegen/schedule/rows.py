@@ -23,6 +23,13 @@ class Rows:
         level = max((self.rows[arg].level for arg in args), default=0)
         return self.add(Compute(dtype=dtype, level=level, op=op, args=tuple(args)), part)
 
+    def folded(self, op: str, dtype: str, args: Sequence[Row], part: int) -> Row:
+        """Combine rows from the first to the last."""
+        total, *others = args
+        for row in others:
+            total = self.compute(op, dtype, [total, row], part)
+        return total
+
     def add(self, instruction: Instruction, part: int = 0) -> Row:
         """Write an instruction once; inside the innermost loop it belongs to a part."""
         if part and instruction.level == len(self.loops):
@@ -65,10 +72,7 @@ class Rows:
         if not values:
             return bound
         if not valid:
-            total = values[0]
-            for value in values[1:]:
-                total = self.compute(combine, dtype, [total, value], part)
-            return total
+            return self.folded(combine, dtype, values, part)
         is_float = np.dtype(dtype).kind == "f"
         infinity = "-inf" if op == "max" else "inf"
         total = self.add(Constant(dtype=dtype, text=infinity)) if is_float else bound

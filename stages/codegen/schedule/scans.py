@@ -21,7 +21,7 @@ from .body import Body, BodyWriter
 from .discovery import Home, Homes
 from .needs import Need
 from .order import THREADED, order_dims
-from .places import Point, still
+from .places import Point
 from .points import Points
 
 WHERE = "walks columns side by side"
@@ -66,7 +66,7 @@ def held_states(
     results: Mapping[int, Buffer],
 ) -> tuple[Held, ...]:
     """Return the array of each leaf: that of its result, or one over the columns."""
-    value = _scan(points, scan)
+    value = points.scan(scan)
     back = -1 if value.forward else 1
     return tuple(
         Held(results[k], tuple(back * (dim is value.axis) for dim in results[k].dims))
@@ -78,19 +78,13 @@ def held_states(
 
 def with_first_level(array: Buffer, scan: dataflow.Scan) -> Buffer:
     """Return the array of a result with the level before the first level of the scan."""
-    return attrs.evolve(
-        array,
-        box=tuple(
-            range_ if range_.dim is not scan.axis else _before(range_, scan.forward, around=True)
-            for range_ in array.box
-        ),
-    )
+    return attrs.evolve(array, box=first_levels(array.box, scan, around=True))
 
 
-def first_levels(box: Ranges, scan: dataflow.Scan) -> Ranges:
-    """Return the level before the first level of the scan, over all columns."""
+def first_levels(box: Ranges, scan: dataflow.Scan, around: bool = False) -> Ranges:
+    """Return the level before the first level of a scan (`around` it all), over all columns."""
     return tuple(
-        range_ if range_.dim is not scan.axis else _before(range_, scan.forward, around=False)
+        range_ if range_.dim is not scan.axis else _before(range_, scan.forward, around)
         for range_ in box
     )
 
@@ -107,7 +101,7 @@ def _state_arrays(
     points: Points, scan: int, number: int, box: Ranges, loops: Sequence[NestLoop]
 ) -> tuple[Buffer, ...]:
     """Return arrays over the columns, one for each state."""
-    value = _scan(points, scan)
+    value = points.scan(scan)
     columns = tuple(range_ for range_ in box if range_.dim is not value.axis)
     order = tuple(loop.range.dim for loop in loops if loop.range.dim is not value.axis)
     dims = tuple(range_.dim for range_ in columns)
@@ -148,9 +142,9 @@ def scan_body(
 
     `stores` are buffers and their values: leaves of the state, or values computed from them.
     """
-    value, operands = _scan(points, scan), points.nodes[scan].operands
+    value, operands = points.scan(scan), points.nodes[scan].operands
     count = len(value.init)
-    results = _results(points, scan)
+    results = leaves_of(points, scan)
     known = {**homes, **{node: Home(f"%{node}") for node in results}}  # rows, not in memory
     roots = [*(operands[count:] if states else operands), *(root for _, root in stores)]
     writer = BodyWriter(points, roots, loops, known, cut=False)
@@ -170,7 +164,7 @@ def scan_body(
     rows = _one_level(writer, value.body, old, args)
     new = [rows[ref] for ref in value.body.results]
     for node, leaf in results.items():
-        writer.places[0, (node, still(len(points.nodes[node].dims)))] = new[leaf]
+        writer.places[0, points.here(node)] = new[leaf]
     written = [writer.row(root) for _, root in stores]
     for (target, _), row in zip(stores, written, strict=True):
         writer.store(target, row)
@@ -206,7 +200,7 @@ def _load(held: Held, level: int) -> Instruction:
     return Load(dtype=array.dtype, level=level, buffer=array.name, dims=array.dims, offsets=offsets)
 
 
-def _results(points: Points, scan: int) -> dict[int, int]:
+def leaves_of(points: Points, scan: int) -> dict[int, int]:
     """Return the nodes that are results of a scan, and the leaf of the state that each is."""
     return {
         index: node.value.index
@@ -215,12 +209,6 @@ def _results(points: Points, scan: int) -> dict[int, int]:
     }
 
 
-def _scan(points: Points, scan: int) -> dataflow.Scan:
-    value = points.nodes[scan].value
-    assert isinstance(value, dataflow.Scan)
-    return value
-
-
 def _dtypes(points: Points, scan: int) -> list[str]:
-    value = _scan(points, scan)
+    value = points.scan(scan)
     return [value.body.values[ref].dtype for ref in value.body.results]

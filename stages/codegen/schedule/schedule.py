@@ -15,6 +15,7 @@ from ...ir.loops.buffers import Buffer
 from ...ir.loops.kernel import Kernel, Step, in_order
 from ...ir.loops.nest import Instruction, Load, Nest, Reading, Store
 from ...ir.loops.traverse import nests_of
+from ...ir.verify import versions
 from .discovery import table_buffer
 from .drafts import Draft, Group, draft_nests, order_of
 from .hazards import fields_to_stage
@@ -30,11 +31,12 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
     place in the arena yet: pass `plan_arena` gives them one.
     """
     program = lowered.program
+    for complaint in versions(program):
+        raise ValueError(f"'{program.name}' cannot be scheduled: {complaint}.")
     fields = {leaf.name: leaf.dims for leaf in program.leaves if leaf.kind == "field"}
     units = unit_dims(variant.unit, fields)
     rules = attrs.evolve(rules, units=tuple(units.items()))
     points = Points(program.values, program.tables, checked=rules.checked)
-    check_versions(program, points)
     groups: list[Group] = []
     steps: list[Step] = []
     notes: list[str] = []
@@ -82,21 +84,6 @@ def _padded(made: Kernel) -> Kernel:
         if reading.moved and array.memory == "arena":
             buffers[array.name] = attrs.evolve(array, box=hull(array.box, reading.box))
     return attrs.evolve(made, buffers=tuple(buffers.values()))
-
-
-def check_versions(program: dataflow.Dataflow, points: Points) -> None:
-    """Refuse a program that reads a version of a field that is not in memory at that point."""
-    writes: dict[str, int] = {}
-    for statement in program.statements:
-        for index in points.reachable(points.at(store.value) for store in statement.stores):
-            value = points.nodes[index].value
-            if isinstance(value, dataflow.Input) and value.version != writes.get(value.name, 0):
-                raise ValueError(
-                    f"'{program.name}' reads version {value.version} of '{value.name}', "
-                    f"but memory holds version {writes.get(value.name, 0)}."
-                )
-        for name in dict.fromkeys(store.target for store in statement.stores):
-            writes[name] = writes.get(name, 0) + 1
 
 
 def _groups(index: int, statement: dataflow.Statement) -> list[Group]:

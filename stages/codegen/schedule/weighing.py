@@ -106,17 +106,18 @@ class Weighing:
                 return False, f"is computed in place: {figures}, {own:.0f} beside shared arrays"
             return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
         deep = again + above
-        if again and deep > DEEP * limit and self._saved(index, uses, limit) > limit:
+        places = dict.fromkeys(coords for use in uses.values() for coords in use.places)
+        if (
+            again
+            and deep > DEEP * limit
+            and computed_again(self.points, self.users, index, places, limit) > limit
+        ):
             return True, f"is an array: {figures}, {deep:.0f} again with those of its users"
-        if any(self._depth(coords) > MOST_TABLES for use in uses.values() for coords in use.places):
+        if any(self._depth(coords) > MOST_TABLES for coords in places):
             return True, f"is an array: found through more than {MOST_TABLES} tables"
         if count == 1:
             return False, ""
         return False, f"is computed in place: {figures}, {again:.0f} again <= {limit:.0f} to store"
-
-    def _saved(self, index: int, uses: Uses, limit: float) -> float:
-        places = dict.fromkeys(coords for use in uses.values() for coords in use.places)
-        return computed_again(self.points, self.users, index, places, limit)
 
     def _depth(self, coords: Coords) -> int:
         return max((self.points.indices.depth(base) for base, _ in coords), default=0)

@@ -7,17 +7,26 @@ of their own, further in. A reason ends the line as a comment.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 from typing import Literal as OneOf
 
 import attrs
 
-from ..bound_reader import BoundReader
 from ..bounds import PatchMember, PatchOrder
-from ..dataflow_names import Names, quoted
-from ..listing_line import NUMBER, Line
+from ..listing_forms import (
+    BOUND,
+    DIM,
+    INT,
+    NAME,
+    RANGE,
+    ROW,
+    TEXT,
+    Kind,
+    many,
+    together,
+    within,
+)
 from .buffers import Buffer
 from .column import Column, Get, Set, Sweep
 from .cpu import CpuMarks, Cut, Member, Portions, Tiles
@@ -38,22 +47,6 @@ from .nest import (
     Store,
 )
 
-
-@attrs.frozen
-class Kind:
-    """How a field is written and read; one without its name is `bare`."""
-
-    write: Callable[[Names, Any], str]
-    read: Callable[[BoundReader, Line], Any]
-    is_bare: bool = False
-    is_list: bool = False  # nothing is written if it is empty
-
-    @property
-    def bare(self) -> Kind:
-        """The kind of a field without its name."""
-        return attrs.evolve(self, is_bare=True)
-
-
 # A field whose values have lines of their own: their types, and whether there are many, at most
 # one, or nodes that are one body.
 Held: TypeAlias = tuple[str, type[Any] | tuple[type[Any], ...], OneOf["many", "maybe", "body"]]
@@ -69,59 +62,12 @@ class Form:
     said: str = ""
 
 
-def many(kind: Kind) -> Kind:
-    """Return the kind of several values with commas between them."""
-
-    def read(names: BoundReader, line: Line) -> tuple[Any, ...]:
-        found = [kind.read(names, line)]
-        while line.accept(","):
-            found.append(kind.read(names, line))
-        return tuple(found)
-
-    return Kind(
-        lambda names, values: ", ".join(kind.write(names, each) for each in values),
-        read,
-        is_list=True,
-    )
-
-
-def within(start: str, end: str, kind: Kind) -> Kind:
-    """Return the kind of several values in brackets, maybe none."""
-    listed = many(kind)
-
-    def read(names: BoundReader, line: Line) -> tuple[Any, ...]:
-        line.expect(start)
-        return tuple(line.several(end, lambda: kind.read(names, line)))
-
-    return Kind(lambda names, values: f"{start}{listed.write(names, values)}{end}", read)
-
-
-def together(*kinds: Kind) -> Kind:
-    """Return the kind of a tuple of values of these kinds."""
-    return Kind(
-        lambda names, values: " ".join(
-            k.write(names, v) for k, v in zip(kinds, values, strict=True)
-        ),
-        lambda names, line: tuple(kind.read(names, line) for kind in kinds),
-    )
-
-
 def _form(keyword: str, *held: Held, said: str = "", **fields: Kind) -> Form:
     return Form(keyword, fields, held, said)
 
 
-INT: Final = Kind(lambda _, value: str(value), lambda _, line: line.integer())
 FLAG: Final = Kind(lambda *_: "", lambda *_: True)
 BOOL: Final = Kind(lambda _, value: str(value).lower(), lambda _, line: line.name() == "true")
-NAME: Final = Kind(lambda _, name: quoted(name), lambda _, line: line.name())
-TEXT: Final = Kind(
-    lambda _, text: text if NUMBER.fullmatch(text) else json.dumps(text),
-    lambda _, line: line.text(),
-)
-ROW: Final = Kind(lambda _, row: f"%{row}", lambda _, line: line.row())
-BOUND: Final = Kind(Names.bound, BoundReader.bound)
-RANGE: Final = Kind(Names.range, BoundReader.range)
-DIM: Final = Kind(lambda names, dim: names.labels[dim], BoundReader.dim)
 ORDER: Final = Kind(
     lambda names, order: names.orders[order], lambda names, line: names.orders[line.name()]
 )

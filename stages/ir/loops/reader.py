@@ -11,6 +11,7 @@ from ....runtime.language.dimension import Dimension
 from ..bound_reader import BoundReader
 from ..bounds import PatchOrder, Range
 from ..dataflow import OPERATIONS
+from ..listing_forms import ROWS as REFS
 from ..listing_line import INTEGER, NAME, Line
 from .buffers import Buffer
 from .column import Act, Column, If, Sweep, While
@@ -46,7 +47,6 @@ class _Entry(Line):
         head, _, self.reason = f"  {bare}".partition("  # ")
         super().__init__(head.strip(), number)
         self.indent = len(text) - len(bare)
-        self.word = head.strip().partition(" ")[0]
         self.inner: list[_Entry] = []
 
 
@@ -211,10 +211,7 @@ class _Reader(BoundReader):
         op = line.name()
         cls = BY_KEYWORD.get(op)
         if op in OPERATIONS:
-            args = []
-            while line.comes("%"):
-                args.append(line.row())
-            return Compute(op=op, args=tuple(args), **given)
+            return Compute(op=op, args=REFS.read(self, line), **given)
         if cls is None or not issubclass(cls, Instruction):
             line.fail("an instruction before this")
         if cls in (Load, Store):

@@ -11,14 +11,13 @@ from typing import Any
 
 import attrs
 
-from ....runtime.language.dimension import Dimension
-from ..bounds import DomainSymbol, PatchBound, PatchOrder, parts
+from ..bounds import PatchOrder
 from ..dataflow_names import Names, quoted, rows_of
 from .column import Act, Column, If, Sweep, While
 from .forms import FORMS
 from .kernel import Choice, Kernel, Seq
 from .nest import Compute, Instruction, Load, Nest, Row, Store
-from .traverse import bounds_of, nests_of, values_of
+from .traverse import nests_of
 
 
 def show(kernel: Kernel) -> str:
@@ -28,13 +27,7 @@ def show(kernel: Kernel) -> str:
 
 class _Printer(Names):
     def __init__(self, kernel: Kernel) -> None:
-        found = tuple(dict.fromkeys(parts(*bounds_of(kernel))))
-        symbols = [bound.dim for bound in found if isinstance(bound, DomainSymbol)]
-        super().__init__([*values_of(kernel, Dimension), *symbols])
-        self.bounds = found
-        orders = [bound.order for bound in found if isinstance(bound, PatchBound)]
-        for order in [*orders, *values_of(kernel, PatchOrder)]:
-            self.orders.setdefault(order, f"o{len(self.orders)}")
+        super().__init__(kernel)
         self.nests = {nest: f"n{number}" for number, nest in enumerate(nests_of(kernel))}
         self.printed: set[Nest] = set()
         self.row = 0  # of a column
@@ -46,7 +39,7 @@ class _Printer(Names):
             yield f"  dimension {label} {dim.kind}"
         for order in self.orders:
             yield from self.lines(order, 1)
-        yield from (f"  {line}" for line in self.definitions(self.bounds))
+        yield from (f"  {line}" for line in self.definitions())
         yield from (f"  scalar {quoted(name)} {dtype}" for name, dtype in kernel.scalars)
         for each in (*kernel.buffers, *kernel.groups):
             yield from self.lines(each, 1)

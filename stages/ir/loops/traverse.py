@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import attrs
 
-from ..bounds import Apply, Bound, Const, DomainSymbol, PatchBound, ScalarSymbol, TableBound
+from ..inside import inside
 from .column import Column, If, Sweep, While
 from .kernel import Choice, Kernel, Node, in_order, steps_of
 from .nest import Instruction, Load, Nest, Store
 
 T = TypeVar("T", bound=Node | Kernel)
 N = TypeVar("N", bound=Node)
-BOUNDS = (Apply, Const, DomainSymbol, PatchBound, ScalarSymbol, TableBound)
-
-
-def inside(value: object) -> Sequence[Any]:
-    """Return what a value consists of: items of a tuple, fields of a node; nothing of bounds."""
-    if isinstance(value, tuple):
-        return value
-    cls: type[Any] = type(value)
-    if isinstance(value, BOUNDS) or not attrs.has(cls):
-        return ()
-    return [getattr(value, field.name) for field in attrs.fields(cls)]
 
 
 def children(node: Node | Kernel) -> Iterator[Node]:
@@ -147,16 +136,3 @@ def touches(node: Node | Kernel) -> Counter[str]:
 def arrays_of(node: Node | Kernel, *kinds: type[Load] | type[Store]) -> set[str]:
     """Return the names of the buffers that are accessed below a node, or only loaded or stored."""
     return {row.buffer for kind in kinds or (Load, Store) for row in accesses(node, kind)}
-
-
-def values_of(value: object, *kinds: type[Any]) -> Iterator[Any]:
-    """Yield the values of some kinds in a tree, also those in its rows and marks."""
-    if isinstance(value, kinds):
-        yield value
-    for part in inside(value):
-        yield from values_of(part, *kinds)
-
-
-def bounds_of(value: object) -> Iterator[Bound]:
-    """Yield the bounds in a tree."""
-    yield from values_of(value, *BOUNDS)

@@ -85,7 +85,7 @@ class _Checks:
                 return self._check_code(node, filled)
             case Choice(then=then, otherwise=otherwise):
                 sides = [self.follow(side, filled, group) for side in (then, otherwise)]
-                fields = [self._stored(side, "field") for side in (then, otherwise)]
+                fields = [self._stored_fields(side) for side in (then, otherwise)]
                 if fields[0] != fields[1]:
                     raise ValueError(
                         f"only one side of a choice stores {sorted(fields[0] ^ fields[1])}."
@@ -114,9 +114,8 @@ class _Checks:
             filled = self.follow(child, filled, group)
         return filled
 
-    def _stored(self, node: Node, memory: str) -> set[str]:
-        names = arrays_of(node, Store)
-        return {name for name in names if self.buffers[name].memory == memory}
+    def _stored_fields(self, node: Node) -> set[str]:
+        return {name for name in arrays_of(node, Store) if self.buffers[name].memory == "field"}
 
     def _check_group(self, group: Node) -> None:
         match group:

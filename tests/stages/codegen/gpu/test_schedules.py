@@ -15,9 +15,9 @@ from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.gpu_target import GpuTarget
+from fieldforge.stages.ir.inside import values_of
 from fieldforge.stages.ir.loops.gpu import Rows
 from fieldforge.stages.ir.loops.reader import read
-from fieldforge.stages.ir.loops.traverse import values_of
 from fieldforge.stages.sizes import ThreadBlock, ThreadPoints
 from fieldforge.workflows.backends.ready_made import BACKENDS
 

@@ -150,7 +150,7 @@ def test_reading_a_version_that_memory_does_not_hold_is_refused() -> None:
     later = graph.input("u", dims, REAL, 1)
     fields = [("u", REAL, dims), ("out", REAL, dims)]
     lowered = make_program("odd", graph, fields, [("out", whole("out", dims), later)])
-    with pytest.raises(ValueError, match="reads version 1 of 'u', but memory holds version 0"):
+    with pytest.raises(ValueError, match="version 1 of 'u', where statements read version 0"):
         schedule(lowered, Variant(), RULES)
 
 

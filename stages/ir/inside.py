@@ -1,0 +1,43 @@
+"""Walk values of the IRs, whatever their classes: what a value consists of are its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, get_args
+
+import attrs
+
+from ...runtime.language.dimension import Dimension
+from .bounds import Bound
+
+BOUNDS = get_args(Bound)
+
+
+def inside(value: Any) -> Sequence[Any]:
+    """Return what a value consists of: items of a tuple, fields of a node; nothing of bounds."""
+    if isinstance(value, tuple):
+        return value
+    cls: type = type(value)
+    return [getattr(value, name) for name in _fields(cls)]
+
+
+@lru_cache(maxsize=256)
+def _fields(cls: type) -> tuple[str, ...]:
+    is_node = attrs.has(cls) and not issubclass(cls, (*BOUNDS, Dimension))
+    return tuple(field.name for field in attrs.fields(cls)) if is_node else ()
+
+
+def values_of(value: object, *kinds: type[Any]) -> Iterator[Any]:
+    """Yield the values of some kinds in a tree, also those in its rows and marks."""
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, kinds):
+            yield part
+        pending += reversed(inside(part))
+
+
+def bounds_of(value: object) -> Iterator[Bound]:
+    """Yield the bounds in a tree, in the order of its fields."""
+    yield from values_of(value, *BOUNDS)
