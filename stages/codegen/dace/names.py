@@ -12,7 +12,7 @@ from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Bound, DomainSymbol, Range, Ranges, ScalarSymbol
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.kernel import Kernel
-from ...ir.loops.nest import Argument, Nest, NestLoop
+from ...ir.loops.nest import Nest, NestLoop
 from ...ir.loops.traverse import arrays_of, nodes_of
 from ...ir.strides import Stride
 from ..integers import split
@@ -81,7 +81,9 @@ class SdfgNames:
         self.by_name = {buffer.name: buffer for buffer in kernel.buffers}
         self._claimed: set[str] = set()
         self.data = {buffer.name: self._claim(buffer.name) for buffer in kernel.buffers}
+        self.buffers = {self.data[buffer.name]: buffer for buffer in kernel.buffers}
         self.scalars = {name: self._claim(name) for name, _ in kernel.scalars}
+        self.dtypes = {self.scalars[name]: dtype for name, dtype in kernel.scalars}
         self._loops: dict[tuple[str, Dimension], str] = {}
         self._known: dict[Meaning, str] = {}
 
@@ -168,13 +170,6 @@ class SdfgNames:
             for axis, dim in enumerate(buffer.dims)
         ]
 
-    def own(self, data: str) -> bool:
-        """Tell whether data is an array in the arena."""
-        arrays = {each.name for each in self.kernel.buffers if each.memory == "arena"}
-        return any(self.data[name] == data for name in arrays)
-
-    # --- buffers and scalars in use ---------------------------------------------------------------
-
     def guard(self, nest: Nest) -> Ranges:
         """Return the box that must not be empty, so that a nest runs."""
         return self.kernel.groups[nest.group].box
@@ -183,12 +178,6 @@ class SdfgNames:
         """Return the buffers that nests read or write, in the order of the kernel."""
         found = arrays_of(self.kernel)
         return [buffer for buffer in self.kernel.buffers if buffer.name in found]
-
-    def used_scalars(self) -> list[tuple[str, str]]:
-        """Return (name, dtype) of the scalar parameters that bodies use."""
-        rows = (row for nest in self.nests for row in nest.body)
-        used = {row.name for row in rows if isinstance(row, Argument)}
-        return [(self.scalars[name], dtype) for name, dtype in self.kernel.scalars if name in used]
 
 
 def stored_type(dtype: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ....ir.bounds import Range
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
 from ....ir.loops.plain import plain
@@ -20,9 +19,9 @@ from ...gpu.text.grid import axes_of
 from ...gpu.text.kernel import Written, write_version
 from ...gpu.text.spellings import dialect_of
 from ...rows.checks import beyond
-from ...rows.definitions import pointers, scalars
 from ...rows.options import WriterOptions
 from ...rows.scope import Scope, places_of
+from ..entry import defined, is_filled
 from ..loops import SdfgLoops, SdfgRules
 from ..rare import RareVersion
 from .opening import launched
@@ -36,9 +35,9 @@ def rare_kernels(loops: SdfgLoops, rules: SdfgRules, vendor: Vendor) -> RareVers
         return RareVersion(loops.integers)
     ints = (*loops.integers, *clamping.integers)
     flag = f"  if (ints[{clamping.flag}])"
-    if rules.style.checked:
+    if rules.writer.checked:
         return RareVersion(ints, (f"{flag} return {beyond(loops.kernel)};",))
-    options = WriterOptions(0, vector_math=False, own_math=rules.style.own_math)
+    options = WriterOptions(0, vector_math=False, own_math=rules.writer.own_math)
     tree = spread(plain(loops.kernel), rules.schedule)
     dialect = dialect_of(options)
     scope = Scope(tree, places_of(ints), options, dialect, clamped=clamping.ends)
@@ -58,9 +57,7 @@ def _lines(scope: Scope, steps: Sequence[int], vendor: Vendor) -> Iterator[str]:
     yield "static void clamped(kernel_state_t* state, const void* const* ptrs, const s64* ints,"
     yield "                    const void* scalars, void* arena) {"
     yield "  (void)state, (void)ptrs, (void)ints, (void)scalars, (void)arena;"
-    yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(scope.places)))
-    definitions = (*scalars(scope), *pointers(scope))
-    yield from (*(line for _, line in definitions), *launches, "}")
+    yield from (*defined(scope), *launches, "}")
 
 
 def _launch(scope: Scope, steps: Sequence[int], written: Written, vendor: Vendor) -> Iterator[str]:
@@ -68,7 +65,7 @@ def _launch(scope: Scope, steps: Sequence[int], written: Written, vendor: Vendor
     given = [f"(void*)&{_NAMES[kind]}{place}" for kind, place in written.arguments]
     blocks = [_blocks(scope, nest, axis) for axis in range(len(axes_of(nest)))]
     x, y, z = (*blocks, "1", "1", "1")[:3]
-    tests = [_is_there(scope, each) for each in scope.kernel.groups[nest.group].box]
+    tests = [is_filled(scope, [each]) for each in scope.kernel.groups[nest.group].box]
     if steps:
         only = f"ints[{len(scope.places)}]"
         tests.append(f"(!{only} || {only} == {steps[nest.group]})")
@@ -90,10 +87,6 @@ def _name(written: Written) -> str:
 def _threads(nest: Nest) -> tuple[int, int, int]:
     x, y, z = (*marks_of(nest).block, 1, 1, 1)[:3]
     return x, y, z
-
-
-def _is_there(scope: Scope, range_: Range) -> str:
-    return f"{scope.bound(range_.start)} < {scope.bound(range_.stop)}"
 
 
 def _blocks(scope: Scope, nest: Nest, place: int) -> str:
