@@ -46,9 +46,11 @@ def finite_functions(kernel: Kernel, tests: Mapping[tuple[int, str], int]) -> It
     """Write the functions that tell whether a number is finite, for the types of tested stores."""
     dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
     for dtype in sorted({dtypes[name] for _, name in tests}):
-        bits, exponent = _BITS[dtype]
-        yield f"static inline bool finite_{type_name(dtype)}({type_name(dtype)} a) {{"
-        yield f"  {bits} b;"
-        yield "  __builtin_memcpy(&b, &a, sizeof b);"
-        yield f"  return (b & {exponent}) != {exponent};"
-        yield "}"
+        (bits, exponent), real = _BITS[dtype], type_name(dtype)
+        yield from (
+            f"static inline bool finite_{real}({real} a) {{",
+            f"  {bits} b;",
+            "  __builtin_memcpy(&b, &a, sizeof b);",
+            f"  return (b & {exponent}) != {exponent};",
+            "}",
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from ...ir.bounds import Bound, Range
 from ...ir.loops.kernel import Kernel
@@ -16,12 +17,17 @@ from ..rows.scope import Scope, places_of
 from .names import (
     SDFG_NAME,
     STATUS,
-    ArrayStride,
     GuardedStop,
     Meaning,
     OnlyStatement,
     SdfgNames,
     TileCount,
+)
+
+FOUND: Final = "  s32* const found = context->status ? context->status : &first;"
+WAIT: Final = (
+    "  const s32 late = s32(gpuStreamSynchronize(state.stream));",
+    "  if (state.error == 0) state.error = late;",
 )
 
 
@@ -48,25 +54,26 @@ class Entry:
         }
         self.data[STATUS] = "&first"
 
-    def write(self, opening: Sequence[str], signature: Sequence[str]) -> Iterator[str]:
+    def write(self, opening: Sequence[str], signature: Sequence[str]) -> list[str]:
         """Write the function: integers, scalars, pointers, and then the call.
 
         `signature` are the arguments in DaCe's order.
         """
-        yield from entry_head()
-        yield from opening
-        yield from defined(self.scope)
-        if self.scope.tests:
-            yield f"  s32 first = {len(self.scope.tests)};"
-        yield UNUSED
-        arguments = ", ".join(["handle.state", *map(self._argument, signature)])
-        yield f"  __program_{SDFG_NAME}({arguments});"
-        yield f"  return {status(self.scope)};"
-        yield "}"
+        tests = self.scope.tests
+        return [
+            *entry_head(),
+            *opening,
+            *defined(self.scope),
+            *([f"  s32 first = {len(tests)};"] if tests else []),
+            UNUSED,
+            self._call("handle.state", signature),
+            f"  return {status(self.scope)};",
+            "}",
+        ]
 
     def write_for_gpu(
         self, opening: Sequence[str], signature: Sequence[str], *, is_host: bool, waits: bool
-    ) -> Iterator[str]:
+    ) -> list[str]:
         """Write the function for a GPU: it queues kernels, and returns the vendor's error or 0.
 
         A checked program leaves the first of its tested stores that failed in memory of the
@@ -75,32 +82,31 @@ class Entry:
         """
         tests = self.scope.tests
         self.data[STATUS] = "found" if is_host else "context->status"
-        yield from entry_head(context="context")
-        yield from defined(self.scope)
-        yield UNUSED
-        yield "  kernel_state_t state = {(gpuStream_t)context->stream, 0};"
-        if tests and is_host:
-            yield f"  s32 first = {len(tests)};"
-            yield "  s32* const found = context->status ? context->status : &first;"
-        arguments = ", ".join(["&state", *map(self._argument, signature)])
-        yield from opening
-        yield f"  __program_{SDFG_NAME}_internal({arguments});"
-        if waits and not is_host:
-            yield "  const s32 late = s32(gpuStreamSynchronize(state.stream));"
-            yield "  if (state.error == 0) state.error = late;"
         returned = f"context->status ? 0 : {status(self.scope)}" if tests else "0"
-        yield f"  return {returned if is_host else 'state.error'};"
-        yield "}"
+        return [
+            *entry_head(context="context"),
+            *defined(self.scope),
+            UNUSED,
+            "  kernel_state_t state = {(gpuStream_t)context->stream, 0};",
+            *([f"  s32 first = {len(tests)};", FOUND] if tests and is_host else []),
+            *opening,
+            self._call("&state", signature, "_internal"),
+            *(WAIT if waits and not is_host else []),
+            f"  return {returned if is_host else 'state.error'};",
+            "}",
+        ]
+
+    def _call(self, state: str, signature: Sequence[str], suffix: str = "") -> str:
+        arguments = ", ".join([state, *map(self._argument, signature)])
+        return f"  __program_{SDFG_NAME}{suffix}({arguments});"
 
     def _argument(self, name: str) -> str:
         return self.data[name] if name in self.data else self._integer(self.names.symbols[name])
 
     def _integer(self, meaning: Meaning) -> str:
         match meaning:
-            case Stride():
-                return self.scope.integer(meaning)
-            case ArrayStride(buffer=buffer, axis=axis):
-                return f"{self.scope.buffers[buffer]}s{axis}"
+            case Stride(name=name, axis=axis):
+                return self.scope.stride(self.scope.by_name[name], axis)
             case GuardedStop(start=start, stop=stop, guard=guard):
                 first, end = self.scope.bound(start), self.scope.bound(stop)
                 return f"({is_filled(self.scope, guard)} ? {end} : {first})"

@@ -17,6 +17,7 @@ from ...ir.loops.traverse import arrays_of, nodes_of
 from ...ir.strides import Stride
 from ..integers import split
 from ..rows.operations import TYPES
+from .arrangement import needs_guard
 
 SDFG_NAME: Final = "kernel"  # never the user's: C++ names functions after it
 
@@ -36,14 +37,6 @@ _TAKEN: Final = frozenset(
 _OURS: Final = re.compile(
     r"[a-z]+[0-9]+(_.*)?|_.*|.*__.*|(u?int|float)[0-9]*_t|[A-Z]|[A-Z][A-Z0-9_]*_MAX"
 )
-
-
-@attrs.frozen
-class ArrayStride:
-    """The distance between elements of an array in the arena, along an axis."""
-
-    buffer: str
-    axis: int
 
 
 @attrs.frozen
@@ -67,7 +60,7 @@ class TileCount:
     most: int
 
 
-Meaning: TypeAlias = "Bound | Stride | ArrayStride | GuardedStop | OnlyStatement | TileCount"
+Meaning: TypeAlias = "Bound | Stride | GuardedStop | OnlyStatement | TileCount"
 STATUS: Final = "status"  # the argument in which a checked program notes its first bad store
 THREAD: Final = "thread0"  # the index of such a thread: no field has this name
 
@@ -127,7 +120,7 @@ class SdfgNames:
 
     def _word(self, meaning: Meaning) -> str:
         match meaning:
-            case Stride(name, axis) | ArrayStride(name, axis):
+            case Stride(name, axis):
                 return f"{self.data[name]}_{self.by_name[name].dims[axis].value}_stride"
             case DomainSymbol(end=end, field=field, dim=dim):
                 return f"{self.data[field]}_{dim.value}_{end}"
@@ -160,15 +153,15 @@ class SdfgNames:
     def strides(self, buffer: Buffer) -> list[str]:
         """Return the stride of each axis: '1', or a symbol."""
         return [
-            "1"
-            if dim is buffer.unit
-            else self.symbol(
-                ArrayStride(buffer.name, axis)
-                if buffer.memory == "arena"
-                else Stride(buffer.name, axis)
-            )
+            "1" if dim is buffer.unit else self.symbol(Stride(buffer.name, axis))
             for axis, dim in enumerate(buffer.dims)
         ]
+
+    def ends(self, nest: Nest, loop: NestLoop) -> tuple[str, str]:
+        """Return the ends of a loop as expressions; the outermost one has the guard of its nest."""
+        start, stop, guard = loop.range.start, loop.range.stop, self.guard(nest)
+        is_guarded = loop is nest.loops[0] and needs_guard(nest, guard)
+        return self.end(start), self.end(GuardedStop(start, stop, guard) if is_guarded else stop)
 
     def guard(self, nest: Nest) -> Ranges:
         """Return the box that must not be empty, so that a nest runs."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, Final
@@ -87,7 +87,10 @@ def _applied(step: SdfgPass, sdfg: Any, options: DaceOptions) -> int:
     if isinstance(step, str):
         return BY_NAME[step](sdfg, options)
     written = _written_arguments(sdfg)
-    with _lists_of_states(sdfg), time_limit(name_of(step), options.pass_seconds):
+    every = list(sdfg.all_sdfgs_recursive())
+    # before DaCe 2, `sdfg.states()` returned a list
+    listed = _with_method("states", lambda own: list(type(own).states(own)), every)
+    with listed, time_limit(name_of(step), options.pass_seconds):
         result = step(sdfg)
     if result is not None and not isinstance(result, int | dict):
         raise OptionError(
@@ -156,20 +159,15 @@ def _warn_of_shape(name: str, error: Exception) -> None:
 
 
 @contextmanager
-def _lists_of_states(sdfg: Any) -> Iterator[None]:
-    """Let `sdfg.states()` return a list, as before DaCe 2, which has a generator in its place."""
-    every = list(sdfg.all_sdfgs_recursive())
-    for each in every:
-        object.__setattr__(each, "states", partial(_listed_states, type(each), each))
+def _with_method(name: str, replaced: Callable[..., Any], sdfgs: Sequence[Any]) -> Iterator[None]:
+    """Let objects have another method for a while, which has the object as its first argument."""
+    for each in sdfgs:
+        object.__setattr__(each, name, partial(replaced, each))
     try:
         yield
     finally:
-        for each in every:
-            object.__delattr__(each, "states")
-
-
-def _listed_states(kind: Any, sdfg: Any) -> list[Any]:
-    return list(kind.states(sdfg))
+        for each in sdfgs:
+            object.__delattr__(each, name)
 
 
 def _validate(sdfg: Any, who: str) -> None:
@@ -180,7 +178,8 @@ def _validate(sdfg: Any, who: str) -> None:
         for edge in state.edges():
             edge.data.allow_oob = True
     try:
-        with _saving_nothing(sdfg):
+        # DaCe would write an SDFG that is not valid to the current folder
+        with _with_method("save", lambda *_, **__: None, [sdfg]):
             sdfg.validate()
     except InvalidSDFGError as error:
         raise InvalidGraphError(f"After {who} the SDFG is not valid: {_said(error)}") from error
@@ -192,13 +191,3 @@ def _said(error: Any) -> str:
         return str(error)
     except IndexError:
         return str(error.message)
-
-
-@contextmanager
-def _saving_nothing(sdfg: Any) -> Iterator[None]:
-    """Keep DaCe from writing an SDFG that is not valid to the current folder."""
-    object.__setattr__(sdfg, "save", lambda *_, **__: None)
-    try:
-        yield
-    finally:
-        object.__delattr__(sdfg, "save")

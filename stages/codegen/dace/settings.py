@@ -61,20 +61,16 @@ def dace_version() -> str:
         except OSError:
             continue
         if stated := re.search(r"__version__\s*=\s*['\"]([^'\"]+)['\"]", text):
-            return _fitting(stated[1])
+            if not stated[1].startswith(SERIES):
+                raise DaceNotFoundError(
+                    f"This backend needs DaCe {SERIES}*, got {stated[1]}.",
+                    hint="Install it: pip install 'fieldforge[dace]'.",
+                )
+            return stated[1]
     raise DaceNotFoundError(
         "The package 'dace' is not installed, and this backend writes its code with it.",
         hint="Install it: pip install 'fieldforge[dace]'; or use the backend 'cpu'.",
     )
-
-
-def _fitting(version: str) -> str:
-    if not version.startswith(SERIES):
-        raise DaceNotFoundError(
-            f"This backend needs DaCe {SERIES}*, got {version}.",
-            hint="Install it: pip install 'fieldforge[dace]'.",
-        )
-    return version
 
 
 @contextmanager

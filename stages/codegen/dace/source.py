@@ -19,12 +19,11 @@ from ..gpu.text.spellings import dialect_of, on_device
 from ..rows.checks import tested_stores
 from ..rows.dialect import cpp
 from ..rows.expressions import TYPES
-from .arrangement import needs_guard
 from .checks import check_functions
 from .entry import Entry
 from .graph import build_graph
 from .loops import SdfgLoops, SdfgRules
-from .names import SDFG_NAME, GuardedStop, SdfgNames, TileCount
+from .names import SDFG_NAME, SdfgNames, TileCount
 from .nests import MARK
 from .passes import Watch, run_passes
 from .rare import rare_version
@@ -253,11 +252,8 @@ def _limit(mark: str, names: SdfgNames, known: set[str], parallel_from: int | No
     nest = names.nests[int(mark) - MARK]
     factors = []
     for loop in nest.loops:
-        stop: Bound | GuardedStop = loop.range.stop
-        if loop is nest.loops[0] and needs_guard(nest, names.guard(nest)):
-            stop = GuardedStop(loop.range.start, loop.range.stop, names.guard(nest))
-        texts = [names.end(end) for end in (stop, loop.range.start)]
-        words = {word for text in texts for word in re.findall(r"[A-Za-z_]\w*", text)}
+        start, stop = names.ends(nest, loop)
+        words = {word for text in (start, stop) for word in re.findall(r"[A-Za-z_]\w*", text)}
         if words <= known:
-            factors.append(f"({texts[0]} - {texts[1]})")
+            factors.append(f"({stop} - {start})")
     return f" if ({' * '.join(factors)} >= {parallel_from})" if factors else ""

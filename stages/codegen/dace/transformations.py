@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from .options import DaceOptions
@@ -23,27 +24,6 @@ def simplify(sdfg: Any, _: DaceOptions, *more_left_out: str) -> int:
     passes = [kind() for kind in simplification.SIMPLIFY_PASSES if kind.__name__ not in left_out]
     Pipeline(passes).apply_pass(sdfg, {})
     return 1
-
-
-def fuse_vertical(sdfg: Any, options: DaceOptions) -> int:
-    """Join a map with one that reads its results point by point, so that they stay in registers."""
-    from dace.transformation.dataflow import MapFusionVertical
-
-    return _everywhere(sdfg, MapFusionVertical, options)
-
-
-def fuse_horizontal(sdfg: Any, options: DaceOptions) -> int:
-    """Join maps over the same range that do not depend on each other."""
-    from dace.transformation.dataflow import MapFusionHorizontal
-
-    return _everywhere(sdfg, MapFusionHorizontal, options)
-
-
-def fuse_tasklets(sdfg: Any, options: DaceOptions) -> int:
-    """Join tasklets that hand on a number."""
-    from dace.transformation.dataflow import TaskletFusion
-
-    return _everywhere(sdfg, TaskletFusion, options)
 
 
 def block(sdfg: Any, options: DaceOptions) -> int:
@@ -116,12 +96,14 @@ def maps_in(state: Any) -> int:
     return sum(isinstance(node, nodes.MapEntry) for node in state.nodes())
 
 
-def _everywhere(sdfg: Any, kind: Any, options: DaceOptions) -> int:
-    """Apply a transformation until it finds no match, or the budget is spent."""
+def _everywhere(name: str, sdfg: Any, options: DaceOptions) -> int:
+    """Apply a transformation of DaCe until it finds no match, or the budget is spent."""
+    from dace.transformation import dataflow
+
     count = 0
     while count <= options.most_applications:
         applied = sdfg.apply_transformations_once_everywhere(
-            kind, validate=False, validate_all=False, print_report=False
+            getattr(dataflow, name), validate=False, validate_all=False, print_report=False
         )
         if not applied:
             break
@@ -130,6 +112,13 @@ def _everywhere(sdfg: Any, kind: Any, options: DaceOptions) -> int:
 
 
 BY_NAME: Final[Mapping[str, Callable[[Any, DaceOptions], int]]] = {
-    step.__name__: step
-    for step in (simplify, fuse_vertical, fuse_horizontal, fuse_tasklets, block, unroll_scans)
+    "simplify": simplify,
+    # Join a map with one that reads its results point by point, so that they stay in registers.
+    "fuse_vertical": partial(_everywhere, "MapFusionVertical"),
+    # Join maps over the same range that do not depend on each other.
+    "fuse_horizontal": partial(_everywhere, "MapFusionHorizontal"),
+    # Join tasklets that hand on a number.
+    "fuse_tasklets": partial(_everywhere, "TaskletFusion"),
+    "block": block,
+    "unroll_scans": unroll_scans,
 }
