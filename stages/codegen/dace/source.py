@@ -170,8 +170,7 @@ def sdfg_source(text: DaceText, rules: SdfgRules) -> str:
     build, names, writer = text.build, text.build.names, rules.writer
     code = text.objects[0].clean_code
     rare = rare_version(text.loops, writer)
-    called = set(re.findall(r"\b(\w+)\(", code))
-    functions = [each for name, each in FUNCTIONS.items() if name in called]
+    functions = functions_of_dace(code)
     functions += check_functions(names.kernel, build.tests, writer.checked)
     functions += [each for _, each in sorted({**rare.functions, **build.functions}.items())]
     lines = list(_annotated(_plain(code), names, text.signature, writer.parallel_from))
@@ -198,6 +197,12 @@ def sdfg_source(text: DaceText, rules: SdfgRules) -> str:
         "",
     ]
     return "\n".join(source)
+
+
+def functions_of_dace(code: str) -> list[str]:
+    """Return the functions of DaCe's headers that a text calls."""
+    called = set(re.findall(r"\b(\w+)\(", code))
+    return [each for name, each in FUNCTIONS.items() if name in called]
 
 
 def _handle(init: Sequence[str]) -> list[str]:

@@ -69,11 +69,6 @@ class Block:
     tests: bool = False
 
 
-def is_lookup(load: Load) -> bool:
-    """Tell whether a load is indirect or conditional."""
-    return load.when is not None or any(row is not None for row in load.rows)
-
-
 def ranged_axes(load: Load) -> tuple[int, ...]:
     """Return the axes that a lookup indexes itself: the indirect ones, or the first."""
     told = tuple(axis for axis, row in enumerate(load.rows) if row is not None)
@@ -125,7 +120,7 @@ def _set(number: Row, row: Instruction, text: str, block: Block) -> str:
 
 def _load(own: SdfgNest, number: Row, load: Load, block: Block) -> Iterator[str]:
     """Add a load: a connector that is the value, or one from which a line computes it."""
-    if is_lookup(load):
+    if load.when is not None or any(row is not None for row in load.rows):
         block.lookups[f"l{number}"] = load
         value = f"l{number}[{_index(own, load, block)}]"
     elif load.dtype == "bool" or f"v{number}" in block.exports:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from ....ir.loops.kernel import Kernel
@@ -14,8 +13,8 @@ from ..entry import Entry
 from ..loops import SdfgRules
 from ..names import SDFG_NAME, type_name
 from ..settings import DaceConfig
-from ..source import DaceText
-from .opening import FUNCTIONS, opening
+from ..source import DaceText, functions_of_dace
+from .opening import opening
 from .rare_kernels import rare_kernels
 from .text import gpu_text
 
@@ -29,10 +28,9 @@ def gpu_source(text: DaceText, rules: SdfgRules, vendor: Vendor, *, waits: bool)
     code = gpu_text(frame, device, names.symbols, vendor)
     rare = rare_kernels(text.loops, rules, vendor)
     entry = Entry(text.left, names, rare.integers, build.tests)
-    called = set(re.findall(r"\b(\w+)\(", code))
     source = [
         opening(vendor),
-        *(line for name, line in FUNCTIONS.items() if name in called),
+        *(each.replace("static inline", "BOTH") for each in functions_of_dace(code)),
         *(_check_functions(names.kernel, build.tests) if rules.writer.checked else ()),
         *([on_device(WITHIN)] if rare.lines else []),
         *(each for _, each in sorted({**rare.functions, **build.functions}.items())),
