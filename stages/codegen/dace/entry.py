@@ -24,8 +24,8 @@ from .names import (
     TileCount,
 )
 
-FOUND: Final = "  s32* const found = context->status ? context->status : &first;"
-WAIT: Final = (
+_FOUND: Final = "  s32* const found = context->status ? context->status : &first;"
+_WAIT: Final = (
     "  const s32 late = s32(gpuStreamSynchronize(state.stream));",
     "  if (state.error == 0) state.error = late;",
 )
@@ -88,10 +88,10 @@ class Entry:
             *defined(self.scope),
             UNUSED,
             "  kernel_state_t state = {(gpuStream_t)context->stream, 0};",
-            *([f"  s32 first = {len(tests)};", FOUND] if tests and is_host else []),
+            *([f"  s32 first = {len(tests)};", _FOUND] if tests and is_host else []),
             *opening,
             self._call("&state", signature, "_internal"),
-            *(WAIT if waits and not is_host else []),
+            *(_WAIT if waits and not is_host else []),
             f"  return {returned if is_host else 'state.error'};",
             "}",
         ]

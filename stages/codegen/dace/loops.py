@@ -30,7 +30,7 @@ class SdfgRules:
     """The options of an SDFG: of the loops before it, its tasklets, and the passes after it.
 
     `loop_passes` run before the SDFG is made. With a `grid` its maps are kernels of a GPU.
-    `dace_options` are options of DaCe that are not its defaults.
+    `config` has the options of DaCe that are not its defaults.
     """
 
     schedule: Rules
@@ -38,7 +38,7 @@ class SdfgRules:
     options: DaceOptions
     loop_passes: tuple[PassName, ...]
     grid: GridOptions | None = None
-    dace_options: DaceConfig = attrs.field(factory=dict)
+    config: DaceConfig = attrs.field(factory=dict)
 
 
 @attrs.frozen

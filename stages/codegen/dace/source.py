@@ -130,7 +130,7 @@ def _optimised(loops: SdfgLoops, rules: SdfgRules, build: Build, watch: Watch) -
 
 def dace_text(loops: SdfgLoops, rules: SdfgRules) -> DaceText:
     """Let DaCe write the code of a program."""
-    with dace_defaults(rules.dace_options):
+    with dace_defaults(rules.config):
         from dace.codegen.codegen import generate_code
 
         build = _build(loops, rules)

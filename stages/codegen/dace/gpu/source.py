@@ -43,7 +43,7 @@ def gpu_source(text: DaceText, rules: SdfgRules, vendor: Vendor, *, waits: bool)
     return "\n".join(source)
 
 
-def dace_options(vendor: Vendor) -> DaceConfig:
+def dace_config(vendor: Vendor) -> DaceConfig:
     """Return the options by which DaCe writes for a vendor."""
     chosen = {
         # Kernels go to the stream that is given; DaCe makes none, and waits for none.

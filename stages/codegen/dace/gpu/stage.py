@@ -67,7 +67,7 @@ class CodegenDaceGpu(GridOptions, SdfgStage):
         from ...schedule.rules import Rules
         from ..loops import SdfgRules
         from .beside import beside
-        from .source import dace_options
+        from .source import dace_config
 
         own_math = self.mathematics == "own" and self.numerics == "contract"
         return SdfgRules(
@@ -76,5 +76,5 @@ class CodegenDaceGpu(GridOptions, SdfgStage):
             self,
             (beside, "plan_arena") if self.columns_beside else PLAN_ONLY,
             self,
-            dace_options(self.vendor),
+            dace_config(self.vendor),
         )
