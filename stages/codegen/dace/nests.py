@@ -75,8 +75,7 @@ class NestBuilder:
             inner = self._map(room, label, ranges, level, [each.step for each in loops])
             inner.maps[-1][0].map.collapse = max(1, sum(each.kind == "parallel" for each in loops))
             self._within(inner, last, part)
-            if len(inner.maps) > 1:  # join a map that reads nothing with the one around it
-                inner.hang(inner.maps[-1][0], 2)
+            inner.hang(inner.maps[-1][0], 2)
 
     def _index(self, loop: NestLoop) -> str:
         return self.indices[loop.range.dim]

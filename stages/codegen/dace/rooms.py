@@ -177,7 +177,7 @@ class Room:
         self.state.add_edge(node, connector, self.written[data], None, memlet)
 
     def hang(self, node: Any, depth: int = 1) -> None:
-        """Connect a node without inputs to the map around it, that inside `depth` - 1 others."""
+        """Connect a node without inputs to the map around it, the one `depth` maps from inside."""
         if len(self.maps) >= depth and not self.state.in_degree(node):
             self.state.add_nedge(self.maps[-depth][0], node, self.build.dace.Memlet())
 

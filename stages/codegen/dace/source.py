@@ -94,7 +94,6 @@ def after_passes(loops: SdfgLoops, rules: SdfgRules, *, as_pages: bool = False) 
     `as_pages` returns pages for DaCe's viewer instead.
     """
     texts: dict[str, str] = {}
-
     with dace_defaults():
         build = _build(loops, rules)
 
