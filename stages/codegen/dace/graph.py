@@ -2,134 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
-import attrs
-
+from ...ir.bounds import Range
 from ...ir.loops.cpu import Tiles
 from ...ir.loops.nest import Nest, Store
 from ...ir.loops.traverse import nodes_of
 from .arrangement import needs_guard, touches_fields
-from .loops import SdfgLoops, SdfgRules
-from .names import (
-    SDFG_NAME,
-    THREAD,
-    GuardedStop,
-    OnlyStatement,
-    SdfgNames,
-    TileCount,
-)
-from .nests import MARK, NestBuilder
-from .rooms import Descriptors, Room
-from .tasklet import Style
+from .loops import SdfgLoops
+from .names import SDFG_NAME, THREAD, GuardedStop, OnlyStatement, TileCount
+from .nests import MARK, NestBuilder, join
+from .rooms import Build, Room
 
 ONLY: Final = OnlyStatement()
 
 
-@attrs.frozen
-class Graph:
-    """An SDFG and the inline functions, by name, that its tasklets call.
-
-    States keep their order, because arguments of a call may share memory where the plan allows it.
-    """
-
-    sdfg: Any
-    functions: Mapping[str, str]
-
-
-def build_graph(
-    loops: SdfgLoops, rules: SdfgRules, names: SdfgNames, tests: Mapping[tuple[int, str], int]
-) -> Graph:
+def build_graph(loops: SdfgLoops, build: Build) -> Any:
     """Return the SDFG of loops; arrays of the arena are transients of one state or of several.
 
-    `tests` are the tested stores, by group of stores and field. Where a call may run a single
-    statement, its states stand in a block of their own. With a `grid` the maps are kernels of a
-    GPU, and all arrays lie in its memory.
+    States keep their order, because arguments of a call may share memory where the plan allows it.
+    Where a call may run a single statement, its states stand in a block of their own.
     """
-    import dace
-
-    sdfg: Any = dace.SDFG(SDFG_NAME)
-    describe = Descriptors(dace, names, rules.grid is not None)
-    functions: dict[str, str] = {}
-    only = describe.symbol(sdfg, names.symbol(ONLY)) if loops.steps else None
-    blocks = _Blocks(dace, sdfg, only)
+    sdfg = build.dace.SDFG(SDFG_NAME)
+    only = build.symbol(sdfg, build.names.symbol(ONLY)) if loops.steps else None
+    blocks = _Blocks(build.dace, sdfg, only)
     first = 0
     for place, tiles in enumerate(nodes_of(loops.kernel, Tiles)):
         nests = [member.nest for member in tiles.members]
         statement = loops.steps[nests[0].group] if loops.steps else 0
-        room = Room(dace, sdfg, blocks.state(_label(nests, place), statement), describe)
+        room = Room(build, sdfg, blocks.state(_label(nests, place), statement))
+        numbers = range(first, first + len(nests))
         if tiles.cuts:
-            functions |= _Rows(names, rules.style, tiles, first).add(room)
+            _add_rows(room, tiles, numbers)
         else:
-            for number in range(first, first + len(nests)):
-                builder = NestBuilder(names, number, rules.style, dict(tests), rules.grid)
-                builder.build(room)
-                functions |= builder.functions
+            for number in numbers:
+                NestBuilder(build, number).add_to(room)
         first += len(nests)
     if not first:
         sdfg.add_state("empty", is_start_block=True)
-    return Graph(sdfg, functions)
+    return sdfg
 
 
-class _Rows:
-    """Adds nests from number `first` on that run row by row: each thread takes rows in turn."""
+def _add_rows(room: Room, tiles: Tiles, numbers: Sequence[int]) -> None:
+    """Add nests that run row by row to a state: a map over threads, each of which takes turns."""
+    build, nests = room.build, [member.nest for member in tiles.members]
+    dace, count = build.dace, build.names.symbol(TileCount(tiles.threads))
+    inner = dace.SDFG(f"rows{numbers[0]}")
+    _add_loop(room, inner, tiles.cuts[0].range, count, numbers)
+    threads = build.symbol(room.sdfg, count)
+    entry, exit_ = room.state.add_map(
+        f"threads{numbers[0]}",
+        {THREAD: dace.subsets.Range([(0, threads - 1, 1)])},
+        schedule=dace.ScheduleType.CPU_Multicore,
+    )
+    entry.map.omp_num_threads = MARK + numbers[-1]
+    join(room.inside(entry, exit_), inner, [row for nest in nests for row in nest.body], {})
+    for node in room.state.data_nodes():
+        buffer = build.names.buffers.get(node.data)
+        if buffer is not None and buffer.memory == "arena":
+            node.setzero = True  # rows write arrays before they read them, unseen by DaCe
 
-    def __init__(self, names: SdfgNames, style: Style, tiles: Tiles, first: int) -> None:
-        self.names, self.style, self.first = names, style, first
-        self.nests = [member.nest for member in tiles.members]
-        self.row = tiles.cuts[0].range
-        self.count = names.symbol(TileCount(tiles.threads))
 
-    def add(self, room: Room) -> dict[str, str]:
-        """Add a map over threads to a state; return the functions that its tasklets call."""
-        dace = room.dace
-        inner = dace.SDFG(f"rows{self.first}")
-        functions = self._loop(room, inner)
-        threads = room.describe.symbol(room.sdfg, self.count)
-        entry, exit_ = room.state.add_map(
-            f"threads{self.first}",
-            {THREAD: dace.subsets.Range([(0, threads - 1, 1)])},
-            schedule=dace.ScheduleType.CPU_Multicore,
-        )
-        entry.map.omp_num_threads = MARK + self.first + len(self.nests) - 1
-        NestBuilder(self.names, self.first, self.style, {}).join(
-            room.inside(entry, exit_), inner, [row for nest in self.nests for row in nest.body], {}
-        )
-        for node in room.state.data_nodes():
-            if self.names.own(node.data):
-                node.setzero = True  # rows write arrays before they read them, unseen by DaCe
-        return functions
+def _add_loop(room: Room, inner: Any, row: Range, count: str, numbers: Sequence[int]) -> None:
+    """Add the loop of one thread over its rows to an SDFG, with a state for each nest."""
+    from dace.sdfg.state import LoopRegion
 
-    def _loop(self, room: Room, inner: Any) -> dict[str, str]:
-        """Add the loop of one thread over its rows to an SDFG, with a state for each nest."""
-        from dace.sdfg.state import LoopRegion
-
-        names, row = self.names, self.row
-        (loop,) = (each for each in self.nests[0].loops if each.range.dim is row.dim)
-        index, guard = names.loop(loop), names.guard(self.nests[0])
-        guarded = any(
-            needs_guard(nest, guard) and touches_fields(names.kernel, nest) for nest in self.nests
-        )
-        stop = names.end(GuardedStop(row.start, row.stop, guard) if guarded else row.stop)
-        for name in (index, self.count, THREAD):
-            room.describe.symbol(inner, name)
-        around = LoopRegion(
-            f"along_{index}", f"{index} < {stop}", index,
-            f"{index} = {names.end(row.start)} + {THREAD}", f"{index} = {index} + {self.count}",
-        )  # fmt: skip
-        inner.add_node(around, is_start_block=True)
-        functions: dict[str, str] = {}
-        previous = None
-        for number in range(self.first, self.first + len(self.nests)):
-            state = around.add_state(f"nest{number}", is_start_block=previous is None)
-            if previous is not None:
-                around.add_edge(previous, state, room.dace.InterstateEdge())
-            previous = state
-            builder = NestBuilder(names, number, self.style, {}, row=(row.dim, index))
-            builder.build(room.within(inner, state, {}))
-            functions |= builder.functions
-        return functions
+    build, names = room.build, room.build.names
+    nests = [names.nests[number] for number in numbers]
+    (loop,) = (each for each in nests[0].loops if each.range.dim is row.dim)
+    index, guard = names.loop(loop), names.guard(nests[0])
+    guarded = any(needs_guard(nest, guard) and touches_fields(names.kernel, nest) for nest in nests)
+    stop = names.end(GuardedStop(row.start, row.stop, guard) if guarded else row.stop)
+    for name in (index, count, THREAD):
+        build.symbol(inner, name)
+    around = LoopRegion(
+        f"along_{index}", f"{index} < {stop}", index,
+        f"{index} = {names.end(row.start)} + {THREAD}", f"{index} = {index} + {count}",
+    )  # fmt: skip
+    inner.add_node(around, is_start_block=True)
+    blocks = _Blocks(build.dace, around)
+    for number in numbers:
+        inside = room.within(inner, blocks.state(f"nest{number}"), {})
+        NestBuilder(build, number, (row.dim, index)).add_to(inside)
 
 
 def _label(nests: Sequence[Nest], place: int) -> str:
@@ -147,13 +102,13 @@ class _Blocks:
     `only` is the symbol that is the number of a statement, or 0 for all.
     """
 
-    def __init__(self, dace: Any, sdfg: Any, only: Any | None) -> None:
+    def __init__(self, dace: Any, sdfg: Any, only: Any | None = None) -> None:
         self.dace, self.sdfg, self.only = dace, sdfg, only
         self.region = sdfg
         self.statement = 0
         self.previous: dict[Any, Any] = {}  # the last block of each region
 
-    def state(self, label: str, statement: int) -> Any:
+    def state(self, label: str, statement: int = 0) -> Any:
         """Add a state of a statement."""
         if self.only is not None and statement != self.statement:
             self.region, self.statement = self._branch(statement), statement
