@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from ....ir.loops.cpu import marked, marks_of, with_rows
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Compute, Index, Instruction, Load, Nest, Row, Store
-from ....ir.loops.traverse import arrays_of
+from ....ir.loops.traverse import arrays_of, reached
 from ...schedule.costs import operations
 from ...schedule.rules import Rules
 
@@ -96,14 +96,7 @@ def live_rows(body: Sequence[Instruction], slides: Moves) -> set[Row]:
 
 def _needed(body: Sequence[Instruction], slides: Moves, rows: Iterable[Row]) -> set[Row]:
     """Return rows and all that they are made from; a slid row may precede its origin."""
-    found: set[Row] = set()
-    waiting = list(rows)
-    while waiting:
-        row = waiting.pop()
-        if row not in found:
-            found.add(row)
-            waiting += (slides[row][0],) if row in slides else body[row].operands
-    return found
+    return reached(rows, lambda row: (slides[row][0],) if row in slides else body[row].operands)
 
 
 def _groups(nest: Nest) -> list[dict[int, Row]]:

@@ -6,7 +6,7 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -14,7 +14,7 @@ import attrs
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Instruction, Load, Nest, Number, Row, Store
-from ....ir.loops.traverse import arrays_of
+from ....ir.loops.traverse import arrays_of, reached
 from ...rows.addresses import InRow, addresses_of
 from ...rows.body import NAMELESS, Body, line, pointers
 from ...rows.scope import Scope
@@ -67,19 +67,14 @@ def named_ahead(later: Body, nest: Nest, *, of_list: bool) -> Iterator[str]:
 
 def indices(later: Body) -> list[Row]:
     """Return the rows around the innermost loop that compute the places of prefetched rows."""
-    found: set[Row] = set()
+
+    def moving(rows: Iterable[Row | None]) -> list[Row]:
+        return [later.same[row] for row in rows if row is not None and row in later.names]
+
     loads = (later.rows[number] for number in later.addresses)
-    waiting = [
-        row for load in loads if isinstance(load, Load) for row in load.rows if row is not None
-    ]
-    while waiting:
-        number = waiting.pop()
-        if number not in found and number in later.names:
-            number = later.same[number]
-            if not isinstance(later.rows[number], NAMELESS):
-                found.add(number)
-            waiting.extend(later.rows[number].operands)
-    return sorted(found)
+    places = (row for load in loads if isinstance(load, Load) for row in moving(load.rows))
+    found = reached(places, lambda row: moving(later.rows[row].operands))
+    return sorted(row for row in found if not isinstance(later.rows[row], NAMELESS))
 
 
 def _iteration(scope: Scope, nest: Nest) -> str:

@@ -8,10 +8,12 @@ what came out. Values go from stage to stage in arrays of one register, which co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 import attrs
 
 from ....ir.loops.nest import Instruction, Load, Row, Store
+from ....ir.loops.traverse import reached
 from ...rows.body import NAMELESS, Body, line
 from ...rows.expressions import TYPES
 from ...schedule.costs import ITEMSIZES
@@ -167,33 +169,28 @@ def _rows_in(slides: Slides, stage: int) -> list[Row]:
 def _arrays(slides: Slides) -> set[Row]:
     """Return the rows whose values go from one stage to a later one."""
     rows, stages = slides.body.rows, slides.stages
-    found = {*slides.bases, *slides.slides}
-    for number in slides.live:
-        if number in stages and number not in slides.slides:
-            found.update(
-                arg
-                for arg in rows[number].operands
-                if arg in stages
-                and stages[arg] < stages[number]
-                and not isinstance(rows[arg], (Load, *NAMELESS))
-            )
-    return found
+    used = (
+        arg
+        for number in stages.keys() - slides.slides.keys()
+        for arg in rows[number].operands
+        if stages.get(arg, stages[number]) < stages[number]
+    )
+    waiting = (arg for arg in used if not isinstance(rows[arg], (Load, *NAMELESS)))
+    return {*slides.bases, *slides.slides, *waiting}
 
 
 def _stages(
     body: Body, live: Sequence[Row], slides: Mapping[Row, tuple[Row, int]]
 ) -> dict[Row, int]:
     """Return the stage of each row in the loop: the first one that has its operands."""
-    stages: dict[Row, int] = {}
-    for number in _ordered(body.rows, live, slides):
-        if body.rows[number].level < body.depth:
-            continue
+
+    @cache
+    def stage(number: Row) -> int:  # a slid row may precede its origin
         if number in slides:
-            stages[number] = stages[slides[number][0]] + 1
-            continue
-        operands = body.rows[number].operands
-        stages[number] = max((stages.get(each, 0) for each in operands), default=0)
-    return stages
+            return stage(slides[number][0]) + 1
+        return max(map(stage, body.rows[number].operands), default=0)
+
+    return {number: stage(number) for number in live if body.rows[number].level == body.depth}
 
 
 def _late(
@@ -226,30 +223,9 @@ def _register(slides: Slides, row: Row) -> str:
 
 def _needed(body: Body, roots: Sequence[Row]) -> list[Row]:
     """Return the rows inside the innermost loop that compute some rows, without slides."""
-    found: set[Row] = set()
-    waiting = list(roots)
-    while waiting:
-        row = waiting.pop()
-        each = body.rows[row]
-        if row not in found and each.level == body.depth and not isinstance(each, NAMELESS):
-            found.add(row)
-            waiting.extend(each.operands)
-    return sorted(found)
-
-
-def _ordered(
-    body: Sequence[Instruction], live: Sequence[Row], slides: Mapping[Row, tuple[Row, int]]
-) -> list[Row]:
-    """Return rows with all that they need before them; a slid row needs its origin."""
-    order: dict[Row, None] = {}
-
-    def add(number: Row) -> None:
-        if number not in order:
-            needed = (slides[number][0],) if number in slides else body[number].operands
-            for each in needed:
-                add(each)
-            order[number] = None
-
-    for number in live:
-        add(number)
-    return list(order)
+    rows = body.rows
+    return sorted(
+        row
+        for row in reached(roots, lambda row: rows[row].operands)
+        if rows[row].level == body.depth and not isinstance(rows[row], NAMELESS)
+    )
