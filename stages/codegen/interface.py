@@ -228,13 +228,13 @@ def _reads(
 
 def _read_among_stores(kernel: Kernel) -> set[str]:
     """Return the buffers read in columns, or by nests in patches: others may have stored before."""
-    nests = [
+    readers: list[Nest | Column] = [
         nest
         for choice in nodes_of(kernel, Choice)
         if any(isinstance(node, Patches | Portions) for node in walk(choice.then))
         for nest in nests_of(choice.otherwise)
     ]
-    readers = (*nests, *nodes_of(kernel, Column))
+    readers += nodes_of(kernel, Column)
     return {reading.buffer for reader in readers for reading in reader.reads}
 
 

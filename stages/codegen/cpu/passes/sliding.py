@@ -57,13 +57,11 @@ def _candidates(nest: Nest) -> list[Moves]:
     for places in _groups(nest):
         members = {at: row for at, row in places.items() if row in live and row not in kept}
         ahead = max(members, default=0)
-        if len(members) < 2 or ahead - min(members) > REACH:
+        if len(found) == MOST or len(members) < 2 or ahead - min(members) > REACH:
             continue
         found.append(
             {row: (members[ahead], ahead - at) for at, row in members.items() if at != ahead}
         )
-        if len(found) == MOST:
-            break
         kept = _joined(found)
         live = live_rows(nest.body, kept)
     return found

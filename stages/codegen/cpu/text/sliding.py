@@ -109,13 +109,19 @@ def sliding_strip(slides: Slides, simd: str) -> Iterator[str]:
 def _before_first(slides: Slides) -> Iterator[str]:
     """Compute the values of the points before the first strip, as many as slide into it."""
     reach, lanes, bases = max(by for _, by in slides.slides.values()), slides.lanes, slides.bases
+    rows = slides.body.rows
+    needed = (
+        row
+        for row in reached(bases, lambda row: rows[row].operands)  # without slides
+        if rows[row].level == slides.body.depth and not isinstance(rows[row], NAMELESS)
+    )
     yield from ("if (is_first) {", "  is_first = false;")
     for base in bases:
         yield f"  alignas({LINE}) {_type(slides, base)} a{base}[{lanes}] = {{}};"
     yield from (
         f"  for (s64 l = {lanes - reach}; l < {lanes}; ++l) {{",
         f"    const s64 i{slides.body.depth - 1} = b - {lanes} + l;",
-        *(f"    {line(slides.body, row)}" for row in _needed(slides.body, bases)),
+        *(f"    {line(slides.body, row)}" for row in sorted(needed)),
         *(f"    a{base}[l] = v{base};" for base in bases),
         "  }",
         *(f"  __builtin_memcpy(&h{base}, a{base}, sizeof(h{base}));" for base in bases),
@@ -219,13 +225,3 @@ def _type(slides: Slides, row: Row) -> str:
 
 def _register(slides: Slides, row: Row) -> str:
     return f"lanes_{_type(slides, row)}"
-
-
-def _needed(body: Body, roots: Sequence[Row]) -> list[Row]:
-    """Return the rows inside the innermost loop that compute some rows, without slides."""
-    rows = body.rows
-    return sorted(
-        row
-        for row in reached(roots, lambda row: rows[row].operands)
-        if rows[row].level == body.depth and not isinstance(rows[row], NAMELESS)
-    )
