@@ -89,6 +89,8 @@ def strides(scope: Scope, buffer: Buffer) -> Iterator[Definition]:
 
 def _count(scope: Scope, range_: Range) -> str:
     symbol, constant = split(extent(range_))
-    if symbol is None:
-        return str(constant)
-    return f"({scope.bound(range_.stop)} - {scope.bound(range_.start)})"
+    return (
+        str(constant)
+        if symbol is None
+        else f"({scope.bound(range_.stop)} - {scope.bound(range_.start)})"
+    )

@@ -175,20 +175,19 @@ def _function(op: str, dtype: str, dtypes: Sequence[str]) -> tuple[str, str]:
 
 
 def _integer_division(op: str, dtype: str, result: str) -> list[str]:
+    sign, negated = ("/", f"{result}(-a)") if op in ("div", "floordiv") else ("%", "0")
     lines = ["if (b == 0) return 0;"]
-    if not is_unsigned(dtype):
-        # MIN / -1 does not fit and would trap
-        lines.append(
-            f"if (b == -1) return {result}(-a);"
-            if op in ("div", "floordiv")
-            else "if (b == -1) return 0;"
-        )
+    if not is_unsigned(dtype):  # MIN / -1 does not fit and would trap
+        lines.append(f"if (b == -1) return {negated};")
     if op in ("div", "fmod") or is_unsigned(dtype):
-        return [*lines, f"return {result}(a {'/' if op in ('div', 'floordiv') else '%'} b);"]
-    lines.append(f"const {result} r = {result}(a % b);")
-    lines.append("const bool down = r != 0 && (r < 0) != (b < 0);")
+        return [*lines, f"return {result}(a {sign} b);"]
     value = "a / b - (down ? 1 : 0)" if op == "floordiv" else "down ? r + b : r"
-    return [*lines, f"return {result}({value});"]
+    return [
+        *lines,
+        f"const {result} r = {result}(a % b);",
+        "const bool down = r != 0 && (r < 0) != (b < 0);",
+        f"return {result}({value});",
+    ]
 
 
 def _float_division(op: str, dtype: str) -> list[str]:

@@ -132,16 +132,11 @@ def _values(nest: Nest) -> dict[Row, Value]:
         elif isinstance(row, Compute) and all(arg in values for arg in row.args):
             places = [at for arg in row.args if (at := values[arg][1]) is not None]
             first = min(places, default=None)
-            parts = tuple(_after(values[arg], first) for arg in row.args)
+            operands = (values[arg] for arg in row.args)
+            parts = tuple((key, None if at is None else at - (first or 0)) for key, at in operands)
             same = "compute", row.op, row.dtype, parts
             values[number] = numbers.setdefault(same, len(numbers)), first
     return values
-
-
-def _after(value: Value, first: int | None) -> Value:
-    """Count the place of a value from that of another."""
-    key, at = value
-    return key, None if at is None else at - (first or 0)
 
 
 def _axis(nest: Nest, load: Load) -> int | None:

@@ -172,10 +172,13 @@ def _whole(strips: Strips, part: int, clause: str) -> Iterator[str]:
 
 
 def _strip(strips: Strips, body: Body, part: int, lane: str, clause: str) -> Iterator[str]:
-    yield SIMD + clause
-    yield f"for (s64 l = 0; l < {strips.lanes}; ++l) {lane}"
-    yield f"  const s64 i{body.depth - 1} = b + l;"
-    yield from (*indented(written(body, body.depth, part)), "}")
+    yield from (
+        SIMD + clause,
+        f"for (s64 l = 0; l < {strips.lanes}; ++l) {lane}",
+        f"  const s64 i{body.depth - 1} = b + l;",
+        *indented(written(body, body.depth, part)),
+        "}",
+    )
 
 
 # --- usual conditions ---------------------------------------------------------------------------

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from . import exponential, hyperbolic, inverse, tools
+from . import exponential, hyperbolic, inverse
 
+# Numbers as bits and back, and the target's multiply-add: `fused` is the row `fma` of the IR. All
+# are inlined, so that loops around them are vectorised.
+_TOOLS: Final = """\
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__)
+#error "Sums are not kept in the order written (-ffast-math?): choose mathematics='library'."
+#endif
+#define EACH static inline __attribute__((always_inline))
+EACH f64 fused(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
+EACH f32 fused(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
+EACH u64 bits(f64 a) { u64 b; __builtin_memcpy(&b, &a, 8); return b; }
+EACH u32 bits(f32 a) { u32 b; __builtin_memcpy(&b, &a, 4); return b; }
+EACH f64 number(u64 a) { f64 b; __builtin_memcpy(&b, &a, 8); return b; }
+EACH f32 number(u32 a) { f32 b; __builtin_memcpy(&b, &a, 4); return b; }"""
 _ROUNDED: Final = (
     "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh",
     "arctan", "arcsin", "arccos", "cbrt",
@@ -19,7 +32,7 @@ def _in_float64(name: str) -> tuple[str, tuple[str, ...]]:
 
 # Each text with the names of those that it needs, which stand before it.
 _TEXTS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
-    **tools.FUNCTIONS, **exponential.FUNCTIONS, **hyperbolic.FUNCTIONS, **inverse.FUNCTIONS,
+    "tools": (_TOOLS, ()), **exponential.FUNCTIONS, **hyperbolic.FUNCTIONS, **inverse.FUNCTIONS,
     **{f"{name}_f32": _in_float64(name) for name in _ROUNDED},
 }  # fmt: skip
 NAMES: Final = tuple(name for name in _TEXTS if name.endswith(("_f32", "_f64")))
