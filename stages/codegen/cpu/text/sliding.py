@@ -8,7 +8,6 @@ what came out. Values go from stage to stage in arrays of one register, which co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 
 import attrs
 
@@ -189,14 +188,18 @@ def _stages(
     body: Body, live: Sequence[Row], slides: Mapping[Row, tuple[Row, int]]
 ) -> dict[Row, int]:
     """Return the stage of each row in the loop: the first one that has its operands."""
+    stages: dict[Row, int] = {}
 
-    @cache
-    def stage(number: Row) -> int:  # a slid row may precede its origin
-        if number in slides:
-            return stage(slides[number][0]) + 1
-        return max(map(stage, body.rows[number].operands), default=0)
+    def add(number: Row) -> None:  # a slid row may precede its origin
+        if number not in stages:
+            needed = (slides[number][0],) if number in slides else body.rows[number].operands
+            for each in needed:
+                add(each)
+            stages[number] = max((stages[each] for each in needed), default=0) + (number in slides)
 
-    return {number: stage(number) for number in live if body.rows[number].level == body.depth}
+    for number in live:
+        add(number)
+    return {number: at for number, at in stages.items() if body.rows[number].level == body.depth}
 
 
 def _late(
