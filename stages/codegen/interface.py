@@ -13,12 +13,13 @@ from ..artifacts import Interface
 from ..ir import dataflow
 from ..ir.bounds import Bound, Const, Range, Ranges, greatest, least
 from ..ir.dataflow import Read, Statement, Store
+from ..ir.loops.column import Column
 from ..ir.loops.cpu import Member, Portions, Tiles
 from ..ir.loops.gpu import Columns, Patches
 from ..ir.loops.kernel import Choice, Kernel, Node
 from ..ir.loops.nest import Load, Nest
 from ..ir.loops.nest import Store as Write
-from ..ir.loops.traverse import accesses, children, nests_of, nodes_of, walk
+from ..ir.loops.traverse import accesses, children, instructions, nests_of, nodes_of, walk
 from ..ir.settled import shared
 from ..ir.strides import Stride
 from .integers import ends, integers
@@ -107,12 +108,17 @@ def step_numbers(groups: Sequence[Group]) -> tuple[int, ...]:
 def turns(node: Node | Kernel, name: str = "") -> Iterator[Turn]:
     """Yield what a kernel does in turn, each complete before the next: a nest, or tiles of some.
 
+    A column is a turn too, as a nest with its rows.
+
     Scans of one kernel are one turn if they read field `name` in other columns. Where all of them
     stay in their columns, each scan of a column is over before the next begins.
     """
     match node:
         case Nest():
             yield (Member(node, ()),)
+        case Column(group=group, loops=loops, reason=reason, reads=reads):
+            body = tuple(instructions(node))  # what a call compares is that of a nest
+            yield (Member(Nest(group, loops, body, reason, reads), ()),)
         case Tiles(members=members):
             yield members
         case Columns(scans=scans) if any(_crosses(nest, name) for nest in scans):
@@ -208,27 +214,28 @@ def _reads(
         boxes.setdefault(reading.box if reading.moved else None, {})[reading.box] = None
     dims = tuple(range_.dim for range_ in kernel.groups[group].box)
     targets = [store.target for store in stores]
-    patched = _read_in_patches(kernel)
+    mixed = _read_among_stores(kernel)
     reads = []
     for memory in ("table", "field"):
         for name in (each.name for each in kernel.buffers if each.memory == memory):
             if name in found:
                 own = [turn for turn in turns(kernel, name) if turn[0].nest.group == group]
-                alike = name not in patched and is_pointwise(name, own, dims, targets, earlier)
+                alike = name not in mixed and is_pointwise(name, own, dims, targets, earlier)
                 hulls = (_hull(list(boxes)) for boxes in found[name].values())
                 reads += [Read(statement, name, box, alike) for box in hulls]
     return reads
 
 
-def _read_in_patches(kernel: Kernel) -> set[str]:
-    """Return the buffers read by nests in patches, one of which may store before another reads."""
-    return {
-        reading.buffer
+def _read_among_stores(kernel: Kernel) -> set[str]:
+    """Return the buffers read in columns, or by nests in patches: others may have stored before."""
+    readers: list[Nest | Column] = [
+        nest
         for choice in nodes_of(kernel, Choice)
         if any(isinstance(node, Patches | Portions) for node in walk(choice.then))
         for nest in nests_of(choice.otherwise)
-        for reading in nest.reads
-    }
+    ]
+    readers += nodes_of(kernel, Column)
+    return {reading.buffer for reader in readers for reading in reader.reads}
 
 
 def _hull(boxes: Sequence[Ranges]) -> Ranges:

@@ -15,7 +15,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.runtime import gpu
 from fieldforge.runtime.language.operation_table import TABLE
-from fieldforge.stages.codegen.rows.mathematics import is_written
+from fieldforge.stages.codegen.rows.mathematics import NAMES
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ..optimised import not_optimised
@@ -121,7 +121,7 @@ def test_functions_have_the_bits_of_the_cpu_or_are_near(every, name):
     for row in ROWS:
         mine = found[row.name]
         ending = "f32" if single else "f64"
-        if row.ulps == 0 or is_written(f"{row.name}_{ending}"):
+        if row.ulps == 0 or f"{row.name}_{ending}" in NAMES:
             same = (mine == meant[row.name]) & (np.signbit(mine) == np.signbit(meant[row.name]))
             both = np.isnan(mine) & np.isnan(meant[row.name])
             assert (same | both).all(), row.name

@@ -16,7 +16,7 @@ read it after the last line of a generator.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -157,12 +157,7 @@ def line(body: Body, number: Row) -> str:
 
 def _store(body: Body, number: Row, row: Store) -> str:
     place, value = element(body, row, body.addresses.get(number, DIRECT)), operand(body, row.value)
-    made = value
-    if row.add:
-        dtypes = [row.dtype, row.dtype]
-        spelled_ = body.scope.dialect.operation("add", row.dtype, [place, value], dtypes)
-        body.scope.uses.functions.update(spelled_.functions)
-        made = spelled_.text
+    made = _computed(body, "add", row.dtype, [place, value], [row.dtype] * 2) if row.add else value
     text = f"{place} = {made};"
     store = body.scope.tests.get((body.group, row.buffer))
     if store is not None:
@@ -208,12 +203,14 @@ def value_of(body: Body, number: Row) -> str:
             return text
         case Compute(op=op, dtype=dtype, args=args):
             dtypes = [body.rows[arg].dtype for arg in args]
-            made = body.scope.dialect.operation(
-                op, dtype, [operand(body, arg) for arg in args], dtypes
-            )
-            body.scope.uses.functions.update(made.functions)
-            return made.text
+            return _computed(body, op, dtype, [operand(body, arg) for arg in args], dtypes)
     raise TypeError(f"The C++ writer does not know '{type(body.rows[number]).__name__}'.")
+
+
+def _computed(body: Body, op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> str:
+    made = body.scope.dialect.operation(op, dtype, args, dtypes)
+    body.scope.uses.functions.update(made.functions)
+    return made.text
 
 
 def loaded(body: Body, load: Load, value: str) -> str:

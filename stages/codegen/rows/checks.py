@@ -77,10 +77,12 @@ def head(scope: Scope) -> Iterator[tuple[str, str]]:
     dtypes = {row.dtype for row in rows if is_nothing(row.text, row.dtype)}
     for dtype in sorted(dtypes) if scope.options.checked else ():
         real, (bits, exponent, lowest, _) = TYPES[dtype][0], _BITS[dtype]
-        yield "", f"  {bits} bits_{real} = {exponent} | ({lowest} >> 1);"
-        yield "", f'  asm("" : "+r"(bits_{real}));'
-        yield "", f"  {real} nothing_{real};"
-        yield "", f"  __builtin_memcpy(&nothing_{real}, &bits_{real}, sizeof bits_{real});"
+        yield from (
+            ("", f"  {bits} bits_{real} = {exponent} | ({lowest} >> 1);"),
+            ("", f'  asm("" : "+r"(bits_{real}));'),
+            ("", f"  {real} nothing_{real};"),
+            ("", f"  __builtin_memcpy(&nothing_{real}, &bits_{real}, sizeof bits_{real});"),
+        )
 
 
 def status(scope: Scope) -> str:

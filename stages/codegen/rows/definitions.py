@@ -5,9 +5,10 @@ Each comes with the name that it defines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
+from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Range
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.nest import Argument
@@ -53,12 +54,23 @@ def pointers(scope: Scope) -> Iterator[Definition]:
 def array(scope: Scope, buffer: Buffer) -> Iterator[Definition]:
     """Define an array of the arena, moved to index 0, and its strides."""
     yield from strides(scope, buffer)
-    starts = {range_.dim: scope.bound(range_.start) for range_ in buffer.box}
-    origin = "".join(
-        f" - {scope.term(buffer, axis, starts[dim])}" for axis, dim in enumerate(buffer.dims)
-    )
+    yield moved(scope, buffer, scope.slot(buffer.slot), {})
+
+
+def moved(
+    scope: Scope, buffer: Buffer, place: str, tile: Mapping[Dimension, str], indent: str = "  "
+) -> Definition:
+    """Define an array at a place in memory, moved to index 0; its box begins at that of a tile."""
+    origin = ""
+    for axis, range_ in enumerate(buffer.box):
+        start = scope.bound(range_.start)
+        if range_.dim in tile:
+            first = tile[range_.dim]
+            start = f"({first} + {start})" if start != "0" else first
+        if range_.dim is not buffer.ring:
+            origin += f" - {scope.term(buffer, axis, start)}"
     type_, name = stored_type(buffer), scope.buffers[buffer.name]
-    yield name, f"  {type_}* const {name} = ({type_}*){scope.slot(buffer.slot)}{origin};"
+    return name, f"{indent}{type_}* const {name} = ({type_}*){place}{origin};"
 
 
 def strides(scope: Scope, buffer: Buffer) -> Iterator[Definition]:
@@ -77,6 +89,8 @@ def strides(scope: Scope, buffer: Buffer) -> Iterator[Definition]:
 
 def _count(scope: Scope, range_: Range) -> str:
     symbol, constant = split(extent(range_))
-    if symbol is None:
-        return str(constant)
-    return f"({scope.bound(range_.stop)} - {scope.bound(range_.start)})"
+    return (
+        str(constant)
+        if symbol is None
+        else f"({scope.bound(range_.stop)} - {scope.bound(range_.start)})"
+    )

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
 import attrs
 
 from .expressions import TYPES, Expression, is_nothing, literal
 from .operations import express, vectorised, written_out
 from .options import WriterOptions
-
-Operation: TypeAlias = Callable[[str, str, Sequence[str], Sequence[str]], Expression]
 
 
 @attrs.frozen
@@ -28,7 +25,7 @@ class Dialect:
     """
 
     constant: Callable[[str, str], str]
-    operation: Operation
+    operation: Callable[[str, str, Sequence[str], Sequence[str]], Expression]
     pointer: Callable[[str, str, str, bool], str]
     joins_extrema: bool = False
 

@@ -62,9 +62,7 @@ def is_nothing(text: str, dtype: str) -> bool:
 def _hexadecimal(number: float) -> str:
     """Spell a float exactly, without trailing zeros."""
     mantissa, _, exponent = number.hex().partition("p")
-    if "." in mantissa:
-        mantissa = mantissa.rstrip("0").rstrip(".")
-    return f"{mantissa}p{exponent}"
+    return f"{mantissa.rstrip('0').rstrip('.')}p{exponent}"
 
 
 def is_float(dtype: str) -> bool:

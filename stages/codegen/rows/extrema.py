@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeGuard
 
 from ...ir.loops.nest import Compute, Constant, Instruction, Row
+from ...ir.loops.traverse import reached
 from .expressions import TYPES, builtin, is_float
 from .spellings import WHOLE
 
@@ -52,17 +53,14 @@ def _is_alike(row: Instruction, user: Compute) -> bool:
     )
 
 
-def _walk(rows: Sequence[Instruction], root: Row, inner: set[Row]) -> tuple[list[Row], set[Row]]:
+def _walk(rows: Sequence[Instruction], root: Row, inner: set[Row]) -> tuple[set[Row], set[Row]]:
     """Return the rows of a tree, and its leaves that may be NaN."""
-    members, leaves, waiting = [root], set(), list(rows[root].operands)
-    while waiting:
-        number = waiting.pop()
-        if number in inner:
-            members.append(number)
-            waiting.extend(rows[number].operands)
-        elif not isinstance(row := rows[number], Constant) or row.text == "nan":
-            leaves.add(number)
-    return members, leaves
+    own = {root, *inner}
+    found = reached([root], lambda row: rows[row].operands if row in own else ())
+    numbers = {
+        row for row in found if isinstance(each := rows[row], Constant) and each.text != "nan"
+    }
+    return found & own, found - own - numbers
 
 
 def spelled(

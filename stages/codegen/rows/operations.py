@@ -7,7 +7,7 @@ from typing import Final
 
 from ..spellings import complete
 from .expressions import TYPES, Expression, is_float, literal
-from .mathematics import function, is_written
+from .mathematics import function
 from .spellings import LIBRARY, SPELLINGS
 
 __all__ = [
@@ -33,7 +33,7 @@ def vectorised(
     op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]
 ) -> Expression | None:
     """Return `op` as a call that glibc can vectorise, None if it has no vector variant."""
-    if op not in VECTORISED or not _is_of_floats(dtype, dtypes):
+    if op not in VECTORISED or not is_float(dtype) or any(each != dtype for each in dtypes):
         return None
     name = op + ("f" if dtype == "float32" else "")
     real = TYPES[dtype][0]
@@ -51,7 +51,8 @@ def written_out(
     'v1 * v1 * v1'
     """
     name = f"{op}_{TYPES[dtype][0]}"
-    if not is_written(name) or dtypes[0] != dtype:
+    functions = function(name)
+    if not functions or dtypes[0] != dtype:
         return None
     if op == "pow" and (factors := _SMALL_POWERS.get(args[1])):
         return Expression(" * ".join([args[0]] * factors))
@@ -59,11 +60,7 @@ def written_out(
         arg if each == dtype else f"{TYPES[dtype][0]}({arg})"
         for arg, each in zip(args, dtypes, strict=True)
     ]
-    return Expression(f"{name}({', '.join(operands)})", function(name))
-
-
-def _is_of_floats(dtype: str, dtypes: Sequence[str]) -> bool:
-    return is_float(dtype) and all(each == dtype for each in dtypes)
+    return Expression(f"{name}({', '.join(operands)})", functions)
 
 
 # a product of up to three factors is as exact as a power

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -26,6 +27,10 @@ WHOLE: Final = """\
 #define WHOLE(value) (value)
 #endif"""
 _NUMBER: Final = re.compile(r"\(?-?0x[0-9a-f.]+p[+-]\d+f?\)?")  # a literal that is not NaN
+SYMBOLS: Final = {
+    "add": "+", "sub": "-", "mul": "*", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",
+    "ge": ">=", "and": "&", "or": "|", "xor": "^",
+}  # fmt: skip
 LIBRARY: Final = {
     "sqrt": "sqrt", "exp": "exp", "log": "log", "sin": "sin", "cos": "cos", "tan": "tan",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh", "cosh": "cosh",
@@ -34,40 +39,28 @@ LIBRARY: Final = {
 }  # fmt: skip
 
 
-def symbol(text: str) -> Spelling:
+def symbol(text: str, dtype: str, args: Sequence[str], _: Sequence[str]) -> Expression:
     """Spell an operation as an operator between two operands.
 
-    >>> symbol("+")("int8", ["a", "b"], ["int8", "int8"]).text
+    >>> symbol("+", "int8", ["a", "b"], ["int8", "int8"]).text
     's8(a + b)'
     """
-
-    def spell(dtype: str, args: Sequence[str], _: Sequence[str]) -> Expression:
-        return narrow(dtype, f"{args[0]} {text} {args[1]}")
-
-    return spell
+    return narrow(dtype, f"{args[0]} {text} {args[1]}")
 
 
-def library(name: str) -> Spelling:
+def library(name: str, _: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
     """Spell an operation as a call of a function of the C library.
 
-    >>> library("sqrt")("float32", ["a"], ["float32"]).text
+    >>> library("sqrt", "float32", ["a"], ["float32"]).text
     '__builtin_sqrtf(a)'
     """
-
-    def spell(_: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
-        return Expression(f"{builtin(name, dtypes[0])}({', '.join(args)})")
-
-    return spell
+    return Expression(f"{builtin(name, dtypes[0])}({', '.join(args)})")
 
 
-def inline(op: str) -> Spelling:
+def inline(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
     """Spell an operation as a call of an inline function for its dtypes."""
-
-    def spell(dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
-        name, text = _function(op, dtype, dtypes)
-        return Expression(f"{name}({', '.join(args)})", ((name, text),))
-
-    return spell
+    name, text = _function(op, dtype, dtypes)
+    return Expression(f"{name}({', '.join(args)})", ((name, text),))
 
 
 def extreme(sign: str) -> Spelling:
@@ -86,52 +79,42 @@ def extreme(sign: str) -> Spelling:
     return spell
 
 
-def _extreme_of_lanes(name: str, sign: str) -> Spelling:
+def _extreme_of_lanes(
+    name: str, sign: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]
+) -> Expression:
     """Spell the same for loops that a compiler vectorises.
 
-    >>> _extreme_of_lanes("larger", ">")("float64", ["a", "b"], []).text
+    >>> _extreme_of_lanes("larger", ">", "float64", ["a", "b"], []).text
     'larger_f64(a, b)'
-    >>> _extreme_of_lanes("larger", ">")("float64", ["a", "0x0p+0"], []).text  # is not NaN
+    >>> _extreme_of_lanes("larger", ">", "float64", ["a", "0x0p+0"], []).text  # is not NaN
     '(a <= 0x0p+0) ? 0x0p+0 : a'
     """
-    other = {"<": ">=", ">": "<="}[sign]
-
-    def spell(dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
-        if not is_float(dtype):
-            return extreme(sign)(dtype, args, dtypes)
-        if _NUMBER.fullmatch(args[1]):
-            return Expression(f"({args[0]} {other} {args[1]}) ? {args[1]} : {args[0]}")
-        real = TYPES[dtype][0]
-        called = f"{name}_{real}"
-        text = (
-            f"static inline {real} {called}({real} a, {real} b) {{\n"
-            f"  const {real} beyond = WHOLE(a {sign} b ? a : b);\n"
-            "  return WHOLE(a != a ? a : beyond);\n"
-            "}"
-        )
-        return Expression(f"{called}({', '.join(args)})", (("WHOLE", WHOLE), (called, text)))
-
-    return spell
+    if not is_float(dtype):
+        return extreme(sign)(dtype, args, dtypes)
+    if _NUMBER.fullmatch(args[1]):
+        other = {"<": ">=", ">": "<="}[sign]
+        return Expression(f"({args[0]} {other} {args[1]}) ? {args[1]} : {args[0]}")
+    real = TYPES[dtype][0]
+    called = f"{name}_{real}"
+    text = (
+        f"static inline {real} {called}({real} a, {real} b) {{\n"
+        f"  const {real} beyond = WHOLE(a {sign} b ? a : b);\n"
+        "  return WHOLE(a != a ? a : beyond);\n"
+        "}"
+    )
+    return Expression(f"{called}({', '.join(args)})", (("WHOLE", WHOLE), (called, text)))
 
 
 def _divide(dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
     if is_float(dtype):
         return Expression(f"{args[0]} / {args[1]}")
-    return inline("div")(dtype, args, dtypes)
+    return inline("div", dtype, args, dtypes)
 
 
 def _raise(dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
     if is_float(dtypes[1]) and not is_float(dtype):
         return cast(dtype, "float64", f"__builtin_pow(f64({args[0]}), f64({args[1]}))")
-    return inline("pow")(dtype, args, dtypes)
-
-
-def _select(_: str, args: Sequence[str], __: Sequence[str]) -> Expression:
-    return Expression(f"{args[0]} ? {args[1]} : {args[2]}")
-
-
-def _not(_: str, args: Sequence[str], __: Sequence[str]) -> Expression:
-    return Expression(f"!{args[0]}")
+    return inline("pow", dtype, args, dtypes)
 
 
 def _negate(dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
@@ -148,20 +131,9 @@ def _size(dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
     return Expression(f"{TYPES[dtype][0]}({arg} < 0 ? -{arg} : {arg})")
 
 
-def _is_nan(_: str, args: Sequence[str], __: Sequence[str]) -> Expression:
-    return Expression(f"{args[0]} != {args[0]}")
-
-
-def _beside_infinity(sign: str) -> Spelling:
-    def spell(_: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
-        size, infinity = (builtin(name, dtypes[0]) for name in ("fabs", "inf"))
-        return Expression(f"{size}({args[0]}) {sign} {infinity}()")
-
-    return spell
-
-
-def _convert(dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
-    return cast(dtype, dtypes[0], args[0])
+def _beside_infinity(sign: str, _: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
+    size, infinity = (builtin(name, dtypes[0]) for name in ("fabs", "inf"))
+    return Expression(f"{size}({args[0]}) {sign} {infinity}()")
 
 
 def cast(dtype: str, source: str, arg: str) -> Expression:
@@ -203,20 +175,19 @@ def _function(op: str, dtype: str, dtypes: Sequence[str]) -> tuple[str, str]:
 
 
 def _integer_division(op: str, dtype: str, result: str) -> list[str]:
+    sign, negated = ("/", f"{result}(-a)") if op in ("div", "floordiv") else ("%", "0")
     lines = ["if (b == 0) return 0;"]
-    if not is_unsigned(dtype):
-        # MIN / -1 does not fit and would trap
-        lines.append(
-            f"if (b == -1) return {result}(-a);"
-            if op in ("div", "floordiv")
-            else "if (b == -1) return 0;"
-        )
+    if not is_unsigned(dtype):  # MIN / -1 does not fit and would trap
+        lines.append(f"if (b == -1) return {negated};")
     if op in ("div", "fmod") or is_unsigned(dtype):
-        return [*lines, f"return {result}(a {'/' if op in ('div', 'floordiv') else '%'} b);"]
-    lines.append(f"const {result} r = {result}(a % b);")
-    lines.append("const bool down = r != 0 && (r < 0) != (b < 0);")
+        return [*lines, f"return {result}(a {sign} b);"]
     value = "a / b - (down ? 1 : 0)" if op == "floordiv" else "down ? r + b : r"
-    return [*lines, f"return {result}({value});"]
+    return [
+        *lines,
+        f"const {result} r = {result}(a % b);",
+        "const bool down = r != 0 && (r < 0) != (b < 0);",
+        f"return {result}({value});",
+    ]
 
 
 def _float_division(op: str, dtype: str) -> list[str]:
@@ -267,15 +238,15 @@ def _power(base: str, exponent: str, result: str) -> list[str]:
 
 
 SPELLINGS: Final[dict[str, Spelling]] = {
-    "add": symbol("+"), "sub": symbol("-"), "mul": symbol("*"),
-    "div": _divide, "floordiv": inline("floordiv"), "mod": inline("mod"), "fmod": inline("fmod"),
-    "pow": _raise, "minimum": _extreme_of_lanes("smaller", "<"),
-    "maximum": _extreme_of_lanes("larger", ">"),
-    "eq": symbol("=="), "ne": symbol("!="), "lt": symbol("<"), "le": symbol("<="),
-    "gt": symbol(">"), "ge": symbol(">="),
-    "and": symbol("&"), "or": symbol("|"), "xor": symbol("^"), "not": _not,
-    "neg": _negate, "abs": _size, "fma": library("fma"),
-    **{op: library(name) for op, name in LIBRARY.items()},
-    "isnan": _is_nan, "isinf": _beside_infinity("=="), "isfinite": _beside_infinity("<"),
-    "cast": _convert, "select": _select,
+    **{op: partial(symbol, text) for op, text in SYMBOLS.items()},
+    **{op: partial(library, name) for op, name in LIBRARY.items()},
+    **{op: partial(inline, op) for op in ("floordiv", "mod", "fmod")},
+    "div": _divide, "pow": _raise, "neg": _negate, "abs": _size, "fma": partial(library, "fma"),
+    "minimum": partial(_extreme_of_lanes, "smaller", "<"),
+    "maximum": partial(_extreme_of_lanes, "larger", ">"),
+    "not": lambda _, args, __: Expression(f"!{args[0]}"),
+    "select": lambda _, args, __: Expression(f"{args[0]} ? {args[1]} : {args[2]}"),
+    "isnan": lambda _, args, __: Expression(f"{args[0]} != {args[0]}"),
+    "isinf": partial(_beside_infinity, "=="), "isfinite": partial(_beside_infinity, "<"),
+    "cast": lambda dtype, args, dtypes: cast(dtype, dtypes[0], args[0]),
 }  # fmt: skip

@@ -11,7 +11,7 @@ import attrs
 from ..inside import inside
 from .column import Column, If, Sweep, While
 from .kernel import Choice, Kernel, Node, in_order, steps_of
-from .nest import Instruction, Load, Nest, Store
+from .nest import Instruction, Load, Nest, Row, Store
 
 T = TypeVar("T", bound=Node | Kernel)
 N = TypeVar("N", bound=Node)
@@ -113,6 +113,18 @@ def instructions(node: Nest | Column) -> Iterator[Instruction]:
                 pending += reversed((*condition, *inner))
             case _:
                 yield act
+
+
+def reached(rows: Iterable[Row], follow: Callable[[Row], Iterable[Row]]) -> set[Row]:
+    """Return rows and all those that `follow` leads to, such as the operands of a row."""
+    found: set[Row] = set()
+    waiting = list(rows)
+    while waiting:
+        row = waiting.pop()
+        if row not in found:
+            found.add(row)
+            waiting.extend(follow(row))
+    return found
 
 
 def bodies(node: Node | Kernel) -> Iterator[tuple[int, list[Instruction]]]:

@@ -5,13 +5,21 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from fieldforge.runtime.fields.device import DeviceType
+from fieldforge.stages.artifacts import Variant
+from fieldforge.stages.codegen.cpu.options import CpuOptions
 from fieldforge.stages.codegen.integers import integers
-from fieldforge.stages.codegen.interface import turns
+from fieldforge.stages.codegen.interface import describe, turns
+from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.ir.bounds import Const, ScalarSymbol
+from fieldforge.stages.ir.loops.column import Column
 from fieldforge.stages.ir.loops.gpu import Columns
 from fieldforge.stages.ir.loops.kernel import Choice, Kernel, Step, in_order
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.traverse import nests_of
+from fieldforge.stages.lower.graph import Graph
+
+from .programs import REAL, TARGET, I, make_program, whole
 
 SCANS = """\
 kernel scans
@@ -86,3 +94,22 @@ def test_a_call_passes_what_columns_need(scans):
         *integers(scans),
         needed,
     )
+
+
+def test_a_column_reads_the_boxes_of_its_rows_and_nothing_in_place():
+    graph = Graph()
+    u = graph.input("u", (I,), REAL)
+    fields = [("u", REAL, (I,)), ("out", REAL, (I,))]
+    doubled = graph.map("add", (u, u))
+    lowered = make_program("twice", graph, fields, [("out", whole("out", (I,)), doubled)])
+    kernel, groups = make_loops(lowered, Variant(), CpuOptions(TARGET).rules(), ())
+    (nest,) = nests_of(kernel)
+    column = with_body(kernel, Column(0, nest.loops, nest.body, "", (), nest.reads))
+
+    (expected,), (found,) = (
+        describe(lowered.program, each, groups, "cpu", DeviceType.CPU).reads
+        for each in (kernel, column)
+    )
+    assert expected.box == nest.box
+    assert expected.pointwise
+    assert found == attrs.evolve(expected, pointwise=False)

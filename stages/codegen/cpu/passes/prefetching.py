@@ -8,12 +8,15 @@ load has read yet.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from .....runtime.language.dimension import DimensionKind
+from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marked, marks_of, with_rows
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Load, Nest, Row
+from ...rows.addresses import row_of
 from ...schedule.rules import Rules
 
 # Iterations of the next outer loop between prefetch and load; columns are short.
@@ -23,24 +26,25 @@ COLUMNS: Final = 16
 
 def prefetch(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest the loads whose rows the code prefetches."""
-    memory = {buffer.name for buffer in kernel.buffers if buffer.memory in ("field", "arena")}
-    return with_rows(kernel, lambda nest: _asking(nest, memory))
+    buffers = {each.name: each for each in kernel.buffers if each.memory in ("field", "arena")}
+    return with_rows(kernel, lambda nest: _asking(nest, buffers))
 
 
-def _asking(nest: Nest, memory: set[str]) -> Nest:
-    loads = {
-        row: load
+def _asking(nest: Nest, buffers: Mapping[str, Buffer]) -> Nest:
+    depth, around = len(nest.loops), nest.loops[-2]
+    places = {
+        row: place
         for row, load in enumerate(nest.body)
-        if isinstance(load, Load) and load.buffer in memory and _is_row(nest, load)
+        if isinstance(load, Load) and load.buffer in buffers and load.level == depth
+        if (place := _place(nest, load, buffers[load.buffer])) is not None
     }
     if marks_of(nest).march:
-        loads = _first_plane(loads, nest)
-    read = {_place(load, nest) for load in loads.values()}
-    around = nest.loops[-2]
+        first = _first_plane(nest, places)
+        places = {row: place for row, place in places.items() if row in first}
+    read = set(places.values())
     step = -around.step if around.backward else around.step
-    asked: dict[tuple[object, ...], Row] = {}
-    for row, load in loads.items():
-        rest, offset = _place(load, nest)
+    asked: dict[tuple[object, int | None], Row] = {}
+    for row, (rest, offset) in places.items():
         if offset is None or (rest, offset + step) not in read:
             asked.setdefault((rest, offset), row)
     is_column = nest.loops[-1].range.dim.kind is DimensionKind.VERTICAL
@@ -48,41 +52,32 @@ def _asking(nest: Nest, memory: set[str]) -> Nest:
     return marked(nest, ahead=ahead, asked=tuple(asked.values())) if asked else nest
 
 
-def _first_plane(loads: dict[Row, Load], nest: Nest) -> dict[Row, Load]:
+def _first_plane(nest: Nest, rows: Iterable[Row]) -> set[Row]:
     """Return the loads from the plane that a block of rows reaches first: others were read."""
     outer = nest.loops[0].range.dim
+    loads = {row: load for row in rows if isinstance(load := nest.body[row], Load)}
     planes = {
         row: dict(zip(load.dims, load.offsets, strict=True)).get(outer, 0)
         for row, load in loads.items()
     }
     order = sorted(loads, key=planes.__getitem__)
     first = {loads[row].buffer: planes[row] for row in order}  # by buffer the largest one
-    return {row: load for row, load in loads.items() if planes[row] == first[load.buffer]}
+    return {row for row, load in loads.items() if planes[row] == first[load.buffer]}
 
 
-def _is_row(nest: Nest, load: Load) -> bool:
-    """Tell whether a load reads memory along the innermost loop, row after row."""
-    inner, around = nest.loops[-1].range.dim, nest.loops[-2].range.dim
-    rows = load.rows or (None,) * len(load.dims)
-    if load.level != len(nest.loops) or inner not in load.dims:
-        return False
-    if rows[load.dims.index(inner)] is not None:
-        return False
-    levels = [nest.body[row].level for row in rows if row is not None]
-    moves = [level == len(nest.loops) - 1 for level in levels]
-    walks = around in load.dims and rows[load.dims.index(around)] is None
-    return len(nest.loops) not in levels and (any(moves) or walks)
+def _place(nest: Nest, load: Load, buffer: Buffer) -> tuple[object, int | None] | None:
+    """Return the key of the row that a load reads, and its offset along the next outer loop.
 
-
-def _place(load: Load, nest: Nest) -> tuple[tuple[object, ...], int | None]:
-    """Return the key of a row, and its offset along the next outer loop if that moves it."""
-    inner, around = nest.loops[-1].range.dim, nest.loops[-2].range.dim
-    rows = load.rows or (None,) * len(load.dims)
-    rest: list[object] = [load.buffer]
-    moved = None
-    for dim, row, offset in zip(load.dims, rows, load.offsets, strict=True):
+    Where a value that this loop computes tells the row, there is no offset. The result is None
+    where the loop does not change the row, and for loads of single elements.
+    """
+    inner, around, depth = nest.loops[-1].range.dim, nest.loops[-2].range.dim, len(nest.loops)
+    key = row_of(load, buffer, inner, lambda row: nest.body[row].level == depth)
+    if key is None:
+        return None
+    name, places = key
+    for axis, (dim, (row, offset)) in enumerate(zip(buffer.dims, places, strict=True)):
         if dim is around and row is None:
-            moved = offset
-        elif dim is not inner:
-            rest.append((row, offset))
-    return tuple(rest), moved
+            return (name, places[:axis], places[axis + 1 :]), offset
+    moves = any(row is not None and nest.body[row].level == depth - 1 for row, _ in places)
+    return (key, None) if moves else None

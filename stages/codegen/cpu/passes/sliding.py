@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from ....ir.loops.cpu import marked, marks_of, with_rows
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Compute, Index, Instruction, Load, Nest, Row, Store
-from ....ir.loops.traverse import arrays_of
+from ....ir.loops.traverse import arrays_of, reached
 from ...schedule.costs import operations
 from ...schedule.rules import Rules
 
@@ -57,13 +57,11 @@ def _candidates(nest: Nest) -> list[Moves]:
     for places in _groups(nest):
         members = {at: row for at, row in places.items() if row in live and row not in kept}
         ahead = max(members, default=0)
-        if len(members) < 2 or ahead - min(members) > REACH:
+        if len(found) == MOST or len(members) < 2 or ahead - min(members) > REACH:
             continue
         found.append(
             {row: (members[ahead], ahead - at) for at, row in members.items() if at != ahead}
         )
-        if len(found) == MOST:
-            break
         kept = _joined(found)
         live = live_rows(nest.body, kept)
     return found
@@ -96,14 +94,7 @@ def live_rows(body: Sequence[Instruction], slides: Moves) -> set[Row]:
 
 def _needed(body: Sequence[Instruction], slides: Moves, rows: Iterable[Row]) -> set[Row]:
     """Return rows and all that they are made from; a slid row may precede its origin."""
-    found: set[Row] = set()
-    waiting = list(rows)
-    while waiting:
-        row = waiting.pop()
-        if row not in found:
-            found.add(row)
-            waiting += (slides[row][0],) if row in slides else body[row].operands
-    return found
+    return reached(rows, lambda row: (slides[row][0],) if row in slides else body[row].operands)
 
 
 def _groups(nest: Nest) -> list[dict[int, Row]]:
@@ -141,16 +132,11 @@ def _values(nest: Nest) -> dict[Row, Value]:
         elif isinstance(row, Compute) and all(arg in values for arg in row.args):
             places = [at for arg in row.args if (at := values[arg][1]) is not None]
             first = min(places, default=None)
-            parts = tuple(_after(values[arg], first) for arg in row.args)
+            operands = (values[arg] for arg in row.args)
+            parts = tuple((key, None if at is None else at - (first or 0)) for key, at in operands)
             same = "compute", row.op, row.dtype, parts
             values[number] = numbers.setdefault(same, len(numbers)), first
     return values
-
-
-def _after(value: Value, first: int | None) -> Value:
-    """Count the place of a value from that of another."""
-    key, at = value
-    return key, None if at is None else at - (first or 0)
 
 
 def _axis(nest: Nest, load: Load) -> int | None:

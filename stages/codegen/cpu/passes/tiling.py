@@ -9,7 +9,7 @@ also cut along the rows of columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import attrs
@@ -20,11 +20,10 @@ from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import Cut, Member, Tiles
 from ....ir.loops.kernel import Kernel, Node, Seq, in_order
 from ....ir.loops.nest import Load, Nest, Store
-from ....ir.loops.traverse import accesses, rewrite, touches
+from ....ir.loops.traverse import accesses, arrays_of, rewrite, touches
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
-from .rings import in_ring, is_ring
 
 Margin: TypeAlias = tuple[int, int]  # points before and beyond a tile
 
@@ -97,13 +96,13 @@ def _run_from(
             break
         members.append(node)
     while len(members) > 1:
-        stored = {row.buffer for nest in members for row in accesses(nest, Store)}
+        stored = dict.fromkeys(row.buffer for nest in members for row in accesses(nest, Store))
         inside = touches(Seq(tuple(members)))
-        local = {
+        local = [
             name
             for name in stored
             if buffers[name].memory == "arena" and inside[name] == everywhere[name]
-        }
+        ]
         margins: list[dict[Dimension, Margin]] = [{} for _ in members]
         ends = []
         for dim in _shared_dims(members):
@@ -112,23 +111,19 @@ def _run_from(
                 for own, margin in zip(margins, found, strict=True):
                     own[dim] = margin
             ends.append(end)
-        if local and margins[0] and not stored <= local:
-            return _made(members, margins, local)
+        if local and margins[0] and len(local) < len(stored):
+            pairs = list(zip(members, margins, strict=True))
+            fillers = {
+                name: [own for nest, own in pairs if name in arrays_of(nest, Store)]
+                for name in local
+            }
+            widest = {
+                name: {dim: _widest(own[dim] for own in several) for dim in margins[0]}
+                for name, several in fillers.items()
+            }
+            return _Run(tuple(members), tuple(margins), widest)
         members = members[: min(max(ends, default=0), len(members) - 1)]
     return None
-
-
-def _made(
-    members: Sequence[Nest], margins: Sequence[Mapping[Dimension, Margin]], local: set[str]
-) -> _Run:
-    fillers: dict[str, dict[Dimension, Margin]] = {}
-    for nest, own in zip(members, margins, strict=True):
-        for row in accesses(nest, Store):
-            if row.buffer in local:
-                known = fillers.setdefault(row.buffer, dict(own))
-                for dim, margin in own.items():
-                    known[dim] = _wider(known[dim], margin)
-    return _Run(tuple(members), tuple(margins), fillers)
 
 
 def _shared_dims(members: Sequence[Nest]) -> list[Dimension]:
@@ -138,13 +133,13 @@ def _shared_dims(members: Sequence[Nest]) -> list[Dimension]:
     """
     kinds = [{loop.range.dim: loop.kind for loop in nest.loops} for nest in members]
     dims = [dim for kind in ("parallel", "vector") for dim, own in kinds[0].items() if own == kind]
-    one_group = len({nest.group for nest in members}) == 1
-    alike = (dim for dim in dims if all(each.get(dim) == kinds[0][dim] for each in kinds))
-    return list(alike) if one_group else []
+    if len({nest.group for nest in members}) > 1:
+        return []
+    return [dim for dim in dims if all(each.get(dim) == kinds[0][dim] for each in kinds)]
 
 
 def _margins(
-    members: Sequence[Nest], dim: Dimension, stored: set[str], local: set[str]
+    members: Sequence[Nest], dim: Dimension, stored: Container[str], local: Container[str]
 ) -> tuple[list[Margin], int]:
     """Return the margin of each nest along a dimension, and before which nest the run must end.
 
@@ -157,8 +152,7 @@ def _margins(
     for index in reversed(range(len(members))):
         nest = members[index]
         kept = [row.buffer for row in accesses(nest, Store)]
-        for name in kept:
-            margins[index] = _wider(margins[index], asked.get(name, NO_MARGIN))
+        margins[index] = _widest(asked.get(name, NO_MARGIN) for name in kept)
         if margins[index] != NO_MARGIN and any(name not in local for name in kept):
             return margins, index + 1
         if max(margins[index]) > WIDEST_MARGIN:
@@ -171,7 +165,7 @@ def _margins(
                     return margins, index
                 before, beyond = margins[index]
                 more = max(0, before - offset), max(0, beyond + offset)
-                asked[load.buffer] = _wider(asked.get(load.buffer, NO_MARGIN), more)
+                asked[load.buffer] = _widest([asked.get(load.buffer, NO_MARGIN), more])
     return margins, len(members)
 
 
@@ -183,8 +177,9 @@ def _plain_offset(load: Load, dim: Dimension) -> int | None:
     return None if load.rows and load.rows[axis] is not None else load.offsets[axis]
 
 
-def _wider(left: Margin, right: Margin) -> Margin:
-    return max(left[0], right[0]), max(left[1], right[1])
+def _widest(margins: Iterable[Margin]) -> Margin:
+    before, beyond = zip(NO_MARGIN, *margins, strict=True)
+    return max(before), max(beyond)
 
 
 # --- sizes --------------------------------------------------------------------------------------
@@ -204,7 +199,7 @@ def _tiles(
     needed = _bytes(arrays, sizes)
     wanted = options_of(rules).tile_size
     if bound and (wanted or not free or needed > budget):
-        rings = all(is_ring(array, bound[-1]) for array in arrays)
+        rings = all(_is_ring(array, bound[-1]) for array in arrays)
         sizes[bound[-1]] = wanted or (LARGEST_TURN if rings else LARGEST_TILE)
     elif not (wanted or free or len(run.nests[0].loops) == 1):
         pass  # threads share elements that tables connect, see `portions.py`, better than levels
@@ -264,21 +259,40 @@ def _sequential(nest: Nest) -> Nest:
 
 
 def _local(array: Buffer, run: _Run, cuts: Sequence[Cut], rolled: Dimension | None) -> Buffer:
-    """Return an array as large as a tile, or as the rows of it that are in use at a time."""
-    array = _cut_array(array, cuts, run.local[array.name])
-    return array if rolled is None else in_ring(array, run.nests, run.margins, rolled)
+    """Return an array as large as a tile, or as the rows of it that are in use at a time.
 
-
-def _cut_array(array: Buffer, cuts: Sequence[Cut], margins: Mapping[Dimension, Margin]) -> Buffer:
+    The nest that fills an array is a few rows ahead of those that read it. What lies further back
+    is not read again, so the array needs few rows, a power of two, which stay in the first cache:
+    the row with index i lies in place i modulo their number.
+    """
     sizes = {cut.range.dim: cut.size for cut in cuts}
-    box = tuple(
-        Range(
-            range_.dim,
-            Const(-margins[range_.dim][0]),
-            Const(sizes[range_.dim] + margins[range_.dim][1]),
-        )
-        if range_.dim in sizes
-        else range_
-        for range_ in array.box
-    )
-    return attrs.evolve(array, memory="tile", box=box)
+    ring = rolled if rolled is not None and _is_ring(array, rolled) else None
+    box = []
+    for range_ in array.box:
+        dim, ends = range_.dim, (range_.start, range_.stop)
+        if dim is ring:
+            ends = Const(0), Const(_rows_in_use(array.name, run, dim))
+        elif dim in sizes:
+            before, beyond = run.local[array.name][dim]
+            ends = Const(-before), Const(sizes[dim] + beyond)
+        box.append(Range(dim, *ends))
+    return attrs.evolve(array, memory="tile", box=tuple(box), ring=ring)
+
+
+def _is_ring(array: Buffer, rolled: Dimension) -> bool:
+    """Tell whether an array keeps rows along `rolled`, which tiles of any height share."""
+    return rolled in array.dims and array.unit is not rolled
+
+
+def _rows_in_use(name: str, run: _Run, rolled: Dimension) -> int:
+    """Count the rows from the last one that any nest touches to the newest one.
+
+    While row r has its turn, a nest works on the row r + its margin beyond the tile.
+    """
+    touched = [
+        own[rolled][1] + (row.offsets[row.dims.index(rolled)] if isinstance(row, Load) else 0)
+        for nest, own in zip(run.nests, run.margins, strict=True)
+        for row in nest.body
+        if isinstance(row, Load | Store) and row.buffer == name
+    ]
+    return 1 << (max(touched) - min(touched)).bit_length()

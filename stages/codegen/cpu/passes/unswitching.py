@@ -12,7 +12,8 @@ from __future__ import annotations
 from ....ir.bounds import Const
 from ....ir.loops.cpu import marked, with_rows
 from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Compute, Index, Instruction, Nest, Number
+from ....ir.loops.nest import Compute, Index, Instruction, Nest, Number, Row
+from ....ir.loops.traverse import reached
 from ...schedule.rules import Rules
 
 
@@ -28,9 +29,8 @@ def _usual(nest: Nest) -> Nest:
         for row, each in enumerate(nest.body)
         if 0 < each.level < depth and (value := _likely(nest, each)) is not None
     }
-    used = {
-        row for each in nest.body if each.level == depth for row in _conditions(nest, each.operands)
-    }
+    roots = (row for each in nest.body if each.level == depth for row in _conditions(nest, each))
+    used = reached(roots, lambda row: _conditions(nest, nest.body[row]))
     return marked(nest, usual=tuple((row, v) for row, v in values.items() if row in used))
 
 
@@ -44,14 +44,7 @@ def _likely(nest: Nest, row: Instruction) -> bool | None:
     return isinstance(bound.bound, Const) == (row.op == "ge")
 
 
-def _conditions(nest: Nest, operands: tuple[int, ...]) -> set[int]:
-    """Return the conditions outside the innermost loop that operands are made from."""
-    found: set[int] = set()
-    rows = list(operands)
-    while rows:
-        row = rows.pop()
-        each = nest.body[row]
-        if row not in found and each.dtype == "bool" and each.level < len(nest.loops):
-            found.add(row)
-            rows.extend(each.operands)
-    return found
+def _conditions(nest: Nest, row: Instruction) -> list[Row]:
+    """Return the conditions outside the innermost loop among the operands of a row."""
+    operands = ((arg, nest.body[arg]) for arg in row.operands)
+    return [arg for arg, each in operands if each.dtype == "bool" and each.level < len(nest.loops)]

@@ -6,7 +6,7 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -14,7 +14,7 @@ import attrs
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Instruction, Load, Nest, Number, Row, Store
-from ....ir.loops.traverse import arrays_of
+from ....ir.loops.traverse import arrays_of, reached
 from ...rows.addresses import InRow, addresses_of
 from ...rows.body import NAMELESS, Body, line, pointers
 from ...rows.scope import Scope
@@ -44,12 +44,9 @@ def rows_ahead(body: Body, nest: Nest) -> Body:
 
 def unclamped(rows: Sequence[Instruction], number: Row) -> Row:
     """Return the index that bounds clamp: to prefetch what is not there does no harm."""
-    row = rows[number]
-    while isinstance(row, Compute) and row.op in ("minimum", "maximum"):
-        first, second = row.args
-        if not isinstance(rows[second], Number):
-            break
-        number, row = first, rows[first]
+    match rows[number]:
+        case Compute(op="minimum" | "maximum", args=(index, end)) if isinstance(rows[end], Number):
+            return unclamped(rows, index)
     return number
 
 
@@ -59,45 +56,35 @@ def named_ahead(later: Body, nest: Nest, *, of_list: bool) -> Iterator[str]:
     They are those of the next element of a list where the loop around is one `of_list`.
     """
     if later.addresses:
-        around = _element_of_list if of_list else _iteration
         yield f"const bool asks = {_leaves_core(later.scope, nest)};"
-        yield around(later.scope, nest)
+        yield _iteration(later.scope, nest, of_list=of_list)
         yield from (*(line(later, row) for row in indices(later)), *pointers(later))
 
 
 def indices(later: Body) -> list[Row]:
     """Return the rows around the innermost loop that compute the places of prefetched rows."""
-    found: set[Row] = set()
+
+    def moving(rows: Iterable[Row | None]) -> list[Row]:
+        return [later.same[row] for row in rows if row is not None and row in later.names]
+
     loads = (later.rows[number] for number in later.addresses)
-    waiting = [
-        row for load in loads if isinstance(load, Load) for row in load.rows if row is not None
-    ]
-    while waiting:
-        number = waiting.pop()
-        if number not in found and number in later.names:
-            number = later.same[number]
-            if not isinstance(later.rows[number], NAMELESS):
-                found.add(number)
-            waiting.extend(later.rows[number].operands)
-    return sorted(found)
+    places = (row for load in loads if isinstance(load, Load) for row in moving(load.rows))
+    found = reached(places, lambda row: moving(later.rows[row].operands))
+    return sorted(row for row in found if not isinstance(later.rows[row], NAMELESS))
 
 
-def _iteration(scope: Scope, nest: Nest) -> str:
+def _iteration(scope: Scope, nest: Nest, *, of_list: bool) -> str:
     """Define which iteration of the next outer loop to prefetch for, within its range."""
-    around = len(nest.loops) - 2
+    around, ahead = len(nest.loops) - 2, marks_of(nest).ahead
     loop = nest.loops[around]
     start, stop = scope.ends(loop.range)
-    far = marks_of(nest).ahead * loop.step
-    if loop.backward:
-        return f"const s64 j{around} = later({start}, i{around} - {far});"
-    return f"const s64 j{around} = earlier(i{around} + {far}, {stop} - {loop.step});"
-
-
-def _element_of_list(scope: Scope, nest: Nest) -> str:
-    """Define which element of a list to prefetch for."""
-    start, stop = scope.ends(nest.loops[0].range)
-    found = f"lists[earlier(q + {marks_of(nest).ahead}, last)]"
-    return f"const s64 j0 = later({start}, earlier({found}, {stop} - 1));"
+    if of_list:
+        place = f"later({start}, earlier(lists[earlier(q + {ahead}, last)], {stop} - 1))"
+    elif loop.backward:
+        place = f"later({start}, i{around} - {ahead * loop.step})"
+    else:
+        place = f"earlier(i{around} + {ahead * loop.step}, {stop} - {loop.step})"
+    return f"const s64 j{around} = {place};"
 
 
 def prefetched(later: Body, nest: Nest, read: Mapping[str, Buffer], lanes: int) -> Iterator[str]:

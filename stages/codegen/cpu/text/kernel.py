@@ -65,10 +65,11 @@ def write_cpp(
             context = f", {CALLEE}" if len(callers[0].parameters) > len(PARAMETERS) else ""
             beyond = f"return clamped(ptrs, ints, scalars, arena{context});"
         first = [f"  if (ints[{clamping.flag}]) {beyond}"]
+    far = [Known("far", FAR)] if "far" in scope.uses.names else []
     callers.append(
         Caller(
             (*entry_head(context=CALLEE if has_context else ""), *first),
-            (*_definitions(scope, steps), *_heads(scope)),
+            (*_definitions(scope, steps), *known(scope, checks.head), *far),
             (UNUSED, *nests),
             (f"  return {checks.status(scope)};", "}"),
             _parameters(has_context, checked=bool(scope.tests)),
@@ -138,13 +139,6 @@ def _definitions(scope: Scope, steps: Steps | None) -> Iterator[Known]:
         yield Known("only", f"  const s64 only = ints[{steps.place}];")
     yield from known(scope, scalars)
     yield from known(scope, pointers)
-
-
-def _heads(scope: Scope) -> Iterator[Known]:
-    """Yield the variables of checks, and the size from which stores are non-temporal."""
-    yield from known(scope, checks.head)
-    if "far" in scope.uses.names:
-        yield Known("far", FAR)
 
 
 def _parameters(has_context: bool, *, checked: bool = False) -> tuple[tuple[str, str], ...]:

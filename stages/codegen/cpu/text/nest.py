@@ -1,4 +1,4 @@
-"""Write one loop nest as C++."""
+"""Write one loop nest, or one imperative column, as C++."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from ....ir.bounds import Range
+from ....ir.loops.column import Column
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Nest
-from ...rows.acts import loop_over
+from ....ir.loops.traverse import instructions
+from ...rows.acts import loop_over, write_acts
 from ...rows.body import Body, body_of, pointers, states, written
 from ...rows.checks import tests_of
 from ...rows.scope import Scope
@@ -139,3 +141,27 @@ def _in_blocks(
 def _loop(nest: Nest, level: int, ends: tuple[str, str]) -> str:
     loop = nest.loops[level]
     return loop_over(f"i{level}", ends, loop.step, backward=loop.backward)
+
+
+# --- columns --------------------------------------------------------------------------------------
+
+
+def write_column(scope: Scope, column: Column) -> Iterator[str]:
+    """Write the loops of columns and close the block that they stand in.
+
+    Each thread runs the acts of one column after the other.
+    """
+    yield f"  if ({guard(scope, scope.kernel.groups[column.group].box)}) {{"
+    is_shared = any(loop.kind != "sequential" for loop in column.loops)
+    if is_shared:
+        counts, iterations = extents(scope, column.loops)
+        yield from (*indented(counts), opened(scope, column.box, iterations))
+        yield from indented(flat_loops(scope, column.loops), "    ")
+    else:
+        for level, each in enumerate(column.loops):
+            ends = scope.ends(each.range)
+            yield f"    {loop_over(f'i{level}', ends, each.step, backward=each.backward)}"
+    tests = tests_of(scope, column.group, instructions(column))
+    acts = indented(write_acts(scope, column), "      ")
+    yield from (*tests.begin("      "), *acts, *tests.end("      "))
+    yield f"  }}{END}}}}}" if is_shared else "  " + "}" * (len(column.loops) + 2)

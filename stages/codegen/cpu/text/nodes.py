@@ -15,8 +15,7 @@ from ....ir.loops.traverse import arrays_of, walk
 from ...rows.acts import loop_over
 from ...rows.options import Steps
 from ...rows.scope import Scope
-from .column import write_column
-from .nest import write_nest
+from .nest import write_column, write_nest
 from .portions import write_portions
 from .tiles import write_tiles
 from .units import Line, part_of

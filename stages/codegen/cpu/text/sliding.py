@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 
 from ....ir.loops.nest import Instruction, Load, Row, Store
+from ....ir.loops.traverse import reached
 from ...rows.body import NAMELESS, Body, line
 from ...rows.expressions import TYPES
 from ...schedule.costs import ITEMSIZES
@@ -107,13 +108,19 @@ def sliding_strip(slides: Slides, simd: str) -> Iterator[str]:
 def _before_first(slides: Slides) -> Iterator[str]:
     """Compute the values of the points before the first strip, as many as slide into it."""
     reach, lanes, bases = max(by for _, by in slides.slides.values()), slides.lanes, slides.bases
+    rows = slides.body.rows
+    needed = (
+        row
+        for row in reached(bases, lambda row: rows[row].operands)  # without slides
+        if rows[row].level == slides.body.depth and not isinstance(rows[row], NAMELESS)
+    )
     yield from ("if (is_first) {", "  is_first = false;")
     for base in bases:
         yield f"  alignas({LINE}) {_type(slides, base)} a{base}[{lanes}] = {{}};"
     yield from (
         f"  for (s64 l = {lanes - reach}; l < {lanes}; ++l) {{",
         f"    const s64 i{slides.body.depth - 1} = b - {lanes} + l;",
-        *(f"    {line(slides.body, row)}" for row in _needed(slides.body, bases)),
+        *(f"    {line(slides.body, row)}" for row in sorted(needed)),
         *(f"    a{base}[l] = v{base};" for base in bases),
         "  }",
         *(f"  __builtin_memcpy(&h{base}, a{base}, sizeof(h{base}));" for base in bases),
@@ -167,17 +174,14 @@ def _rows_in(slides: Slides, stage: int) -> list[Row]:
 def _arrays(slides: Slides) -> set[Row]:
     """Return the rows whose values go from one stage to a later one."""
     rows, stages = slides.body.rows, slides.stages
-    found = {*slides.bases, *slides.slides}
-    for number in slides.live:
-        if number in stages and number not in slides.slides:
-            found.update(
-                arg
-                for arg in rows[number].operands
-                if arg in stages
-                and stages[arg] < stages[number]
-                and not isinstance(rows[arg], (Load, *NAMELESS))
-            )
-    return found
+    used = (
+        arg
+        for number in stages.keys() - slides.slides.keys()
+        for arg in rows[number].operands
+        if stages.get(arg, stages[number]) < stages[number]
+    )
+    waiting = (arg for arg in used if not isinstance(rows[arg], (Load, *NAMELESS)))
+    return {*slides.bases, *slides.slides, *waiting}
 
 
 def _stages(
@@ -185,15 +189,17 @@ def _stages(
 ) -> dict[Row, int]:
     """Return the stage of each row in the loop: the first one that has its operands."""
     stages: dict[Row, int] = {}
-    for number in _ordered(body.rows, live, slides):
-        if body.rows[number].level < body.depth:
-            continue
-        if number in slides:
-            stages[number] = stages[slides[number][0]] + 1
-            continue
-        operands = body.rows[number].operands
-        stages[number] = max((stages.get(each, 0) for each in operands), default=0)
-    return stages
+
+    def add(number: Row) -> None:  # a slid row may precede its origin
+        if number not in stages:
+            needed = (slides[number][0],) if number in slides else body.rows[number].operands
+            for each in needed:
+                add(each)
+            stages[number] = max((stages[each] for each in needed), default=0) + (number in slides)
+
+    for number in live:
+        add(number)
+    return {number: at for number, at in stages.items() if body.rows[number].level == body.depth}
 
 
 def _late(
@@ -222,34 +228,3 @@ def _type(slides: Slides, row: Row) -> str:
 
 def _register(slides: Slides, row: Row) -> str:
     return f"lanes_{_type(slides, row)}"
-
-
-def _needed(body: Body, roots: Sequence[Row]) -> list[Row]:
-    """Return the rows inside the innermost loop that compute some rows, without slides."""
-    found: set[Row] = set()
-    waiting = list(roots)
-    while waiting:
-        row = waiting.pop()
-        each = body.rows[row]
-        if row not in found and each.level == body.depth and not isinstance(each, NAMELESS):
-            found.add(row)
-            waiting.extend(each.operands)
-    return sorted(found)
-
-
-def _ordered(
-    body: Sequence[Instruction], live: Sequence[Row], slides: Mapping[Row, tuple[Row, int]]
-) -> list[Row]:
-    """Return rows with all that they need before them; a slid row needs its origin."""
-    order: dict[Row, None] = {}
-
-    def add(number: Row) -> None:
-        if number not in order:
-            needed = (slides[number][0],) if number in slides else body[number].operands
-            for each in needed:
-                add(each)
-            order[number] = None
-
-    for number in live:
-        add(number)
-    return list(order)

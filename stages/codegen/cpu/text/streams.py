@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.nest import Nest
 from ....ir.loops.traverse import arrays_of
-from ...rows.scope import Scope, stored_type
+from ...rows.scope import Scope
 from ...schedule.costs import ITEMSIZES
 from .threads import points
 
@@ -52,14 +52,8 @@ def aligned(scope: Scope, nest: Nest, stored: Stored) -> Iterator[str]:
     yield f"const bool past = {' && '.join([far, *alike])};"
 
 
-def kept_arrays(stored: Stored, lanes: int) -> Iterator[str]:
-    """Define the arrays that hold a strip before non-temporal stores write it."""
-    for array, buffer in stored.values():
-        yield f"alignas({LINE}) {stored_type(buffer)} {array}[{lanes}];"
-
-
 def stored_strips(stored: Stored, lanes: int) -> Iterator[str]:
-    """Write these arrays, with non-temporal stores where rows are long enough."""
+    """Write the arrays that hold a strip, with non-temporal stores where rows are long enough."""
     sizes = {row: lanes * ITEMSIZES[buffer.dtype] for row, (_, buffer) in stored.items()}
     past, here = (
         " ".join(f"{call}({row} + b, {stored[row][0]}, {size});" for row, size in sizes.items())

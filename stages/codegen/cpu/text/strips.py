@@ -17,12 +17,12 @@ from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Load, Nest, Row, Store
 from ...rows.addresses import Address, Element, InRow
 from ...rows.body import Body, line, name, written
-from ...rows.scope import Scope
+from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
 from .ahead import prefetched, rows_ahead, rows_of
 from .sliding import Slides, before_strips, slides_of, sliding_strip
-from .streams import LINE, aligned, kept_arrays, stored_strips
+from .streams import LINE, aligned, stored_strips
 from .threads import indented
 
 SIMD: Final = "#pragma omp simd"
@@ -158,10 +158,12 @@ def _whole(strips: Strips, part: int, clause: str) -> Iterator[str]:
     """Write a strip without masks."""
     usual, stored = marks_of(strips.nest).usual, strips.stored
     yield from prefetched(strips.later, strips.nest, rows_of(strips.body), strips.lanes)
-    yield from kept_arrays(stored, strips.lanes)
+    for array, buffer in stored.values():
+        yield f"alignas({LINE}) {stored_type(buffer)} {array}[{strips.lanes}];"
     strip = list(_strip(strips, strips.whole, part, "{", clause))
     if usual:
-        yield f"if ({_is_usual(strips.body, usual)}) {{"
+        tests = (f"{'' if value else '!'}{name(strips.body, row)}" for row, value in usual)
+        yield f"if ({' && '.join(tests)}) {{"
         yield from (*indented(_usual(strips.body, usual)), *strip, "} else {")
     yield from sliding_strip(strips.slides, SIMD) if strips.slides else strip
     if usual:
@@ -170,18 +172,16 @@ def _whole(strips: Strips, part: int, clause: str) -> Iterator[str]:
 
 
 def _strip(strips: Strips, body: Body, part: int, lane: str, clause: str) -> Iterator[str]:
-    yield SIMD + clause
-    yield f"for (s64 l = 0; l < {strips.lanes}; ++l) {lane}"
-    yield f"  const s64 i{body.depth - 1} = b + l;"
-    yield from (*indented(written(body, body.depth, part)), "}")
+    yield from (
+        SIMD + clause,
+        f"for (s64 l = 0; l < {strips.lanes}; ++l) {lane}",
+        f"  const s64 i{body.depth - 1} = b + l;",
+        *indented(written(body, body.depth, part)),
+        "}",
+    )
 
 
 # --- usual conditions ---------------------------------------------------------------------------
-
-
-def _is_usual(body: Body, usual: Sequence[tuple[Row, bool]]) -> str:
-    """Return the test that all conditions have their usual values."""
-    return " && ".join(f"{'' if value else '!'}{name(body, row)}" for row, value in usual)
 
 
 def _usual(body: Body, usual: Sequence[tuple[Row, bool]]) -> Iterator[str]:

@@ -9,8 +9,8 @@ from ....ir.bounds import Range, Ranges
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import Member, Tiles
 from ....ir.loops.traverse import arrays_of
-from ...rows.definitions import Definition, strides
-from ...rows.scope import Scope, stored_type
+from ...rows.definitions import Definition, moved, strides
+from ...rows.scope import Scope
 from .nest import write_nest
 from .threads import CALLEE, END, enough, extent, flat_loop, guard, indented, opened
 from .units import Line, known, part_of
@@ -32,7 +32,7 @@ def write_tiles(scope: Scope, tiles: Tiles, first: int, prefix: str) -> Iterator
     used = arrays_of(tiles)
     arrays = [b for b in scope.kernel.buffers if b.memory == "tile" and b.name in used]
     sizes = tuple(known(scope, lambda own: _sizes(own, tiles, arrays)))
-    places = tuple(known(scope, lambda own: (_array(own, each, tiles) for each in arrays)))
+    places = tuple(known(scope, lambda own: _in_place(own, tiles, arrays)))
     yield f"  if ({guard(scope, scope.kernel.groups[tiles.members[0].nest.group].box)}) {{"
     yield from indented(_counts(scope, tiles, box, lengths))
     yield opened(scope, box, " * ".join(f"m{level}" for level in levels), tiles.threads)
@@ -104,6 +104,13 @@ def _in_tile(scope: Scope, range_: Range, tiles: Tiles, member: Member) -> tuple
 # --- arrays -------------------------------------------------------------------------------------
 
 
+def _in_place(scope: Scope, tiles: Tiles, arrays: list[Buffer]) -> Iterator[Definition]:
+    """Define the arrays of a tile, moved to index 0 of their dimensions."""
+    starts = {cut.range.dim: f"t{level}" for level, cut in enumerate(tiles.cuts)}
+    for array in arrays:
+        yield moved(scope, array, scope.ask(f"own{array.slot}"), starts, "    ")
+
+
 def _sizes(scope: Scope, tiles: Tiles, arrays: list[Buffer]) -> Iterator[Definition]:
     """Name the slots of the tile arrays of one thread, and their strides."""
     kernel = scope.kernel
@@ -121,19 +128,3 @@ def _sizes(scope: Scope, tiles: Tiles, arrays: list[Buffer]) -> Iterator[Definit
         yield f"own{place}", f"  char* const own{place} = {offset};"
     for array in arrays:
         yield from strides(scope, array)
-
-
-def _array(scope: Scope, array: Buffer, tiles: Tiles) -> Definition:
-    """Define an array of a tile, moved to index 0 of its dimensions."""
-    starts = {cut.range.dim: f"t{level}" for level, cut in enumerate(tiles.cuts)}
-    origin = ""
-    for axis, range_ in enumerate(array.box):
-        if range_.dim is array.ring:
-            continue
-        start = scope.bound(range_.start)
-        if range_.dim in starts:
-            start = f"({starts[range_.dim]} + {start})" if start != "0" else starts[range_.dim]
-        origin += f" - {scope.term(array, axis, start)}"
-    type_, name = stored_type(array), scope.buffers[array.name]
-    slot = scope.ask(f"own{array.slot}")
-    return name, f"    {type_}* const {name} = ({type_}*){slot}{origin};"

@@ -95,22 +95,15 @@ class Caller:
     attribute: str = "HIDDEN"
     share: float = 1.0
 
-    def text(self, outlined: Mapping[str, object]) -> Iterator[str]:
-        """Write the function; the parts `outlined` are calls."""
+    def text(self, outlined: Iterable[Part] = ()) -> Iterator[str]:
+        """Write the function; its parts among `outlined` are calls."""
+        names = [name for _, name in self.parameters]
+        calls = {
+            part.name: f"    {part.name}({', '.join([*names, *part.arguments])});"
+            for part in outlined
+        }
         yield from (*self.head, *(each.line for each in self.definitions))
-        yield from self._written(self.lines, outlined)
-        yield from self.tail
-
-    def _written(self, lines: Iterable[Line], outlined: Mapping[str, object]) -> Iterator[str]:
-        for line in lines:
-            if isinstance(line, str):
-                yield line
-            elif line.name in outlined:
-                names = [name for _, name in self.parameters]
-                yield f"    {line.name}({', '.join([*names, *line.arguments])});"
-                yield "  }"
-            else:
-                yield from self._written(line.lines, outlined)
+        yield from (*flat(self.lines, calls), *self.tail)
 
     def signature(self, part: Part) -> str:
         """Return the signature of the function that a part becomes."""
@@ -121,20 +114,20 @@ class Caller:
     def function(self, part: Part) -> Iterator[str]:
         """Write the function that a part becomes, with the definitions that it uses."""
         given = {name for _, name in self.parameters}
-        definitions = (*self.definitions, *part.definitions)
+        others = [each for each in (*self.definitions, *part.definitions) if each.name not in given]
         yield f"{self.signature(part)} {{"
-        for each in used([each for each in definitions if each.name not in given], part.uses):
-            yield each.line
-        yield from flat(part.lines)
+        yield from (*(each.line for each in used(others, part.uses)), *flat(part.lines))
 
 
-def flat(lines: Iterable[Line]) -> Iterator[str]:
-    """Yield the lines with those of parts in their places."""
+def flat(lines: Iterable[Line], calls: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yield the lines with those of parts in their places, or the calls of these."""
     for line in lines:
         if isinstance(line, str):
             yield line
+        elif calls and line.name in calls:
+            yield from (calls[line.name], "  }")
         else:
-            yield from flat(line.lines)
+            yield from flat(line.lines, calls)
 
 
 def used(definitions: Sequence[Known], names: Iterable[str]) -> list[Known]:
@@ -220,8 +213,8 @@ def write_units(shared: Sequence[str], callers: Sequence[Caller]) -> list[str]:
     whole = sum(caller.share * estimate(caller.lines, costs) for caller in callers)
     units = _packed(chosen, whole)
     if not units:
-        return [*shared, *(line for caller in callers for line in caller.text({}))]
-    outlined = {each.part.name: each for each in chosen}
+        return [*shared, *(line for caller in callers for line in caller.text())]
+    outlined = [each.part for each in chosen]
     declared = [f"{each.caller.signature(each.part)};" for each in chosen]
     text = [first_line(len(units) + 1), *shared, BEGIN, *declared]
     for number, unit in enumerate(units):
@@ -263,5 +256,4 @@ def _packed(chosen: Sequence[_Outlined], whole: float) -> list[list[_Outlined]]:
     if max(loads) > LARGEST * whole:
         return []
     order = sorted(range(count), key=lambda place: (-loads[place], place))
-    numbers = {id(each): number for number, each in enumerate(chosen)}
-    return [sorted(units[place], key=lambda each: numbers[id(each)]) for place in order]
+    return [sorted(units[place], key=chosen.index) for place in order]

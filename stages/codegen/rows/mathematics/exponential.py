@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from typing import Final
 
-EXP_F64: Final = """\
+FUNCTIONS: Final = {
+    "exp_f64": ("""\
 EACH f64 exp_rest(f64 r, f64 r2) {  // of which e^r = 1 + r + r^2 rest
   const f64 r4 = r2 * r2;
   const f64 a = fused(0x1.5555555555561p-3, r, 0x1.000000000000bp-1);
@@ -36,9 +37,8 @@ EACH f64 exp_f64(f64 a) {
   const f64 y = scaled(1.0 + fused(exp_rest(r, r2), r2, r), shifted);
   const f64 z = a > 710.0 ? __builtin_inf() : y;
   return a < -746.0 ? 0.0 : z;
-}"""
-
-EXP_F32: Final = """\
+}""", ("tools",)),
+    "exp_f32": ("""\
 EACH f32 scaled(f32 a, f32 shifted) {
   const u16 n = u16(bits(shifted)), half = u16(n >> 1);
   return a * number(u32(u16(half << 7)) << 16) * number(u32(u16((n - half) << 7)) << 16);
@@ -51,9 +51,8 @@ EACH f32 exp_f32(f32 a) {
   const f32 y = scaled(1.0f + fused(p, r2, r), shifted);
   const f32 z = a > 89.0f ? __builtin_inff() : y;
   return a < -104.0f ? 0.0f : z;
-}"""
-
-LOG_F64: Final = """\
+}""", ("tools",)),
+    "log_f64": ("""\
 EACH f64 log_rest(f64 z) {  // of which log(1 + f) = 2 s + s z rest
   const f64 z2 = z * z;
   const f64 b = fused(0x1.c71c52060f474p-3, z, 0x1.24924941f4f0cp-2);
@@ -73,9 +72,8 @@ EACH f64 log_f64(f64 a) {
   const f64 y = a < __builtin_inf() ? fused(k, 0x1.62e42fefa38p-1, -rest) : a;
   const f64 n = a == 0.0 ? -__builtin_inf() : __builtin_nan("");
   return a > 0.0 ? y : n;
-}"""
-
-LOG_F32: Final = """\
+}""", ("tools",)),
+    "log_f32": ("""\
 EACH f32 log_f32(f32 a) {
   const f32 unit = a < 0x1p-126f ? 0x1p+25f : 1.0f, bias = a < 0x1p-126f ? 152.0f : 127.0f;
   const u32 ia = bits(a * unit), ik = ia + 0x004afb0d;
@@ -90,10 +88,9 @@ EACH f32 log_f32(f32 a) {
   const f32 y = a < __builtin_inff() ? fused(k, 0x1.62e4p-1f, f + rest) : a;
   const f32 n = a == 0.0f ? -__builtin_inff() : __builtin_nanf("");
   return a > 0.0f ? y : n;
-}"""
-
-# The special cases of C99, annex F.9.4.4; `r` is the power of the absolute value of the base.
-POWER_CASES: Final = """\
+}""", ("tools",)),
+    # The special cases of C99, annex F.9.4.4; `r` is the power of the absolute value of the base.
+    "power_cases": ("""\
 EACH f64 power_cases(f64 a, f64 b, f64 r) {
   const f64 size = __builtin_fabs(b), e = size > 0x1p+52 ? 0x1p+52 : size;
   const f64 less = size > 0x1p+53 ? 0x1p+53 : size, half = 0.5 * less;
@@ -105,10 +102,10 @@ EACH f64 power_cases(f64 a, f64 b, f64 r) {
   const f64 turn = size == __builtin_inf() ? 1.0 : y, one = a == -1.0 ? turn : y;
   const f64 same = a == 1.0 ? 1.0 : one;
   return b == 0.0 ? 1.0 : same;
-}"""
-
-# The logarithm is a sum of two numbers, with an error of 2^-65; so are s and the series up to s^3.
-POW_F64: Final = """\
+}""", ("tools",)),
+    # The logarithm is a sum of two numbers, with an error of 2^-65; so are s and its series
+    # up to s^3.
+    "pow_f64": ("""\
 EACH f64 pow_f64(f64 a, f64 b) {
   const f64 size = __builtin_fabs(a);
   const bool small = size < 0x1p-1022;
@@ -140,10 +137,9 @@ EACH f64 pow_f64(f64 a, f64 b) {
   const f64 r = rh + rl, r2 = r * r, e = r + fused(exp_rest(r, r2), r2, (rh - r) + rl);
   const f64 x = scaled(1.0 + e, shifted), y = ph > 710.0 ? __builtin_inf() : x;
   return power_cases(a, b, ph < -746.0 ? 0.0 : y);
-}"""
-
-# In float64: a logarithm with 45 correct bits and a power with 34 suffice for float32.
-POW_F32: Final = """\
+}""", ("exp_f64", "power_cases")),
+    # In float64: a logarithm with 45 correct bits and a power with 34 suffice for float32.
+    "pow_f32": ("""\
 EACH f32 pow_f32(f32 a, f32 b) {
   const f64 size = f64(__builtin_fabsf(a)), c = f64(b);
   const u64 ia = bits(size), ik = ia + 0x00095f619980c433;
@@ -165,4 +161,5 @@ EACH f32 pow_f32(f32 a, f32 b) {
   const f64 e = fused(fused(e3, r2, e2), r2 * r2, fused(e1, r2, e0));
   const f64 x = e * number(bits(shifted) << 52), most = p > 300.0 ? __builtin_inf() : x;
   return f32(power_cases(f64(a), c, p < -300.0 ? 0.0 : most));
-}"""
+}""", ("power_cases",)),
+}  # fmt: skip

@@ -11,7 +11,25 @@ from __future__ import annotations
 
 from typing import Final
 
-ARCTAN_F64: Final = """\
+FUNCTIONS: Final = {
+    "arc_rest": ("""\
+EACH f64 arc_rest(f64 z) {  // of which asin x = x + x z rest
+  const f64 z2 = z * z, z4 = z2 * z2, z8 = z4 * z4;
+  const f64 p0 = fused(0x1.333333332df7ep-4, z, 0x1.5555555555578p-3);
+  const f64 p1 = fused(0x1.f1c71a8dc0acbp-6, z, 0x1.6db6db7226116p-5);
+  const f64 p2 = fused(0x1.1c49e2b567bb1p-6, z, 0x1.6e8bdfa6bf8c5p-6);
+  const f64 p3 = fused(0x1.757b753ab38f2p-7, z, 0x1.ca20cea45776ep-7);
+  const f64 p4 = fused(0x1.e2bcfcad89bdep-9, z, 0x1.61740ea0dfabdp-7);
+  const f64 p5 = fused(-0x1.59552a5dc3570p-6, z, 0x1.6493273705c85p-6);
+  const f64 pa0 = fused(p1, z2, p0);
+  const f64 pa1 = fused(p3, z2, p2);
+  const f64 pa2 = fused(p5, z2, p4);
+  const f64 pb0 = fused(pa1, z4, pa0);
+  const f64 pb1 = fused(0x1.0bb0970aff0a7p-5, z4, pa2);
+  const f64 p = fused(pb1, z8, pb0);
+  return p;
+}""", ("tools",)),
+    "arctan_f64": ("""\
 EACH f64 arctan_f64(f64 a) {
   const f64 x = __builtin_fabs(a);
   const f64 over = x > 0x1.3504f333f9de6p+1 ? -1.0 : x - 1.0;
@@ -39,27 +57,8 @@ EACH f64 arctan_f64(f64 a) {
   const f64 s = base + u, e = u - (s - base);
   const f64 y = s + (e + fused(u * z, p, ul));
   return number(bits(y) | (bits(a) & 0x8000000000000000));
-}"""
-
-ARC_SERIES: Final = """\
-EACH f64 arc_rest(f64 z) {  // of which asin x = x + x z rest
-  const f64 z2 = z * z, z4 = z2 * z2, z8 = z4 * z4;
-  const f64 p0 = fused(0x1.333333332df7ep-4, z, 0x1.5555555555578p-3);
-  const f64 p1 = fused(0x1.f1c71a8dc0acbp-6, z, 0x1.6db6db7226116p-5);
-  const f64 p2 = fused(0x1.1c49e2b567bb1p-6, z, 0x1.6e8bdfa6bf8c5p-6);
-  const f64 p3 = fused(0x1.757b753ab38f2p-7, z, 0x1.ca20cea45776ep-7);
-  const f64 p4 = fused(0x1.e2bcfcad89bdep-9, z, 0x1.61740ea0dfabdp-7);
-  const f64 p5 = fused(-0x1.59552a5dc3570p-6, z, 0x1.6493273705c85p-6);
-  const f64 pa0 = fused(p1, z2, p0);
-  const f64 pa1 = fused(p3, z2, p2);
-  const f64 pa2 = fused(p5, z2, p4);
-  const f64 pb0 = fused(pa1, z4, pa0);
-  const f64 pb1 = fused(0x1.0bb0970aff0a7p-5, z4, pa2);
-  const f64 p = fused(pb1, z8, pb0);
-  return p;
-}"""
-
-ARCSIN_F64: Final = """\
+}""", ("tools",)),
+    "arcsin_f64": ("""\
 EACH f64 arcsin_f64(f64 a) {
   const f64 x = __builtin_fabs(a), far = 0.5 * (1.0 - x);
   const f64 z = x > 0.5 ? far : x * x, root = __builtin_sqrt(far), s = x > 0.5 ? root : x;
@@ -70,9 +69,8 @@ EACH f64 arcsin_f64(f64 a) {
   const f64 less = far > 0.0 ? 2.0 * part + lost : 0.0;
   const f64 y = x > 0.5 ? most + (e - (less - 0x1.1a62633145c07p-54)) : near;
   return number(bits(y) | (bits(a) & 0x8000000000000000));
-}"""
-
-ARCCOS_F64: Final = """\
+}""", ("arc_rest",)),
+    "arccos_f64": ("""\
 EACH f64 arccos_f64(f64 a) {
   const f64 x = __builtin_fabs(a), far = 0.5 * (1.0 - x);
   const f64 z = x > 0.5 ? far : x * x, root = __builtin_sqrt(far), s = x > 0.5 ? root : a;
@@ -85,9 +83,8 @@ EACH f64 arccos_f64(f64 a) {
   const f64 most = 0x1.921fb54442d18p+0 - s, e = (0x1.921fb54442d18p+0 - most) - s;
   const f64 near = most + (e - (part - 0x1.1a62633145c07p-54)), other = a > 0.0 ? above : below;
   return x > 0.5 ? other : near;
-}"""
-
-CBRT_F64: Final = """\
+}""", ("arc_rest",)),
+    "cbrt_f64": ("""\
 EACH f64 cbrt_f64(f64 a) {
   const f64 size = __builtin_fabs(a);
   const f64 unit = size < 0x1p-1022 ? 0x1p+54 : 1.0;
@@ -108,4 +105,5 @@ EACH f64 cbrt_f64(f64 a) {
   const f64 y = fused(rest, q / (3.0 * m), q) * number(bits(third) << 52);
   const f64 some = size < __builtin_inf() ? y : size, all = size == 0.0 ? 0.0 : some;
   return number(bits(all) | (bits(a) & 0x8000000000000000));
-}"""
+}""", ("tools",)),
+}  # fmt: skip
