@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ....ir.bounds import Bound, Const, Range, difference, maximum, multiply, subtract
+from ....ir.bounds import Bound, Const, Range, difference, greatest, maximum, multiply, subtract
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.kernel import Choice, Kernel, Node, Seq, Step, in_order, steps_of
 from ....ir.loops.nest import Instruction, Load, Nest, Store
@@ -125,19 +125,20 @@ def _either(one: Nest, two: Nest, buffers: Buffers, number: int) -> Choice:
     made = attrs.evolve(two, body=_of_both(one, two, buffers), reason=reason, reads=())
     names = ", ".join(sorted(arrays_of(one, Store)))
     why = f"{names} from what nest {number} reads too"
-    return Choice(same_points(one, two), made, Seq((one, two)), why)
+    return Choice(_same_points(one, two), made, Seq((one, two)), why)
 
 
 def _of_both(one: Nest, two: Nest, buffers: Buffers) -> tuple[Instruction, ...]:
-    return joined((one, two), {name: buffer.dims for name, buffer in buffers.items()})
+    return joined((one, two), buffers)
 
 
-def same_points(one: Nest, other: Nest) -> Bound:
+def _same_points(one: Nest, other: Nest) -> Bound:
     """Return 1 in calls where the loops of two nests have the same ranges, 0 in others."""
-    apart: Bound = Const(0)
-    for left, right in zip(one.box, other.box, strict=True):
-        for start, stop in ((left.start, right.start), (left.stop, right.stop)):
-            if start != stop:
-                gap = subtract(start, stop)
-                apart = maximum(apart, maximum(gap, multiply(gap, -1)))
+    pairs = [
+        pair
+        for left, right in zip(one.box, other.box, strict=True)
+        for pair in ((left.start, right.start), (left.stop, right.stop))
+    ]
+    gaps = [subtract(start, stop) for start, stop in pairs if start != stop]
+    apart = greatest([Const(0), *gaps, *(multiply(gap, -1) for gap in gaps)])
     return maximum(Const(0), subtract(Const(1), apart))

@@ -20,8 +20,9 @@ from ....ir.loops.nest import Load, Nest, Store
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
-from .blocking import THREADS, are_simple
 
+# Small blocks leave the least shared memory of a multiprocessor unused, and short rows of a level.
+THREADS: Final = 32
 LEVELS: Final = 16  # on their way
 FEW_LEVELS: Final = 8  # where nothing stays
 MOST_AHEAD: Final = 8  # levels of a round
@@ -58,6 +59,20 @@ def land(made: Columns, dtypes: Mapping[str, str], rules: Rules) -> Columns:
     size = sum(ITEMSIZES[dtypes[name]] for name in made.arrays) + _size(stay)
     needed = add(multiply(levels, threads * size), threads * ahead * (rounds + 1) * _size(own))
     return attrs.evolve(made, threads=threads, needed=needed, load=Landing(rounds, ahead, landed))
+
+
+def are_simple(nests: Sequence[Nest], arrays: Sequence[str]) -> bool:
+    """Tell whether all scans have the levels of the first, and touch arrays at their own."""
+    first = nests[0].loops[-1]
+    return not first.backward and all(
+        nest.loops[-1].range == first.range
+        and all(
+            not any(row.offsets)
+            for row in nest.body
+            if isinstance(row, Load | Store) and row.buffer in arrays
+        )
+        for nest in nests
+    )
 
 
 def _size(landed: Sequence[Landed]) -> int:

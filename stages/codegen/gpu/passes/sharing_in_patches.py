@@ -143,7 +143,7 @@ def _with_array(
 ) -> Patches:
     """Let loops fill the last of the buffers for the elements of a list, and `reader` read it."""
     buffer = buffers[-1]
-    dims_of = {each.name: each.dims for each in buffers}
+    by_name = {each.name: each for each in buffers}
     fillers = fillers_of(patches)
 
     def changed(node: Node) -> Node:
@@ -154,7 +154,7 @@ def _with_array(
             nest = _because(read_from(nest, value, buffer), f"reads {buffer.name}")
         elif any(fillers.get(row.buffer) == place for row in accesses(nest, Store)):
             more = attrs.evolve(nest, body=evaluated_here(reader.nest, value, buffer))
-            nest = attrs.evolve(nest, body=joined((nest, more), dims_of))
+            nest = attrs.evolve(nest, body=joined((nest, more), by_name))
             nest = _because(nest, f"fills {buffer.name}")
         return attrs.evolve(node, nest=nest)
 
