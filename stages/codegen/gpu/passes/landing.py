@@ -104,9 +104,8 @@ def _landed(
     for number in marks_of(first).asked:
         load = first.body[number]
         assert isinstance(load, Load)
-        if any(row is not None for row in load.rows) or load.buffer in arrays:
-            return ()
-        if dtypes[load.buffer] == "bool" or ITEMSIZES[dtypes[load.buffer]] not in SIZES:
+        is_told = any(row is not None for row in load.rows)
+        if is_told or load.buffer in arrays or ITEMSIZES[dtypes[load.buffer]] not in SIZES:
             return ()
         place = load.dims.index(axis)
         others = tuple(offset * (at != place) for at, offset in enumerate(load.offsets))
@@ -117,10 +116,8 @@ def _landed(
     found = []
     columns = Counter(name for name, _ in rows)  # neighbours' loads find lines in the caches
     for name, others in sorted(rows, key=lambda key: columns[key[0]]):
-        if _stays(name, nests, rows):
-            found.append(Landed(name, others, dtypes[name], name))
-            continue
-        room = next((each for each in free if dtypes[each] == dtypes[name]), "")
+        rooms = [name] if _stays(name, nests, rows) else free
+        room = next((each for each in rooms if dtypes[each] == dtypes[name]), "")
         free = [each for each in free if each != room]
         found.append(Landed(name, others, dtypes[name], room))
     return tuple(found)

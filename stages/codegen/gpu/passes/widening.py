@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import attrs
 
 from .....runtime.language.dimension import Dimension, DimensionKind
 from ....gpu_target import WIDEST
-from ....ir.bounds import Const, Range, add, floor_divide, multiply
+from ....ir.bounds import Bound, Const, add, floor_divide, multiply
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.gpu import marked, marks_of
 from ....ir.loops.kernel import Kernel
@@ -53,7 +54,7 @@ def _widened(nest: Nest, buffers: Buffers, rules: Rules) -> Nest:
         return nest
     inner = nest.loops[-1].range.dim
     given = options_of(rules).block.sizes
-    flat = len(threads) > 1 and inner.kind is not DimensionKind.HORIZONTAL
+    flat = len(threads) > 1 and _is_level(inner)
     block = given[: len(threads)] or (FLAT if flat else marks_of(nest).block)
     nest = marked(nest, block=block)
     if nest.parts:
@@ -67,14 +68,13 @@ def _widened(nest: Nest, buffers: Buffers, rules: Rules) -> Nest:
     if f"accesses of {WIDEST} bytes" in why:
         how = "by single accesses" if unaligned else "one by one"
         why += f"; {how} where memory is not aligned"
-    reason = f"{nest.reason}; {why}"
     blocks = 1
-    if flat and each[0] > 1 and not given and _gathers(nest):
-        blocks = 1 if _fits(nest, each, buffers, FEW_REGISTERS) else BLOCKS
-        why = f"; room for {blocks} blocks, faster than fewer even if threads spill a little"
-        reason += why if blocks > 1 else ""
+    is_free = flat and each[0] > 1 and not given and _gathers(nest)
+    if is_free and not _fits(nest, each, buffers, FEW_REGISTERS):
+        blocks = BLOCKS
+        why += f"; room for {blocks} blocks, faster than fewer even if threads spill a little"
     return marked(
-        attrs.evolve(nest, reason=reason),
+        attrs.evolve(nest, reason=f"{nest.reason}; {why}"),
         points=each, block=block, blocks=blocks, unaligned=unaligned,
     )  # fmt: skip
 
@@ -97,48 +97,42 @@ def _has_single(nest: Nest, each: tuple[int, ...], buffers: Buffers, rules: Rule
 
 def _each(nest: Nest, buffers: Buffers, rules: Rules) -> tuple[tuple[int, ...], str]:
     """Return the points of a thread along each `thread` loop, and why."""
-    threads = [loop.range.dim for loop in reversed(nest.loops) if loop.kind == "thread"]
-    ones = (1,) * len(threads)
+    inner, *others = [loop.range.dim for loop in reversed(nest.loops) if loop.kind == "thread"]
+    ones = (1,) * len(others)
     asked = options_of(rules).points
-    if not asked.x and _is_of_tables(nest, threads):
-        return _levels(nest, buffers, ones)
     if asked.x:
-        return (asked.x, asked.y, *ones)[: len(threads)], "points of a thread asked for"
-    inner = threads[0]
+        return (asked.x, asked.y, *ones)[: len(ones) + 1], "points of a thread asked for"
+    if _is_of_tables(nest, inner, others):
+        return _levels(nest, buffers, ones)
     wide = _wide(nest, buffers, inner)
-    each = (wide, *ones[1:])
-    why = f"{wide} of {inner.value} at a time: accesses of {WIDEST} bytes"
-    if wide > 1 and not _fits(nest, each, buffers, MANY_REGISTERS):
-        wide, each = 1, ones
-    if wide == 1:
-        why = f"one of {inner.value} at a time"
-    double = (2 * wide, *ones[1:])
-    is_level = inner.kind is not DimensionKind.HORIZONTAL
-    if wide > 1 and is_level and _fits(nest, double, buffers, FEW_REGISTERS):
-        wide, each, why = 2 * wide, double, f"{why}, two each: it loads little"
-    base = _loads(nest, each, buffers)
-    if len(threads) < 2:
-        return each, why
-    outer = threads[1]
-    is_level = outer.kind is not DimensionKind.HORIZONTAL
-    rows = 1
-    while rows < (MOST_LEVELS if is_level else MOST_ROWS):
-        more = (wide, 2 * rows, *ones[2:])
+    if wide > 1 and not _fits(nest, (wide, *ones), buffers, MANY_REGISTERS):
+        wide = 1
+    why = f"one of {inner.value} at a time"
+    if wide > 1:
+        why = f"{wide} of {inner.value} at a time: accesses of {WIDEST} bytes"
+        if _is_level(inner) and _fits(nest, (2 * wide, *ones), buffers, FEW_REGISTERS):
+            wide, why = 2 * wide, f"{why}, two each: it loads little"
+    if not others:
+        return (wide,), why
+    rows, base = 1, _loads(nest, (wide, *ones), buffers)
+    while rows < (MOST_LEVELS if _is_level(others[0]) else MOST_ROWS):
+        more = (wide, 2 * rows, *ones[1:])
         count = _loads(nest, more, buffers)
         if count > WORTH * 2 * base or not _fits(nest, more, buffers):
             break
-        rows, each, base = 2 * rows, more, count
+        rows, base = 2 * rows, count
     if rows > 1:
-        why += f", {rows} of {outer.value} share what they load"
-    return each, why
+        why += f", {rows} of {others[0].value} share what they load"
+    return (wide, rows, *ones[1:]), why
 
 
-def _is_of_tables(nest: Nest, threads: list[Dimension]) -> bool:
+def _is_level(dim: Dimension) -> bool:
+    return dim.kind is not DimensionKind.HORIZONTAL
+
+
+def _is_of_tables(nest: Nest, inner: Dimension, others: Sequence[Dimension]) -> bool:
     """Tell whether tables say what a nest reads along its rows, and levels lie further apart."""
-    inner, *outer = threads
-    if inner.kind is not DimensionKind.HORIZONTAL or not outer:
-        return False
-    return _gathers(nest) and outer[0].kind is not DimensionKind.HORIZONTAL
+    return _gathers(nest) and not _is_level(inner) and any(map(_is_level, others[:1]))
 
 
 def _gathers(nest: Nest) -> bool:
@@ -149,9 +143,9 @@ def _gathers(nest: Nest) -> bool:
 def _levels(nest: Nest, buffers: Buffers, ones: tuple[int, ...]) -> tuple[tuple[int, ...], str]:
     """Return as many levels as a thread may have: they share the entries of tables."""
     levels = MOST_LEVELS
-    while levels > 1 and not _fits(nest, (1, levels, *ones[2:]), buffers, ANY_REGISTERS):
+    while levels > 1 and not _fits(nest, (1, levels, *ones[1:]), buffers, ANY_REGISTERS):
         levels //= 2
-    return (1, levels, *ones[2:]), f"{levels} levels share the entries of tables"
+    return (1, levels, *ones[1:]), f"{levels} levels share the entries of tables"
 
 
 def _wide(nest: Nest, buffers: Buffers, inner: Dimension) -> int:
@@ -190,13 +184,14 @@ def _aligned(buffer: Buffer) -> Buffer:
     if buffer.memory != "arena" or len(buffer.dims) < 2:
         return buffer
     step = LINE // ITEMSIZES[buffer.dtype]
+
+    def down(bound: Bound) -> Bound:
+        return multiply(floor_divide(bound, Const(step)), step)
+
     box = tuple(
-        range_ if range_.dim is not buffer.unit else _rounded(range_, step) for range_ in buffer.box
+        attrs.evolve(each, start=down(each.start), stop=down(add(each.stop, step - 1)))
+        if each.dim is buffer.unit
+        else each
+        for each in buffer.box
     )
     return attrs.evolve(buffer, box=box)
-
-
-def _rounded(range_: Range, step: int) -> Range:
-    first = multiply(floor_divide(range_.start, Const(step)), step)
-    stop = multiply(floor_divide(add(range_.stop, step - 1), Const(step)), step)
-    return Range(range_.dim, first, stop)
