@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import Final
+from itertools import accumulate, groupby
+from typing import Final, TypeVar
 
 import attrs
 
@@ -17,20 +17,22 @@ from ...ir.bounds import (
     Ranges,
     add,
     difference,
+    least,
     maximum,
     minimum,
     multiply,
     subtract,
 )
-from ...ir.loops.gpu import Columns, Patches, Rows, marks_of
+from ...ir.loops.gpu import Columns, Patches, Rows, marked, marks_of
 from ...ir.loops.kernel import Kernel, Loop
 from ...ir.loops.nest import Nest
 from ...ir.strides import Stride
 from ..errors import CodegenError
-from .text.grid import blocks_of, columns_in_a_row
+from .text.grid import blocks_of
 from .text.kernel import Written
 
-NOTHING: Final = Const(0)
+T = TypeVar("T")
+NOTHING: Final[Bound] = Const(0)
 # Vendors allow so many blocks along y and z.
 MOST_BLOCKS = 65535
 
@@ -42,8 +44,8 @@ class Order:
     written: Written
     blocks: tuple[Bound, Bound, Bound]
     threads: tuple[int, int, int]
-    shared: Bound = NOTHING
-    most_shared: int = 0
+    shared: Bound
+    most_shared: int
     slots: Mapping[int, Bound] = attrs.field(factory=dict)
     step: int = 1
     indices: tuple[Bound, ...] = ()  # of loops around it
@@ -62,9 +64,7 @@ def orders_of(tree: Kernel, kernels: Sequence[Written], steps: Sequence[int]) ->
 
     `steps` are the numbers of the statements that the groups of stores belong to.
     """
-    ends: list[Bound] = [NOTHING]
-    for size in tree.slots:
-        ends.append(add(ends[-1], size))
+    ends = list(accumulate(tree.slots, add, initial=NOTHING))
     return tuple(
         attrs.evolve(
             _order(tree, written),
@@ -111,21 +111,18 @@ def _turns(loop: Loop) -> list[Bound]:
 
 def _order(tree: Kernel, written: Written) -> Order:
     """Return the launch of a kernel."""
-    node, nest, when = written.part.node, written.part.first, written.part.when
+    node, nest, shared, most = written.part.node, written.part.first, NOTHING, 0
+    threads = (node.threads,) if isinstance(node, Columns | Patches) else marks_of(nest).block
     if isinstance(node, Patches):  # a block for some levels of a patch
-        count = multiply(multiply(node.patches, node.parts(nest.box[-1])), when)
-        needs = PatchBound("shared", node.order)
-        return Order(
-            written, (count, Const(1), Const(1)), (node.threads, 1, 1), needs, node.order.most
-        )
-    room: Bound = NOTHING
-    threads, most = marks_of(nest).block, 0
-    if isinstance(node, Columns):
-        columns = node.load.columns if isinstance(node.load, Rows) else node.threads
-        nest = columns_in_a_row(nest, columns)
-        threads, room, most = (node.threads,), node.needed, node.most
-    first, second, third = _blocks(nest, tree.groups[nest.group].box)
-    return Order(written, (multiply(first, when), second, third), _triple(threads, 1), room, most)
+        blocks = [multiply(node.patches, node.parts(nest.box[-1]))]
+        shared, most = PatchBound("shared", node.order), node.order.most
+    else:
+        if isinstance(node, Columns):
+            columns = node.load.columns if isinstance(node.load, Rows) else node.threads
+            nest, shared, most = marked(nest, block=(columns,)), node.needed, node.most
+        blocks = _blocks(nest, tree.groups[nest.group].box)
+    blocks[0] = multiply(blocks[0], written.part.when)
+    return Order(written, _triple(blocks, Const(1)), _triple(threads, 1), shared, most)
 
 
 def with_launches(interface: Interface, orders: Sequence[Order], platform: str) -> Interface:
@@ -160,22 +157,16 @@ def _argument(
     return kind, places[order.slots[place]] if kind == "slot" else place
 
 
-def _blocks(nest: Nest, box: Ranges) -> tuple[Bound, Bound, Bound]:
+def _blocks(nest: Nest, box: Ranges) -> list[Bound]:
     """Return how many blocks there are along x, y and z; none along x if the box is empty."""
-    blocks: list[Bound] = [Const(1)] * 3
-    for axis, count in enumerate(blocks_of(nest)):
-        blocks[axis] = minimum(count, Const(MOST_BLOCKS)) if axis else count
-    guards = [range_ for range_ in box if range_ not in nest.box]
+    first, *others = blocks_of(nest) or [Const(1)]
+    guards = [subtract(each.stop, each.start) for each in box if each not in nest.box]
     if guards:
-        extents = [subtract(range_.stop, range_.start) for range_ in guards]
-        runs: Bound = Const(1)
-        for extent in extents:
-            runs = minimum(runs, extent)
-        blocks[0] = multiply(maximum(blocks[0], Const(0)), maximum(runs, Const(0)))
-    first, second, third = blocks
-    return first, second, third
+        runs = maximum(least([Const(1), *guards]), Const(0))
+        first = multiply(maximum(first, Const(0)), runs)
+    return [first, *(minimum(count, Const(MOST_BLOCKS)) for count in others)]
 
 
-def _triple(given: Sequence[int], rest: int) -> tuple[int, int, int]:
+def _triple(given: Sequence[T], rest: T) -> tuple[T, T, T]:
     first, second, third = (*given, rest, rest, rest)[:3]
     return first, second, third

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -116,12 +117,13 @@ def _fillers(
     """Return by array the nest that fills it, for arrays that only a run touches."""
     own = nests_of(Seq(tuple(run)))
     elsewhere = arrays_of(Seq(tuple(nest for nest in nests_of(kernel) if nest not in own)))
-    found: dict[str, list[Nest]] = {}
-    for nest in nests:
-        for row in accesses(nest, Store):
-            if buffers[row.buffer].memory == "arena" and row.buffer not in elsewhere:
-                found.setdefault(row.buffer, []).append(nest)
-    return {name: several[0] for name, several in found.items() if len(several) == 1}
+    stores = [(row.buffer, nest) for nest in nests for row in accesses(nest, Store)]
+    counts = Counter(name for name, _ in stores)
+    return {
+        name: nest
+        for name, nest in stores
+        if counts[name] == 1 and buffers[name].memory == "arena" and name not in elsewhere
+    }
 
 
 def _is_laid_out(nests: Sequence[Nest], buffers: Buffers) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence, Set
 from typing import TypeAlias
 
 import attrs
@@ -112,14 +112,7 @@ def evaluated_here(nest: Nest, value: Handed, buffer: Buffer) -> tuple[Instructi
 
 def _rows_of(nest: Nest, root: Row, index: Row) -> list[Row]:
     """Return the rows of a value without those that find the neighbour."""
-    found: set[Row] = set()
-    rows = [root]
-    while rows:
-        number = rows.pop()
-        if number != index and number not in found:
-            found.add(number)
-            rows.extend(nest.body[number].operands)
-    return sorted(found)
+    return _with_operands(nest.body, {root}, {index})
 
 
 def read_from(nest: Nest, value: Handed, buffer: Buffer) -> Nest:
@@ -136,12 +129,19 @@ def read_from(nest: Nest, value: Handed, buffer: Buffer) -> Nest:
 
 def needed(body: Sequence[Instruction]) -> tuple[Instruction, ...]:
     """Leave out the instructions that no store needs."""
-    used: set[Row] = set()
+    stores = {number for number, row in enumerate(body) if isinstance(row, Store)}
+    return _renumbered(body, _with_operands(body, stores))
+
+
+def _with_operands(
+    body: Sequence[Instruction], rows: Set[Row], but: Set[Row] = frozenset()
+) -> list[Row]:
+    """Return rows and what they need, `but` some."""
+    found = set(rows)
     for number in reversed(range(len(body))):
-        if isinstance(body[number], Store) or number in used:
-            used.add(number)
-            used.update(body[number].operands)
-    return _renumbered(body, sorted(used))
+        if number in found:
+            found |= set(body[number].operands) - but
+    return sorted(found)
 
 
 def _renumbered(body: Sequence[Instruction], kept: Sequence[Row]) -> tuple[Instruction, ...]:

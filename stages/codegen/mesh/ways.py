@@ -17,11 +17,8 @@ def ways(nest: Nest, arrays: Mapping[str, object]) -> list[tuple[str, Way | None
 
     A way is empty if it reads its own element, and None if not only tables lead there.
     """
-    found: dict[tuple[str, Way | None], None] = {}
-    for row in nest.body:
-        if isinstance(row, Load) and row.buffer in arrays:
-            found[row.buffer, way_of(nest, row)] = None
-    return list(found)
+    loads = (row for row in nest.body if isinstance(row, Load) and row.buffer in arrays)
+    return list(dict.fromkeys((load.buffer, way_of(nest, load)) for load in loads))
 
 
 def way_of(nest: Nest, load: Load) -> Way | None:
@@ -51,11 +48,8 @@ def _link(nest: Nest, row: Row) -> tuple[str, int, Row | None] | None:
         return None
     first, local = load.rows or (None, None)
     outer, slot = load.offsets
-    if (
-        local is not None
-        or outer
-        or (first is None and load.dims[0] is not nest.loops[0].range.dim)
-    ):
+    is_own = first is not None or load.dims[0] is nest.loops[0].range.dim
+    if local is not None or outer or not is_own:
         return None
     return load.buffer.removeprefix("table "), slot, first
 
@@ -64,26 +58,22 @@ def codomains(
     nests: Sequence[Nest], buffers: Mapping[str, Buffer]
 ) -> dict[str, tuple[Dimension, Dimension]]:
     """Return between which dimensions tables lead that the nests use, by their names."""
-    found = {}
-    for nest in nests:
-        for row in nest.body:
-            if not isinstance(row, Load):
-                continue
-            for dim, index in zip(row.dims, row.rows, strict=False):
-                link = None if index is None else _link(nest, index)
-                if link is not None:
-                    found[link[0]] = buffers[f"table {link[0]}"].dims[0], dim
-    return found
+    links = (
+        (_link(nest, index), dim)
+        for nest in nests
+        for load in nest.body
+        if isinstance(load, Load)
+        for dim, index in zip(load.dims, load.rows, strict=False)
+        if index is not None
+    )
+    tables = ((link[0], dim) for link, dim in links if link is not None)
+    return {name: (buffers[f"table {name}"].dims[0], dim) for name, dim in tables}
 
 
 def owner_of(
     dim: Dimension, last: Dimension, leads: Mapping[str, tuple[Dimension, Dimension]]
 ) -> tuple[str, bool]:
     """Return a table that leads to the last nest's elements, or one back; '' if there is none."""
-    for name, ends in leads.items():
-        if ends == (dim, last):
-            return name, False
-    for name, ends in leads.items():
-        if ends == (last, dim):
-            return name, True
-    return "", False
+    wanted = (((dim, last), False), ((last, dim), True))
+    found = ((name, back) for ends, back in wanted for name, own in leads.items() if own == ends)
+    return next(found, ("", False))

@@ -6,7 +6,7 @@ copy rows of some columns; then one thread walks each, and what they stored goes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -28,6 +28,7 @@ from ....ir.loops.buffers import Buffer
 from ....ir.loops.gpu import Columns, ColumnTile, Rows
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Load, Nest, Store
+from ....ir.loops.traverse import accesses, arrays_of
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
@@ -44,7 +45,18 @@ def in_tiles(
     kernel: Kernel, scans: tuple[Nest, ...], arrays: Sequence[Buffer], rules: Rules
 ) -> Columns | None:
     """Return scans as one kernel on tiles of columns; None where levels are not contiguous."""
-    return _Planning(kernel, scans, arrays, rules).made()
+    planning = _Planning(
+        scans, frozenset(buffer.name for buffer in arrays), scans[0].loops[-1].range.dim,
+        {buffer.name: buffer for buffer in kernel.buffers},
+    )  # fmt: skip
+    tiles = planning.read()
+    stores = [(n, row) for n, nest in enumerate(scans) for row in accesses(nest, Store)]
+    if not tiles or not all(planning.has_place(row) for _, row in stores):
+        return None
+    for number, row in stores:
+        if not any(row.buffer in tile.holds for tile in tiles):
+            planning.store(tiles, number, row.buffer)
+    return planning.made(tiles, rules)
 
 
 @attrs.define
@@ -54,117 +66,77 @@ class _Tile:
     offsets: tuple[int, ...] = ()
     ranges: list[Range] = attrs.field(factory=list)
     holds: list[str] = attrs.field(factory=list)
-    last: int = -1  # the last scan that reads what the tile was filled with, or an array in it
-    behind: bool = False  # whether a scan reads it at levels that it has passed
+    # What finds here what the tile has last been filled with, by the number of its scan.
+    loads: list[tuple[int, Load]] = attrs.field(factory=list)
 
 
+@attrs.frozen
 class _Planning:
-    def __init__(
-        self, kernel: Kernel, scans: tuple[Nest, ...], arrays: Sequence[Buffer], rules: Rules
-    ) -> None:
-        self.nests = scans
-        self.names = {buffer.name for buffer in arrays}
-        self.rules = rules
-        self.axis: Dimension = self.nests[0].loops[-1].range.dim
-        self.buffers = {buffer.name: buffer for buffer in kernel.buffers}
-        self.tiles: list[_Tile] = []
-        self.written: dict[str, list[Range]] = {}
+    nests: tuple[Nest, ...]
+    names: frozenset[str]
+    axis: Dimension
+    buffers: Mapping[str, Buffer]
 
-    def made(self) -> Columns | None:
-        """Return the plan."""
-        for number, nest in enumerate(self.nests):
-            for row in nest.body:
-                if isinstance(row, Load) and self._is_source(row):
-                    self._read(number, nest, row)
-        if not any(tile.source for tile in self.tiles):
-            return None
-        for number, nest in enumerate(self.nests):
-            for row in nest.body:
-                if isinstance(row, Store) and not self._stored(number, nest, row):
-                    return None
-        return self._planned()
+    def read(self) -> list[_Tile]:
+        """Return a tile for each row that scans read in memory."""
+        found: dict[tuple[str, tuple[int, ...]], _Tile] = {}
+        for number, load in self._loads():
+            buffer = self.buffers[load.buffer]
+            is_told = any(row is not None for row in load.rows)
+            if load.buffer in self.names or not self._is_contiguous(buffer) or is_told:
+                continue
+            pairs = zip(load.dims, load.offsets, strict=True)
+            offsets = tuple(offset * (dim is not self.axis) for dim, offset in pairs)
+            new = _Tile(buffer.dtype, load.buffer, offsets)
+            tile = found.setdefault((load.buffer, offsets), new)
+            tile.loads.append((number, load))
+            for reading in self.nests[number].reads:
+                if reading.buffer == load.buffer and not reading.moved:
+                    tile.ranges += (range_ for range_ in reading.box if range_.dim is self.axis)
+        return list(found.values())
 
-    def _is_contiguous(self, name: str) -> bool:
-        buffer = self.buffers[name]
+    def _loads(self) -> Iterator[tuple[int, Load]]:
+        for number, nest in enumerate(self.nests):
+            yield from ((number, row) for row in nest.body if isinstance(row, Load))
+
+    def _is_contiguous(self, buffer: Buffer) -> bool:
         return buffer.unit is self.axis and ITEMSIZES[buffer.dtype] in SIZES
 
-    def _is_source(self, load: Load) -> bool:
-        return (
-            load.buffer not in self.names
-            and self._is_contiguous(load.buffer)
-            and not any(row is not None for row in load.rows)
-        )
-
-    def _offsets(self, load: Load) -> tuple[int, ...]:
-        pairs = zip(load.dims, load.offsets, strict=True)
-        return tuple(offset * (dim is not self.axis) for dim, offset in pairs)
-
-    def _along(self, load: Load) -> int:
-        return load.offsets[load.dims.index(self.axis)]
-
-    def _is_behind(self, nest: Nest, load: Load) -> bool:
-        """Tell whether a scan has passed the level that it reads."""
-        along = self._along(load)
-        return along > 0 if nest.loops[-1].backward else along < 0
-
-    def _read(self, number: int, nest: Nest, load: Load) -> None:
-        offsets = self._offsets(load)
-        key = (load.buffer, offsets)
-        tile = next((each for each in self.tiles if (each.source, each.offsets) == key), None)
-        if tile is None:
-            tile = _Tile(self.buffers[load.buffer].dtype, load.buffer, offsets)
-            self.tiles.append(tile)
-        tile.last = number
-        tile.behind = tile.behind or self._is_behind(nest, load)
-        for reading in nest.reads:
-            if reading.buffer == load.buffer and not reading.moved:
-                levels = next(range_ for range_ in reading.box if range_.dim is self.axis)
-                if levels not in tile.ranges:
-                    tile.ranges.append(levels)
-
-    def _stored(self, number: int, nest: Nest, store: Store) -> bool:
-        """Find a tile for what a scan stores: one that is read no more, or a new one."""
+    def has_place(self, store: Load | Store) -> bool:
+        """Tell whether a tile can have what a scan stores."""
         buffer = self.buffers[store.buffer]
-        if any(store.offsets) or ITEMSIZES[buffer.dtype] not in SIZES:
-            return False
-        if store.buffer not in self.names:
-            if buffer.unit is not self.axis:
-                return False
-            self.written.setdefault(store.buffer, []).append(nest.loops[-1].range)
-        if any(store.buffer in tile.holds for tile in self.tiles):
-            return True
-        free = (
-            tile
-            for tile in self.tiles
-            if tile.dtype == buffer.dtype
-            and (tile.last < number or (tile.last == number and not tile.behind))
-            and not self._is_kept(tile, number)
-        )
+        fits = store.buffer in self.names and ITEMSIZES[buffer.dtype] in SIZES
+        return not any(store.offsets) and (fits or self._is_contiguous(buffer))
+
+    def store(self, tiles: list[_Tile], number: int, name: str) -> None:
+        """Find a tile for what a scan stores: one that is read no more, or a new one."""
+        dtype = self.buffers[name].dtype
+        free = (tile for tile in tiles if tile.dtype == dtype and self._is_free(tile, number))
         tile = next(free, None)
         if tile is None:
-            tile = _Tile(buffer.dtype)
-            self.tiles.append(tile)
-        tile.holds.append(store.buffer)
-        if store.buffer in self.names:
-            loads = [
-                (later, load)
-                for later, each in enumerate(self.nests)
-                for load in each.body
-                if isinstance(load, Load) and load.buffer == store.buffer
-            ]
-            tile.last = max((later for later, _ in loads), default=number)
-            tile.behind = any(self._is_behind(self.nests[later], load) for later, load in loads)
-        return True
+            tile = _Tile(dtype)
+            tiles.append(tile)
+        tile.holds.append(name)
+        tile.loads = [each for each in self._loads() if each[1].buffer == name]
 
-    def _is_kept(self, tile: _Tile, number: int) -> bool:
-        """Tell whether a tile has something that goes to memory, or that this scan stores."""
-        stored = {row.buffer for row in self.nests[number].body if isinstance(row, Store)}
-        return any(name not in self.names or name in stored for name in tile.holds)
+    def _is_free(self, tile: _Tile, number: int) -> bool:
+        """Tell whether nothing in a tile goes to memory, or is needed after a scan stores."""
+        stored = arrays_of(self.nests[number], Store)
+        last = max((scan for scan, _ in tile.loads), default=-1)
+        is_read = last > number or (last == number and any(map(self._is_behind, tile.loads)))
+        return not is_read and all(name in self.names - stored for name in tile.holds)
 
-    def _planned(self) -> Columns:
-        smallest = min(ITEMSIZES[tile.dtype] for tile in self.tiles)
-        together = WIDEST // smallest
-        ranges = [range_ for tile in self.tiles for range_ in tile.ranges]
+    def _is_behind(self, read: tuple[int, Load]) -> bool:
+        """Tell whether a scan has passed the level that it reads."""
+        number, load = read
+        along = load.offsets[load.dims.index(self.axis)]
+        return along > 0 if self.nests[number].loops[-1].backward else along < 0
+
+    def made(self, tiles: Sequence[_Tile], rules: Rules) -> Columns:
+        """Return the plan."""
+        sizes = [ITEMSIZES[tile.dtype] for tile in tiles]
+        together = WIDEST // min(sizes)
+        ranges = [range_ for tile in tiles for range_ in tile.ranges]
         ranges += [nest.loops[-1].range for nest in self.nests]
         start = least(range_.start for range_ in ranges)
         begin = multiply(floor_divide(start, Const(together)), together)
@@ -172,31 +144,31 @@ class _Planning:
         # an odd number of 16 bytes, so that neighbouring columns lie in other banks
         blocks = floor_divide(add(maximum(levels, Const(0)), together - 1), Const(together))
         pitch = multiply(add(multiply(floor_divide(blocks, Const(2)), 2), 1), together)
-        widest = max(ITEMSIZES[tile.dtype] for tile in self.tiles)
-        own = options_of(self.rules)
-        columns = own.tile_columns or (COLUMNS if widest > SIZES[0] else COLUMNS_OF_WORDS)
-        usual = columns * USUAL_LEVELS * sum(ITEMSIZES[tile.dtype] for tile in self.tiles)
-        blocks_there = max(1, min(MOST_BLOCKS, self.rules.target.core_memory // usual))
-        threads = max(own.column_block.x or LANES * columns, columns)
-        needed = multiply(pitch, columns * sum(ITEMSIZES[tile.dtype] for tile in self.tiles))
-        load = Rows(columns, begin, pitch, tuple(self._frozen(tile) for tile in self.tiles))
+        own = options_of(rules)
+        columns = own.tile_columns or (COLUMNS if max(sizes) > SIZES[0] else COLUMNS_OF_WORDS)
+        usual = columns * USUAL_LEVELS * sum(sizes)
+        load = Rows(columns, begin, pitch, tuple(map(self._frozen, tiles)))
         return Columns(
-            tuple(sorted(self.names)), threads, needed, own.target.block_memory, self.nests,
-            load, blocks_there,
+            tuple(sorted(self.names)), max(own.column_block.x or LANES * columns, columns),
+            multiply(pitch, columns * sum(sizes)), own.target.block_memory, self.nests, load,
+            max(1, min(MOST_BLOCKS, rules.target.core_memory // usual)),
         )  # fmt: skip
 
     def _frozen(self, tile: _Tile) -> ColumnTile:
         filled = None
         if tile.source:
-            filled = Range(
-                self.axis,
-                least(range_.start for range_ in tile.ranges),
-                greatest(range_.stop for range_ in tile.ranges),
+            start, stop = (
+                least(r.start for r in tile.ranges),
+                greatest(r.stop for r in tile.ranges),
             )
-        written = tuple(
-            (name, range_)
+            filled = Range(self.axis, start, stop)
+        written = {
+            (name, nest.loops[-1].range): None
             for name in tile.holds
             if name not in self.names
-            for range_ in dict.fromkeys(self.written[name])
+            for nest in self.nests
+            if name in arrays_of(nest, Store)
+        }
+        return ColumnTile(
+            tile.dtype, tile.source, tile.offsets, filled, tuple(tile.holds), tuple(written)
         )
-        return ColumnTile(tile.dtype, tile.source, tile.offsets, filled, tuple(tile.holds), written)

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ....ir.bounds import Bound, Const, Range, difference, maximum, multiply, subtract
+from ....ir.bounds import Bound, Const, Range, difference, greatest, maximum, multiply, subtract
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.kernel import Choice, Kernel, Node, Seq, Step, in_order, steps_of
 from ....ir.loops.nest import Instruction, Load, Nest, Store
@@ -85,35 +85,29 @@ def _ancestors(nodes: Sequence[Node]) -> list[set[int]]:
 
 
 def _go_together(fills: Nest, other: Nest, buffers: Buffers) -> bool:
-    """Tell whether the second nest may fill the arrays of the first, and reads what that reads."""
+    """Tell whether the second nest may fill the arrays of the first, and reads what that reads.
+
+    It must load most of what the first does, and both must be short.
+    """
     if any(nest.states or nest.parts or len(nest.loops) < 2 for nest in (fills, other)):
         return False
     if any(buffers[name].memory != "arena" for name in arrays_of(fills, Store)):
         return False
-    dims = [[range_.dim for range_ in nest.box] for nest in (fills, other)]
-    if dims[0] != dims[1] or any(
-        _is_apart(*pair) for pair in zip(fills.box, other.box, strict=True)
-    ):
+    if len(fills.box) != len(other.box) or any(map(_are_apart, fills.box, other.box)):
         return False
-    return _is_worth(fills, other, buffers)
+    level, body = len(fills.loops), _of_both(fills, other, buffers)
+    own, others, all_ = (_inner(rows, level) for rows in (fills.body, other.body, body))
+    return len(body) <= LONGEST and own > 0 and own + others - all_ >= WORTH * own
 
 
-def _is_apart(one: Range, other: Range) -> bool:
+def _are_apart(one: Range, other: Range) -> bool:
     """Tell whether two ranges are known to differ."""
     gaps = (difference(one.start, other.start), difference(one.stop, other.stop))
-    return any(gap not in (None, 0) for gap in gaps)
+    return one.dim != other.dim or any(gap not in (None, 0) for gap in gaps)
 
 
-def _is_worth(fills: Nest, other: Nest, buffers: Buffers) -> bool:
-    """Tell whether the second nest loads most of what the first does, and both are short."""
-    body = _of_both(fills, other, buffers)
-    own, others, all_ = (_inner(rows, len(fills.loops)) for rows in (fills.body, other.body, body))
-    shared = len(own) + len(others) - len(all_)
-    return len(body) <= LONGEST and bool(own) and shared >= WORTH * len(own)
-
-
-def _inner(body: Sequence[Instruction], level: int) -> list[Load]:
-    return [row for row in body if isinstance(row, Load) and row.level == level]
+def _inner(body: Sequence[Instruction], level: int) -> int:
+    return sum(isinstance(row, Load) and row.level == level for row in body)
 
 
 def _either(one: Nest, two: Nest, buffers: Buffers, number: int) -> Choice:
@@ -125,19 +119,20 @@ def _either(one: Nest, two: Nest, buffers: Buffers, number: int) -> Choice:
     made = attrs.evolve(two, body=_of_both(one, two, buffers), reason=reason, reads=())
     names = ", ".join(sorted(arrays_of(one, Store)))
     why = f"{names} from what nest {number} reads too"
-    return Choice(same_points(one, two), made, Seq((one, two)), why)
+    return Choice(_same_points(one, two), made, Seq((one, two)), why)
 
 
 def _of_both(one: Nest, two: Nest, buffers: Buffers) -> tuple[Instruction, ...]:
-    return joined((one, two), {name: buffer.dims for name, buffer in buffers.items()})
+    return joined((one, two), buffers)
 
 
-def same_points(one: Nest, other: Nest) -> Bound:
+def _same_points(one: Nest, other: Nest) -> Bound:
     """Return 1 in calls where the loops of two nests have the same ranges, 0 in others."""
-    apart: Bound = Const(0)
-    for left, right in zip(one.box, other.box, strict=True):
-        for start, stop in ((left.start, right.start), (left.stop, right.stop)):
-            if start != stop:
-                gap = subtract(start, stop)
-                apart = maximum(apart, maximum(gap, multiply(gap, -1)))
+    pairs = [
+        pair
+        for left, right in zip(one.box, other.box, strict=True)
+        for pair in ((left.start, right.start), (left.stop, right.stop))
+    ]
+    gaps = [subtract(start, stop) for start, stop in pairs if start != stop]
+    apart = greatest([Const(0), *gaps, *(multiply(gap, -1) for gap in gaps)])
     return maximum(Const(0), subtract(Const(1), apart))

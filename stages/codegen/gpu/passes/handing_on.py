@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -12,31 +12,36 @@ from .....runtime.language.dimension import Dimension
 from ....ir.bounds import (
     Bound,
     Const,
+    Range,
     add,
+    floor_divide,
     maximum,
+    minimum,
     multiply,
     subtract,
 )
 from ....ir.loops.buffers import Buffer
-from ....ir.loops.gpu import Columns, Rows, marked, marks_of
+from ....ir.loops.gpu import Columns, Long, Rows, marked, marks_of
 from ....ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
-from ....ir.loops.nest import Load, Nest, NestLoop, Store
+from ....ir.loops.nest import Load, Nest, Store
 from ....ir.loops.traverse import arrays_of, nests_of, with_runs
 from ...schedule.costs import ITEMSIZES
 from ...schedule.hazards import is_own_column
 from ...schedule.rules import Rules
 from ..options import options_of
-from .blocking import in_blocks
 from .column_tiles import in_tiles
-from .landing import land, said
+from .landing import THREADS, are_simple, land, said
 
 # Shared memory answers soon, and registers are for more blocks.
 AHEAD_IN_TILES: Final = 3
 AHEAD_OF_WORDS: Final = 4
-# Small blocks leave the least shared memory of a multiprocessor unused, and short rows of a level.
-THREADS: Final = 32
 THREADS_OF_WORDS: Final = 96  # where no array has elements of more than 4 bytes
 WORD: Final = 4
+OWN: Final = 1024  # bytes of shared memory that the system takes for a block
+# Columns of 8-byte elements on a multiprocessor: so many that are whole, so many of long ones.
+WHOLE: Final = 96
+LONG: Final = 64
+WIDE: Final = 8
 
 
 def hand_on(kernel: Kernel, rules: Rules) -> Kernel:
@@ -59,21 +64,16 @@ def _are_alike(one: Node, other: Node) -> bool:
         and bool(one.states and other.states)
         and not (one.parts or other.parts)
         and one.group == other.group
-        and columns(one) == columns(other)
+        and bool(one.loops[:-1])
+        and one.loops[:-1] == other.loops[:-1]
         and one.loops[-1].range.dim is other.loops[-1].range.dim
         and all(loop.kind == "thread" for nest in (one, other) for loop in nest.loops[:-1])
-        and bool(columns(one))
     )
-
-
-def columns(nest: Nest) -> tuple[NestLoop, ...]:
-    """Return the loops of a scan over its columns."""
-    return nest.loops[:-1]
 
 
 def _made(kernel: Kernel, scans: tuple[Nest, ...], rules: Rules) -> Choice | None:
     """Return scans as one kernel where they fit; None where that saves nothing."""
-    if scans[0].parts or not columns(scans[0]) or any(_crosses(scans)):
+    if scans[0].parts or len(scans[0].loops) < 2 or _crosses(scans):
         return None
     own = arrays_of(Seq(scans), Store)
     own -= arrays_of(Seq(tuple(nest for nest in nests_of(kernel) if nest not in scans)))
@@ -112,7 +112,7 @@ def _shared(
     made = Columns(names, threads, needed, own.target.block_memory, scans, keeps=bool(again))
     otherwise: Node = in_order(*scans)
     dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
-    blocked = in_blocks(made, dtypes, rules)
+    blocked = _in_blocks(made, dtypes, rules)
     if blocked is not None:
         made, otherwise = blocked
         reason += "; levels that do not fit go to memory and come back"
@@ -133,18 +133,62 @@ def _bytes(arrays: Sequence[Buffer], axis: Dimension, threads: int) -> Bound:
 
 def _read_again(nests: Sequence[Nest], shared: Sequence[str]) -> set[str]:
     """Return the buffers that several scans read and that are not in shared memory."""
-    counts = Counter(
-        name
+    counts = Counter(name for nest in nests for name in arrays_of(nest, Load))
+    return {name for name, count in counts.items() if count > 1 and name not in shared}
+
+
+def _crosses(nests: Sequence[Nest]) -> bool:
+    """Tell whether a nest stores what any of them reads in other columns."""
+    stored = arrays_of(Seq(tuple(nests)), Store)
+    return any(
+        isinstance(row, Load) and row.buffer in stored and not is_own_column(nest, row)
         for nest in nests
-        for name in {row.buffer for row in nest.body if isinstance(row, Load)} - set(shared)
+        for row in nest.body
     )
-    return {name for name, count in counts.items() if count > 1}
 
 
-def _crosses(nests: Sequence[Nest]) -> Iterator[str]:
-    """Yield the buffers that one nest stores and any of them reads in other columns."""
-    stored = {row.buffer for nest in nests for row in nest.body if isinstance(row, Store)}
-    for nest in nests:
-        for row in nest.body:
-            if isinstance(row, Load) and row.buffer in stored and not is_own_column(nest, row):
-                yield row.buffer
+# --- long columns -------------------------------------------------------------------------------
+
+
+def _in_blocks(
+    made: Columns, dtypes: Mapping[str, str], rules: Rules
+) -> tuple[Columns, Columns] | None:
+    """Return scans for columns that fit and for others; None where these cannot be one kernel.
+
+    Of long columns, shared memory has room for the levels at the end of the first scan, which the
+    scans back need first; the levels before them go to memory and come back.
+    """
+    ahead = marks_of(made.scans[0]).ahead
+    if not options_of(rules).blocked or not ahead or not are_simple(made.scans, made.arrays):
+        return None
+    sizes = [ITEMSIZES[dtypes[name]] for name in made.arrays]
+    long = _long(made, 2 * ahead, sizes, rules)
+    if long is None:
+        return None
+    columns = WHOLE * WIDE // max(sizes)
+    most = max(0, min(made.most, rules.target.core_memory * made.threads // columns - OWN))
+    return attrs.evolve(made, most=most), long
+
+
+def _long(made: Columns, rounds: int, sizes: Sequence[int], rules: Rules) -> Columns | None:
+    """Return scans of long columns; None where shared memory has room for few levels."""
+    range_ = made.scans[0].loops[-1].range
+    own = options_of(rules)
+    threads = own.column_block.x or THREADS
+    level = threads * sum(sizes)
+    share = rules.target.core_memory * threads * max(sizes) // (LONG * WIDE) - OWN
+    most = min(own.target.block_memory, share)
+    fitting = most // level // rounds * rounds
+    if fitting <= 0:
+        return None
+    total = subtract(range_.stop, range_.start)
+    levels = maximum(Const(rounds), minimum(Const(fitting), _whole(total, rounds)))
+    rest = maximum(Const(0), _whole(subtract(total, fitting), rounds))
+    outside = Range(range_.dim, range_.start, add(range_.start, rest))
+    needed, load = multiply(levels, level), Long(levels, rest, outside)
+    return Columns(made.arrays, threads, needed, most, made.scans, load)
+
+
+def _whole(levels: Bound, rounds: int) -> Bound:
+    """Return levels rounded up to pairs of rounds."""
+    return multiply(floor_divide(add(levels, rounds - 1), Const(rounds)), rounds)

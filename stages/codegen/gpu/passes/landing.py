@@ -20,8 +20,9 @@ from ....ir.loops.nest import Load, Nest, Store
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
-from .blocking import THREADS, are_simple
 
+# Small blocks leave the least shared memory of a multiprocessor unused, and short rows of a level.
+THREADS: Final = 32
 LEVELS: Final = 16  # on their way
 FEW_LEVELS: Final = 8  # where nothing stays
 MOST_AHEAD: Final = 8  # levels of a round
@@ -60,6 +61,20 @@ def land(made: Columns, dtypes: Mapping[str, str], rules: Rules) -> Columns:
     return attrs.evolve(made, threads=threads, needed=needed, load=Landing(rounds, ahead, landed))
 
 
+def are_simple(nests: Sequence[Nest], arrays: Sequence[str]) -> bool:
+    """Tell whether all scans have the levels of the first, and touch arrays at their own."""
+    first = nests[0].loops[-1]
+    return not first.backward and all(
+        nest.loops[-1].range == first.range
+        and all(
+            not any(row.offsets)
+            for row in nest.body
+            if isinstance(row, Load | Store) and row.buffer in arrays
+        )
+        for nest in nests
+    )
+
+
 def _size(landed: Sequence[Landed]) -> int:
     return sum(ITEMSIZES[each.dtype] for each in landed)
 
@@ -89,9 +104,8 @@ def _landed(
     for number in marks_of(first).asked:
         load = first.body[number]
         assert isinstance(load, Load)
-        if any(row is not None for row in load.rows) or load.buffer in arrays:
-            return ()
-        if dtypes[load.buffer] == "bool" or ITEMSIZES[dtypes[load.buffer]] not in SIZES:
+        is_told = any(row is not None for row in load.rows)
+        if is_told or load.buffer in arrays or ITEMSIZES[dtypes[load.buffer]] not in SIZES:
             return ()
         place = load.dims.index(axis)
         others = tuple(offset * (at != place) for at, offset in enumerate(load.offsets))
@@ -102,10 +116,8 @@ def _landed(
     found = []
     columns = Counter(name for name, _ in rows)  # neighbours' loads find lines in the caches
     for name, others in sorted(rows, key=lambda key: columns[key[0]]):
-        if _stays(name, nests, rows):
-            found.append(Landed(name, others, dtypes[name], name))
-            continue
-        room = next((each for each in free if dtypes[each] == dtypes[name]), "")
+        rooms = [name] if _stays(name, nests, rows) else free
+        room = next((each for each in rooms if dtypes[each] == dtypes[name]), "")
         free = [each for each in free if each != room]
         found.append(Landed(name, others, dtypes[name], room))
     return tuple(found)

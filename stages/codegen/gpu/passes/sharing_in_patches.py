@@ -123,8 +123,7 @@ def _value(patches: Patches, own: Mapping[str, int]) -> tuple[Each, Handed] | No
 
 def _has_room(patches: Patches, dtype: str, rules: Rules) -> bool:
     """Tell whether one more array of `dtype` fits into the shared memory of all blocks."""
-    row = sum(member.row_bytes for member in patches.order.members)
-    row += patches.levels * ITEMSIZES[dtype]
+    row = patches.levels * ITEMSIZES[dtype] + sum(m.row_bytes for m in patches.order.members)
     room = options_of(rules).target.block_memory
     return LENGTH * row * patches.order.size * patches.blocks <= 100 * room
 
@@ -133,9 +132,8 @@ def _array(buffers: Sequence[Buffer], patches: Patches, place: int, value: Hande
     nest = next(each.nest for each in nodes_of(patches, Each) if each.elements == place)
     dims = tuple(loop.range.dim for loop in nest.loops)
     taken = [int(b.name[1:]) for b in buffers if b.name[:1] == "@" and b.name[1:].isdigit()]
-    name = f"@{max(taken) + 1}"
     reason = f"{value.loads} loads of each neighbour computed with what is filled beside it"
-    return Buffer(name, "shared", value.dtype, dims, dims[-1], reason=reason)
+    return Buffer(f"@{max(taken) + 1}", "shared", value.dtype, dims, dims[-1], reason=reason)
 
 
 def _with_array(
@@ -143,7 +141,7 @@ def _with_array(
 ) -> Patches:
     """Let loops fill the last of the buffers for the elements of a list, and `reader` read it."""
     buffer = buffers[-1]
-    dims_of = {each.name: each.dims for each in buffers}
+    by_name = {each.name: each for each in buffers}
     fillers = fillers_of(patches)
 
     def changed(node: Node) -> Node:
@@ -154,7 +152,7 @@ def _with_array(
             nest = _because(read_from(nest, value, buffer), f"reads {buffer.name}")
         elif any(fillers.get(row.buffer) == place for row in accesses(nest, Store)):
             more = attrs.evolve(nest, body=evaluated_here(reader.nest, value, buffer))
-            nest = attrs.evolve(nest, body=joined((nest, more), dims_of))
+            nest = attrs.evolve(nest, body=joined((nest, more), by_name))
             nest = _because(nest, f"fills {buffer.name}")
         return attrs.evolve(node, nest=nest)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import TypeAlias
 
 import attrs
 
 from .....runtime.language.dimension import Dimension
+from ....ir.loops.buffers import Buffer
 from ....ir.loops.nest import (
     Advance,
     Compute,
@@ -23,43 +24,31 @@ from ....ir.loops.nest import (
 )
 
 Shift: TypeAlias = Mapping[Dimension, int]
-DimsOf: TypeAlias = Mapping[str, tuple[Dimension, ...]]
+Buffers: TypeAlias = Mapping[str, Buffer]
 Points: TypeAlias = tuple[int, ...]
 
 
-def unrolled(nest: Nest, points: Points, dims_of: DimsOf) -> tuple[Instruction, ...]:
-    """Return one body for all points of a thread, the stores last; `dims_of` are those of buffers.
+def unrolled(nest: Nest, points: Points, buffers: Buffers) -> tuple[Instruction, ...]:
+    """Return one body for all points of a thread, the stores last.
 
     A thread has `points` along each loop, inner to outer, from the current indices on. Equal
     instructions stand once, so points share what they load from the same place, and what does not
     change among them.
     """
-    bodies = _Unrolling(nest, dims_of)
-    for shift in shifts(nest, points):
-        bodies.add(shift)
-    return bodies.finished()
+    return _merged([(nest, shift) for shift in shifts(nest, points)], buffers)
 
 
-def interleaved(nest: Nest, points: Points, dims_of: DimsOf) -> tuple[Instruction, ...]:
+def interleaved(nest: Nest, points: Points, buffers: Buffers) -> tuple[Instruction, ...]:
     """Return one body for all points of a thread, each instruction for all of them at a time.
 
     So points are done with a load before the next one: few values wait for their use.
     """
-    bodies = _Unrolling(nest, dims_of)
-    every = [(shift, list[Row]()) for shift in shifts(nest, points)]
-    for row in nest.body:
-        for shift, places in every:
-            bodies.add_row(row, places, shift)
-    return bodies.finished()
+    return _merged([(nest, shift) for shift in shifts(nest, points)], buffers, in_turn=True)
 
 
-def joined(nests: Sequence[Nest], dims_of: DimsOf) -> tuple[Instruction, ...]:
+def joined(nests: Sequence[Nest], buffers: Buffers) -> tuple[Instruction, ...]:
     """Return one body for nests with the same loops: equal instructions once, the stores last."""
-    bodies = _Unrolling(nests[0], dims_of)
-    for nest in nests:
-        bodies.nest = nest
-        bodies.add({})
-    return bodies.finished()
+    return _merged([(nest, {}) for nest in nests], buffers)
 
 
 def shifts(nest: Nest, points: Points) -> Iterator[Shift]:
@@ -69,24 +58,31 @@ def shifts(nest: Nest, points: Points) -> Iterator[Shift]:
         yield dict(zip(dims, reversed(offsets), strict=True))
 
 
-class _Unrolling:
-    def __init__(self, nest: Nest, dims_of: DimsOf) -> None:
-        self.nest = nest
-        self.dims_of = dims_of
-        self.rows: list[Instruction] = []
-        self.known: dict[Instruction, Row] = {}
-        self.stores: list[Instruction] = []
-
-    def add(self, shift: Shift) -> None:
-        """Write the body for one point."""
+def _merged(
+    copies: Sequence[tuple[Nest, Shift]], buffers: Buffers, *, in_turn: bool = False
+) -> tuple[Instruction, ...]:
+    """Return one body for copies of bodies, one after the other or row by row `in_turn`."""
+    made = _Unrolling(buffers)
+    rows = []
+    for nest, shift in copies:
         places: list[Row] = []
-        for row in self.nest.body:
-            self.add_row(row, places, shift)
+        rows.append([(row, places, shift) for row in nest.body])
+    for each in chain(*(zip(*rows, strict=True) if in_turn else rows)):
+        made.add(*each)
+    return (*made.rows, *made.stores)
 
-    def add_row(self, row: Instruction, places: list[Row], shift: Shift) -> None:
+
+@attrs.frozen
+class _Unrolling:
+    buffers: Buffers
+    rows: list[Instruction] = attrs.field(factory=list)
+    known: dict[Instruction, Row] = attrs.field(factory=dict)
+    stores: list[Instruction] = attrs.field(factory=list)
+
+    def add(self, row: Instruction, places: list[Row], shift: Shift) -> None:
         """Write the next instruction for one point; `places` are the rows of those before it."""
         if isinstance(row, Store):
-            dims = self.dims_of[row.buffer]
+            dims = self.buffers[row.buffer].dims
             offsets = row.offsets or (0,) * len(dims)
             moved = tuple(o + shift.get(d, 0) for d, o in zip(dims, offsets, strict=True))
             store = attrs.evolve(row, offsets=moved)
@@ -119,7 +115,3 @@ class _Unrolling:
         if place == len(self.rows):
             self.rows.append(row)
         return place
-
-    def finished(self) -> tuple[Instruction, ...]:
-        """Return all instructions, operands first."""
-        return (*self.rows, *self.stores)

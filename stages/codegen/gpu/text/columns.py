@@ -8,31 +8,30 @@ from ....ir.loops.gpu import Columns, Landed, Landing, Long, Rows, marked
 from ....ir.loops.nest import Load, Nest
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
-from .body import arrays, buffers_of
-from .grid import axes_of, columns_in_a_row, flat_places
+from .grid import axes_of, flat_places
 from .landing import write_landing
-from .lines import braced, indented, shared_arrays
-from .long import rooms, write_long
+from .lines import arrays, braced, buffers_of, indented, shared_arrays
+from .long import places, write_long
 from .rows import write_rows
 from .sweep import scoped, write_sweep
-from .windows import Room, rooms_of, sweep_of
+from .windows import rooms_of, sweep_of
 
 
 def write_columns(scope: Scope, columns: Columns) -> Iterator[str]:
     """Write several scans over the same columns as one kernel: a thread has a column."""
     load = columns.load
     threads = load.columns if isinstance(load, Rows) else columns.threads
-    nests = [columns_in_a_row(nest, threads) for nest in columns.scans]
+    nests = [marked(nest, block=(threads,)) for nest in columns.scans]
     is_long = isinstance(load, Long)
     yield from arrays(scope, nests, () if is_long else columns.arrays)
     if isinstance(load, Rows):
         yield from indented(write_rows(scope, columns, load, nests))
         return
-    defined = rooms(scope, columns, load) if isinstance(load, Long) else _rooms(scope, columns)
-    yield from indented(defined)
+    own = _arrays(scope, columns)
+    yield from indented(places(scope, columns, load, own) if isinstance(load, Long) else own)
     yield from flat_places(scope, nests[0], "i")
-    stops = {axis.level: nests[0].loops[axis.level].range.stop for axis in axes_of(nests[0])}
-    inside = (f"i{level} < {scope.bound(stop)}" for level, stop in stops.items())
+    levels = [axis.level for axis in axes_of(nests[0])]
+    inside = (f"i{level} < {scope.bound(nests[0].box[level].stop)}" for level in levels)
     kept = {name for name, *_ in _kept(scope, columns)}
     once = [
         _once(nests, place, kept) if is_long or columns.keeps else set[str]()
@@ -48,17 +47,17 @@ def _scans(
     """Write the scans of a column, what they hand on in shared memory."""
     start, load = scope.bound(nests[0].loops[-1].range.start), columns.load
     place = f"({{level}} - {start}) * {columns.threads} + threadIdx.x"
-    shared = {name: Room(room, place) for name, room, *_ in _kept(scope, columns)}
+    kept = {name: room for name, room, *_ in _kept(scope, columns)}
     for number, nest in enumerate(nests):
         if isinstance(load, Landing) and number == 0:
-            handed = {name: shared[name] for name in columns.arrays}
             ahead = marked(nest, ahead=load.ahead)
-            sweep = sweep_of(scope, ahead, rooms_of(nest, handed), once[0])
-            landing = {each: shared[_name(each)].array for each in load.landed}
+            rooms = rooms_of(nest, {name: kept[name] for name in columns.arrays}, place)
+            sweep = sweep_of(scope, ahead, rooms, once[0])
+            landing = {each: kept[_name(each)] for each in load.landed}
             yield from scoped(sweep, write_landing(sweep, load, landing, columns.threads))
             continue
-        own = rooms_of(nest, shared)
-        sweep = sweep_of(scope, nest, own, once[number], unroll=8 if load else 0)
+        rooms = rooms_of(nest, kept, place)
+        sweep = sweep_of(scope, nest, rooms, once[number], unroll=8 if load else 0)
         yield from scoped(sweep, write_sweep(sweep))
 
 
@@ -78,14 +77,15 @@ def _name(landed: Landed) -> str:
     return landed.room or f"{landed.buffer}{landed.offsets}"
 
 
-def _rooms(scope: Scope, columns: Columns) -> Iterator[str]:
+def _arrays(scope: Scope, columns: Columns) -> Iterator[str]:
     """Define the arrays in shared memory."""
     load = columns.load
     start, stop = scope.ends(columns.scans[0].loops[-1].range)
+    all_ = "levels" if isinstance(load, Long) else f"({stop} - {start})"
     few = load.ahead * (load.rounds + 1) if isinstance(load, Landing) else 0
     wide_first = sorted(_kept(scope, columns), key=lambda each: -each[3])  # so all are aligned
     return shared_arrays(
-        (name, type_, f"{f'({stop} - {start})' if is_whole else few} * {columns.threads}", size)
+        (name, type_, f"{all_ if is_whole else few} * {columns.threads}", size)
         for _, name, type_, size, is_whole in wide_first
     )
 

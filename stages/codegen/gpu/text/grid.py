@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 
 import attrs
 
 from ....ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
-from ....ir.loops.gpu import marked, marks_of
+from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
 from ...rows.scope import Scope
 
@@ -37,11 +38,6 @@ def axes_of(nest: Nest) -> tuple[Axis, ...]:
     )
 
 
-def columns_in_a_row(nest: Nest, columns: int) -> Nest:
-    """Return a scan whose columns, those of all loops, are counted in one row for blocks."""
-    return marked(nest, block=(columns,))
-
-
 def is_flat(nest: Nest) -> bool:
     """Tell whether the points of all loops are counted in one row: a block has one number."""
     return len(marks_of(nest).block) == 1 < sum(loop.kind == "thread" for loop in nest.loops)
@@ -58,11 +54,7 @@ def first_of(nest: Nest, axis: Axis) -> Bound:
 def threads_along(nest: Nest, axis: Axis) -> Bound:
     """Return how many threads a loop needs; negative where it is empty."""
     extent = subtract(nest.loops[axis.level].range.stop, first_of(nest, axis))
-    return (
-        extent
-        if axis.points == 1
-        else floor_divide(add(extent, axis.points - 1), Const(axis.points))
-    )
+    return floor_divide(add(extent, axis.points - 1), Const(axis.points))
 
 
 def blocks_of(nest: Nest) -> list[Bound]:
@@ -70,15 +62,11 @@ def blocks_of(nest: Nest) -> list[Bound]:
     axes = axes_of(nest)
     counts = [threads_along(nest, axis) for axis in axes]
     if is_flat(nest):
-        total: Bound = Const(1)
-        for count in counts:
-            total = multiply(total, maximum(count, Const(0)))
+        total = reduce(multiply, (maximum(count, Const(0)) for count in counts))
         (size,) = marks_of(nest).block
         return [floor_divide(add(total, size - 1), Const(size))]
     return [
         floor_divide(add(count, axis.threads - 1), Const(axis.threads))
-        if axis.threads > 1
-        else count
         for count, axis in zip(counts, axes, strict=True)
     ]
 
@@ -104,16 +92,14 @@ def places(scope: Scope, nest: Nest, index: str, left: str, quotient: str) -> It
     """Define the indices of a thread with the number `left`; `quotient` is a letter for names."""
     scope.uses.functions["over"] = DIVIDE
     axes = axes_of(nest)
-    for axis in axes[:-1]:
-        level, first = axis.level, first_text(scope, nest, axis)
+    for axis in axes:
+        level, first, number = axis.level, first_text(scope, nest, axis), left
         times = f" * {axis.points}" if axis.points > 1 else ""
-        stop = scope.bound(nest.loops[level].range.stop)
-        more = f" + {axis.points - 1}) / {axis.points}" if axis.points > 1 else ")"
-        own, size = f"{quotient}{level}", f"m{level}"
-        yield f"const u64 {size} = u64({stop} - {first}{more};"
-        yield f"const u64 {own} = over({left}, {size});"
-        yield f"const s64 {index}{level} = {first} + s64({left} - {own} * {size}){times};"
-        left = own
-    times = f" * {axes[-1].points}" if axes[-1].points > 1 else ""
-    first = first_text(scope, nest, axes[-1])
-    yield f"const s64 {index}{axes[-1].level} = {first} + s64({left}){times};"
+        if axis is not axes[-1]:
+            stop = scope.bound(nest.loops[level].range.stop)
+            more = f" + {axis.points - 1}) / {axis.points}" if times else ")"
+            own, size = f"{quotient}{level}", f"m{level}"
+            yield f"const u64 {size} = u64({stop} - {first}{more};"
+            yield f"const u64 {own} = over({left}, {size});"
+            number, left = f"{left} - {own} * {size}", own
+        yield f"const s64 {index}{level} = {first} + s64({number}){times};"

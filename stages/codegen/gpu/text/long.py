@@ -6,7 +6,7 @@ is not one of the first `rest`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import attrs
 
@@ -14,9 +14,8 @@ from ....ir.bounds import Range
 from ....ir.loops.gpu import Columns, Long
 from ....ir.loops.nest import Nest
 from ...rows.body import pointers, states
-from ...rows.scope import Scope, stored_type
-from ...schedule.costs import ITEMSIZES
-from .lines import braced, shared_arrays
+from ...rows.scope import Scope
+from .lines import braced
 from .sweep import first_elements, outside, rounds, scoped, write_sweep
 from .windows import Room, rooms_of, sweep_of
 
@@ -24,7 +23,7 @@ from .windows import Room, rooms_of, sweep_of
 def write_long(
     scope: Scope, nests: Sequence[Nest], columns: Columns, once: Sequence[Collection[str]]
 ) -> Iterator[str]:
-    """Write the scans of a column; `rooms` and the arrays in memory are defined.
+    """Write the scans of a column; `places` and the arrays in memory are defined.
 
     `once` has of each scan what it touches last.
     """
@@ -33,17 +32,13 @@ def write_long(
         yield from _later(scope, nest, columns, own)
 
 
-def rooms(scope: Scope, columns: Columns, load: Long) -> Iterator[str]:
-    """Define the arrays in shared memory, and which levels they have where."""
+def places(scope: Scope, columns: Columns, load: Long, arrays: Iterable[str]) -> Iterator[str]:
+    """Define the arrays in shared memory, by their lines, and which levels they have where."""
     start, threads = scope.bound(load.outside.start), columns.threads
     stop = scope.bound(columns.scans[0].loops[-1].range.stop)
-    arrays = [(number, scope.by_name[name]) for number, name in enumerate(columns.arrays)]
     yield f"const s32 levels = s32({scope.bound(load.levels)});"
     yield f"const s32 rest = s32({scope.bound(load.rest)});"
-    yield from shared_arrays(
-        (f"h{number}", stored_type(buffer), f"levels * {threads}", ITEMSIZES[buffer.dtype])
-        for number, buffer in sorted(arrays, key=lambda each: -ITEMSIZES[each[1].dtype])
-    )
+    yield from arrays
     yield f"const s32 wrap = (s32({stop} - {start}) - 1) / levels * levels;"
     yield from (
         "const auto kept = [&](s64 level) {",
@@ -54,8 +49,7 @@ def rooms(scope: Scope, columns: Columns, load: Long) -> Iterator[str]:
 
 
 def _rooms(nest: Nest, columns: Columns, place: str) -> dict[int, Room]:
-    rooms = {name: Room(f"h{number}", place) for number, name in enumerate(columns.arrays)}
-    return rooms_of(nest, rooms)
+    return rooms_of(nest, {name: f"h{n}" for n, name in enumerate(columns.arrays)}, place)
 
 
 def _first(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) -> Iterator[str]:

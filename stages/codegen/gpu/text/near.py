@@ -9,10 +9,10 @@ import attrs
 from ....ir.loops.nest import Load, Nest, Row, Store
 from ...mesh.ways import Way, way_of
 from ...rows.addresses import Element, InRow, places_of
-from ...rows.body import NAMELESS, Body, line, pointer
+from ...rows.body import NAMELESS, Body, line, pointer, written
 from ...rows.scope import Scope
 from ..passes.unrolling import interleaved
-from .body import at, thread_body
+from .lines import indented, thread_body
 from .wide import aligned, packed, packs_of, starts_of
 
 
@@ -90,13 +90,12 @@ def _definitions(near: Near) -> dict[str, str]:
 
 def all_at_once(
     scope: Scope, nest: Nest, room: Room, points: int, indent: str
-) -> tuple[list[str], list[str]]:
-    """Return addresses that must be aligned, and the lines for all levels of a thread.
+) -> tuple[str, list[str]]:
+    """Return the test that memory is aligned, and the lines for all levels of a thread.
 
     Each pointer is defined before its first use.
     """
-    dims_of = {name: buffer.dims for name, buffer in scope.by_name.items()}
-    every = attrs.evolve(nest, body=interleaved(nest, (points, 1), dims_of))
+    every = attrs.evolve(nest, body=interleaved(nest, (points, 1), scope.by_name))
     own = near(scope, every, room)
     packs = packs_of(thread_body(scope, every), points)
     starts = starts_of(own.body, packs)
@@ -121,11 +120,11 @@ def one_by_one(scope: Scope, nest: Nest, room: Room, points: int, indent: str) -
     own = near(scope, nest, room)
     start, stop = scope.ends(nest.loops[1].range)
     for level in (0, 1):
-        yield from at(own.body, level, f"{indent}{'  ' * level}")
-    yield from (indent + each for each in _definitions(own).values())
+        yield from indented(written(own.body, level), f"{indent}{'  ' * level}")
+    yield from indented(_definitions(own).values(), indent)
     yield "#pragma unroll 1"
     first = f"f1 < {start} ? {start} : f1"
     inside = f"i1 < f1 + {points} && i1 < {stop}"
     yield f"{indent}for (s64 i1 = {first}; {inside}; ++i1) {{"
-    yield from at(own.body, 2, f"{indent}    ")
+    yield from indented(written(own.body, 2), f"{indent}    ")
     yield f"{indent}}}"

@@ -11,16 +11,15 @@ from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
 from ....ir.loops.traverse import instructions
 from ...rows.acts import loop_over, write_acts
-from ...rows.body import Body, pointers, states
+from ...rows.body import Body, pointers, states, written
 from ...rows.checks import tests_of
 from ...rows.scope import Scope
 from ..kernels import threads_of
 from ..passes.unrolling import unrolled
-from .body import arrays, at, thread_body, within
 from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat
-from .lines import braced, indented
+from .lines import arrays, braced, indented, thread_body
 from .sweep import write_sweep
-from .wide import aligned, packed, packs_of, starts_of, together
+from .wide import aligned, packed, packs_of, starts_of
 from .windows import sweep_of
 
 
@@ -71,21 +70,22 @@ def _points(scope: Scope, nest: Nest) -> Iterator[str]:
         return
     yield from (*indented(pointers(body), indent), _opened(scope, nest, depth - 1))
     if len(nest.parts) <= 1:
-        yield from at(body, depth, f"{indent}    ")
+        yield from indented(written(body, depth), f"{indent}    ")
     for part, range_ in enumerate(nest.parts if len(nest.parts) > 1 else ()):
         start, stop = scope.ends(range_)
         head = f"if ({index} >= {start} && {index} < {stop})"
-        rows = at(body, depth, "  ", part)
+        rows = indented(written(body, depth, part))
         yield from indented(braced(head, rows), f"{indent}  ")
     yield "  " + "}" * depth
 
 
 def _outer(scope: Scope, nest: Nest, body: Body, depth: int) -> Iterator[str]:
     """Open so many loops of a thread, with the rows around and inside each of them."""
-    yield from at(body, 0, "    ")
+    yield from indented(written(body, 0), "    ")
     yield from flat_places(scope, nest, "i") if is_flat(nest) else ()
     for level in range(depth):
-        yield from (_opened(scope, nest, level), *at(body, level + 1, "  " * (level + 3)))
+        yield _opened(scope, nest, level)
+        yield from indented(written(body, level + 1), "  " * (level + 3))
 
 
 def _several(scope: Scope, nest: Nest) -> Iterator[str]:
@@ -95,15 +95,14 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
     for other memory.
     """
     marks, one = marks_of(nest), thread_body(scope, nest)
-    dims_of = {name: buffer.dims for name, buffer in scope.by_name.items()}
-    every = thread_body(scope, attrs.evolve(nest, body=unrolled(nest, marks.points, dims_of)))
+    every = thread_body(scope, attrs.evolve(nest, body=unrolled(nest, marks.points, scope.by_name)))
     packs = packs_of(every, marks.points[0])
     versions = [("aligned", packed(every, packs, starts_of(every, packs)))]
     if packs and marks.unaligned and not scope.clamped:
         versions.append(("", every))
     own = [axis for axis in axes_of(nest) if axis.points > 1 or axis.level == len(nest.loops) - 1]
-    yield from at(one, 0, "    ")
-    yield f"  const bool aligned = {together(aligned(every, packs))};"
+    yield from indented(written(one, 0), "    ")
+    yield f"  const bool aligned = {aligned(every, packs)};"
     yield from _around(scope, nest, one, own)
     indent = "  " * (len(nest.loops) + 1)
     inside = list(_all_inside(scope, nest, own))
@@ -111,10 +110,9 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
         tests = " && ".join([test, *inside] if test else inside) or "true"
         yield f"{indent}{'} else ' if number else ''}if ({tests}) {{"
         yield from (f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own))
-        for level in range(body.depth):
-            yield from within(body, level, f"{indent}  ")
-        yield from (f"{indent}  {line}" for line in pointers(body))
-        yield from within(body, body.depth, f"{indent}  ")
+        around = (row for level in range(body.depth) for row in written(body, level))
+        rows = (*around, *pointers(body), *written(body, body.depth))
+        yield from indented(filter(None, rows), f"{indent}  ")
     yield f"{indent}}} else {{"
     yield from _one_by_one(scope, nest, one, own[::-1], indent)
     yield f"{indent}}}"
@@ -130,7 +128,7 @@ def _around(scope: Scope, nest: Nest, body: Body, own: Sequence[Axis]) -> Iterat
         if loop.kind == "thread" and level not in unrolls:
             yield f"{'  ' * (level + 1)}  const s64 i{level} = f{level};"
         if level < min(unrolls):
-            yield from at(body, level + 1, "  " * (level + 3))
+            yield from indented(written(body, level + 1), "  " * (level + 3))
 
 
 def _all_inside(scope: Scope, nest: Nest, own: Sequence[Axis]) -> Iterator[str]:
@@ -151,7 +149,7 @@ def _one_by_one(
     last = len(nest.loops) - 1
     for level in range(axes[0].level, len(nest.loops)):
         if level == last:
-            yield from (f"{indent}  {line}" for line in pointers(body))
+            yield from indented(pointers(body), f"{indent}  ")
         if level in points:
             start, stop = scope.ends(nest.loops[level].range)
             first = f"f{level}"
@@ -162,7 +160,7 @@ def _one_by_one(
                 f"{indent}  for (s64 i{level} = {first}; "
                 f"i{level} < f{level} + {points[level]} && i{level} < {stop}; ++i{level}) {{"
             )
-        yield from at(body, level + 1, "  " * (level + 4))
+        yield from indented(written(body, level + 1), "  " * (level + 4))
     yield f"{indent}  " + "}" * len(axes)
 
 

@@ -14,11 +14,9 @@ from ....ir.loops.traverse import nodes_of
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from ..passes.sharing_in_patches import fillers_of
-from .body import arrays as define
-from .body import buffers_of
-from .lines import indented, shared_arrays
+from .lines import arrays as define
+from .lines import buffers_of, indented, shared_arrays
 from .near import Room, all_at_once, one_by_one
-from .wide import together as all_aligned
 
 # Words of each nest at the begin of the lists: where its near indices and its elements begin, and
 # the most elements of a patch; see `patches.h`.
@@ -141,9 +139,9 @@ def _versions(
     """Write a loop for threads that have all of their levels inside, and one for others."""
     start, stop = scope.ends(nest.loops[1].range)
     if not scope.clamped:
-        addresses, lines = all_at_once(scope, nest, room, points, " " * 10)
+        aligned, lines = all_at_once(scope, nest, room, points, " " * 10)
         all_ = f"f1 >= {start} && f1 + {points} <= {stop}"
-        yield f"    if ({' && '.join([*tests, all_aligned(addresses), all_])}) {{"
+        yield f"    if ({' && '.join([*tests, aligned, all_])}) {{"
         yield "      const s64 i1 = f1;"
         yield from (*opening, *lines, "      }}", "    } else")
     yield f"    if ({' && '.join([*tests, f'f1 < {stop}'])}) {{  // one by one at the ends"

@@ -16,8 +16,7 @@ from ...schedule.costs import ITEMSIZES
 from .grid import axes_of, places
 from .lines import braced, shared_arrays
 from .sweep import scoped, write_sweep
-from .wide import addresses
-from .wide import together as all_aligned
+from .wide import are_aligned
 from .windows import Room, sweep_of
 
 
@@ -57,7 +56,7 @@ def write_rows(scope: Scope, columns: Columns, load: Rows, nests: Sequence[Nest]
         ),
         place="{}",
     )
-    yield f"const bool aligned = {all_aligned(addresses(scope, names))};"
+    yield f"const bool aligned = {are_aligned(scope, names)};"
     yield f"const u64 column = u64(blockIdx.x) * {load.columns};"
     yield f"const u64 columns = {' * '.join(extents)};"
     yield f"const u32 r = threadIdx.x / {lanes}, lane = threadIdx.x % {lanes};"

@@ -65,23 +65,23 @@ def _item(body: Body, number: Row) -> int:
     return ITEMSIZES[body.scope.by_name[body.rows[number].buffer].dtype]  # type: ignore[attr-defined]
 
 
-def aligned(body: Body, packs: Sequence[Pack], besides: Collection[str] = ()) -> list[str]:
-    """Return the addresses and strides in bytes that must be multiples of the widest access."""
+def aligned(body: Body, packs: Sequence[Pack], besides: Collection[str] = ()) -> str:
+    """Return the test that what packs access in memory is aligned."""
     rows = (body.rows[pack.members[0]] for pack in packs)
     names = (row.buffer for row in rows if isinstance(row, Load | Store))
-    return addresses(body.scope, (each for each in names if each not in besides))
+    return are_aligned(body.scope, (each for each in names if each not in besides))
 
 
-def addresses(scope: Scope, buffers: Iterable[str]) -> list[str]:
-    """Return the addresses of buffers and their strides in bytes."""
+def are_aligned(scope: Scope, names: Iterable[str]) -> str:
+    """Return the test that buffers begin, and their rows, at multiples of the widest access."""
     found: dict[str, None] = {}
-    for buffer in (scope.by_name[each] for each in buffers):
+    for buffer in (scope.by_name[each] for each in names):
         found[f"u64({scope.buffer(buffer.name)})"] = None
         for axis, dim in enumerate(buffer.dims):
             if dim is not buffer.unit:
                 stride = scope.stride(buffer, axis)
                 found[f"u64({stride}) * {ITEMSIZES[buffer.dtype]}"] = None
-    return list(found)
+    return f"(({' | '.join(found)}) & {WIDEST - 1}) == 0" if found else "true"
 
 
 def packed(
@@ -126,12 +126,3 @@ def starts_of(body: Body, packs: Sequence[Pack]) -> dict[Row, str]:
             offset = f" {sign} {abs(pack.start)}" if pack.start else ""
             found[pack.members[0]] = f"{address.pointer} + i{body.depth - 1}{offset}"
     return found
-
-
-def together(groups: Sequence[str]) -> str:
-    """Return the test that addresses are aligned.
-
-    >>> together(["u64(p0)", "u64(n0) * 8"])
-    '((u64(p0) | u64(n0) * 8) & 15) == 0'
-    """
-    return f"(({' | '.join(groups)}) & {WIDEST - 1}) == 0" if groups else "true"

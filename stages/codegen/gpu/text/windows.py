@@ -17,8 +17,7 @@ from ...rows.addresses import Access, Address, Element, InRow
 from ...rows.body import NAMELESS, Body, element, index, line, name, operand
 from ...rows.scope import Scope, stored_type
 from ..passes.loading_ahead import condition, is_usually, usual_conditions
-from .body import thread_body
-from .lines import braced
+from .lines import braced, thread_body
 
 
 @attrs.frozen
@@ -155,12 +154,12 @@ def _windows(sweep: Sweep, *, tiles: bool) -> Iterator[Window]:
     yield from (window for window in found.values() if window.span <= sweep.ahead)
 
 
-def rooms_of(nest: Nest, rooms: Mapping[str, Room]) -> dict[Row, Room]:
-    """Return the rooms of the accesses of a nest, from those of buffers."""
+def rooms_of(nest: Nest, arrays: Mapping[str, str], place: str) -> dict[Row, Room]:
+    """Return the rooms of the accesses of a nest: the array of each buffer, and a place in it."""
     return {
-        number: rooms[row.buffer]
+        number: Room(arrays[row.buffer], place)
         for number, row in enumerate(nest.body)
-        if isinstance(row, Load | Store) and row.buffer in rooms
+        if isinstance(row, Load | Store) and row.buffer in arrays
     }
 
 
