@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
+from ....runtime.language.dimension import Dimension
+from ...ir.loops.column import Column
 from ...ir.loops.cpu import Tiles
+from ...ir.loops.kernel import Kernel, Loop, Node, Seq, Step
 from ...ir.loops.nest import Nest, Store
-from ...ir.loops.traverse import nodes_of
+from ...ir.loops.traverse import accesses, bodies, children
+from ..errors import CodegenError
 from .arrangement import needs_guard, touches_fields
 from .loops import SdfgLoops, SdfgRules
 from .names import (
@@ -21,6 +25,7 @@ from .names import (
     TileCount,
 )
 from .nests import MARK, NestBuilder
+from .planes import loop_region
 from .rooms import Descriptors, Room
 from .tasklet import Style
 
@@ -55,21 +60,57 @@ def build_graph(
     only = describe.symbol(sdfg, names.symbol(ONLY)) if loops.steps else None
     blocks = _Blocks(dace, sdfg, only)
     first = 0
-    for place, tiles in enumerate(nodes_of(loops.kernel, Tiles)):
-        nests = [member.nest for member in tiles.members]
-        statement = loops.steps[nests[0].group] if loops.steps else 0
-        room = Room(dace, sdfg, blocks.state(_label(nests, place), statement), describe)
-        if tiles.cuts:
-            functions |= _Rows(names, rules.style, tiles, first).add(room)
+    states = _states(loops.kernel, blocks, describe, loops.steps, {})
+    for place, (node, inside, around) in enumerate(states):
+        nests = [each.nest for each in node.members] if isinstance(node, Tiles) else [node]
+        state = inside.state(_label(nests, place), _statement(node, loops.steps))
+        room = Room(dace, sdfg, state, describe)
+        if isinstance(node, Tiles) and node.cuts:
+            functions |= _Rows(names, rules.style, node, first).add(room)
         else:
             for number in range(first, first + len(nests)):
-                builder = NestBuilder(names, number, rules.style, dict(tests), rules.grid)
+                builder = NestBuilder(
+                    names, number, rules.style, dict(tests), rules.grid, around=around
+                )
                 builder.build(room)
                 functions |= builder.functions
         first += len(nests)
     if not first:
         sdfg.add_state("empty", is_start_block=True)
     return Graph(sdfg, functions)
+
+
+def _states(
+    node: Node | Kernel,
+    blocks: _Blocks,
+    describe: Descriptors,
+    steps: Sequence[int],
+    around: Mapping[Dimension, str],
+) -> Iterator[tuple[Tiles | Column, _Blocks, Mapping[Dimension, str]]]:
+    """Yield what is a state each, in order, with its place and the indices of loops `around`.
+
+    These loops are added.
+    """
+    match node:
+        case Tiles() | Column():
+            yield node, blocks, around
+        case Loop(range=range_, body=body, backward=backward):
+            index, sdfg = describe.names.plane(node), blocks.sdfg
+            describe.symbol(sdfg, index)  # else DaCe would guess its type from the start
+            start, stop = describe.end(sdfg, range_.start), describe.end(sdfg, range_.stop)
+            region = loop_region(f"along_{index}", index, start, stop, backward=backward)
+            inside = blocks.inside(region, _statement(node, steps))
+            yield from _states(body, inside, describe, steps, {**around, range_.dim: index})
+        case Kernel() | Step() | Seq():
+            for each in children(node):
+                yield from _states(each, blocks, describe, steps, around)
+        case _:
+            raise CodegenError(f"DaCe's loops have no '{type(node).__name__}'.")
+
+
+def _statement(node: Node, steps: Sequence[int]) -> int:
+    """Return the number of the statement of a node, 0 if a call runs all."""
+    return steps[next(bodies(node))[0]] if steps else 0
 
 
 class _Rows:
@@ -132,9 +173,9 @@ class _Rows:
         return functions
 
 
-def _label(nests: Sequence[Nest], place: int) -> str:
+def _label(nests: Sequence[Nest | Column], place: int) -> str:
     """Name a state after the buffers that its nests write."""
-    stored = [row.buffer for nest in nests for row in nest.body if isinstance(row, Store)]
+    stored = [row.buffer for nest in nests for row in accesses(nest, Store)]
     fields = [name for name in dict.fromkeys(stored) if not name.startswith(("@", "%"))]
     words = "_".join("".join(c if c.isalnum() else "_" for c in name) for name in fields[:3])
     plain = words.encode("ascii", "ignore").decode()
@@ -147,19 +188,30 @@ class _Blocks:
     `only` is the symbol that is the number of a statement, or 0 for all.
     """
 
-    def __init__(self, dace: Any, sdfg: Any, only: Any | None) -> None:
+    def __init__(self, dace: Any, sdfg: Any, only: Any | None, region: Any = None) -> None:
         self.dace, self.sdfg, self.only = dace, sdfg, only
-        self.region = sdfg
+        self.region = sdfg if region is None else region
         self.statement = 0
         self.previous: dict[Any, Any] = {}  # the last block of each region
 
     def state(self, label: str, statement: int) -> Any:
         """Add a state of a statement."""
-        if self.only is not None and statement != self.statement:
-            self.region, self.statement = self._branch(statement), statement
+        self._enter(statement)
         state = self.region.add_state(label, is_start_block=self.region not in self.previous)
         self._follows(self.region, state)
         return state
+
+    def inside(self, loop: Any, statement: int) -> _Blocks:
+        """Add a loop of a statement; return what adds states inside it."""
+        self._enter(statement)
+        is_first = self.region not in self.previous
+        self.region.add_node(loop, is_start_block=is_first, ensure_unique_name=True)
+        self._follows(self.region, loop)
+        return _Blocks(self.dace, self.sdfg, None, loop)
+
+    def _enter(self, statement: int) -> None:
+        if self.only is not None and statement != self.statement:
+            self.region, self.statement = self._branch(statement), statement
 
     def _branch(self, statement: int) -> Any:
         """Add a block that runs in calls of all statements, or of this one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from ....runtime.language.dimension import Dimension
@@ -10,8 +11,10 @@ from ...ir.bounds import Bound, Const, Range
 from ...ir.loops.gpu import marks_of
 from ...ir.loops.nest import Load, NestLoop, Row, Store
 from .arrangement import inside, needs_guard
+from .columns import add_column
 from .grid import ONE_THREAD, Grid, free_loops, on_threads, shared_by_parts
 from .names import STATUS, GuardedStop, SdfgNames
+from .planes import loop_region
 from .rooms import Room
 from .tasklet import NAMELESS, BlockWriter, Style, Subsets
 from .tasklet_nodes import TaskletNodes
@@ -24,7 +27,7 @@ class NestBuilder:
     """Adds one nest to rooms; `functions` are those that its tasklets call.
 
     With a `grid` its maps are kernels of a GPU. Inside a loop over rows, `row` is the dimension of
-    that loop and the name of its index.
+    that loop and the name of its index; `around` are those of loops over planes.
     """
 
     def __init__(
@@ -35,6 +38,7 @@ class NestBuilder:
         tests: dict[tuple[int, str], int],
         grid: Grid | None = None,
         row: tuple[Dimension, str] | None = None,
+        around: Mapping[Dimension, str] = MappingProxyType({}),
     ) -> None:
         self.names = names
         self.number = number
@@ -43,9 +47,7 @@ class NestBuilder:
         self.guard = () if row else names.guard(nest)
         self.shared = shared_by_parts(nest) if grid else frozenset[Row]()
         self.nest = nest = inside(nest, row[0]) if row else on_threads(nest) if grid else nest
-        self.indices: dict[Dimension, str] = {
-            loop.range.dim: names.loop(loop) for loop in nest.loops
-        }
+        self.indices = {**around} | {loop.range.dim: names.loop(loop) for loop in nest.loops}
         if row is not None:
             self.indices |= [row]
         writer = BlockWriter(names, nest, style, self.indices, tests)
@@ -82,10 +84,10 @@ class NestBuilder:
 
     def _descend(self, room: Room, level: int) -> None:
         """Add the instructions and loops inside `level` loops."""
-        if level < self.depth or not self.nest.loops:
-            self._block(room, self._rows(level))
         if level == self.depth:
+            self._innermost(room)
             return
+        self._block(room, self._rows(level))
         loop = self.nest.loops[level]
         if loop.kind == "sequential":
             self._sequence(room, level)
@@ -105,10 +107,17 @@ class NestBuilder:
             entry.map.collapse = max(1, sum(each.kind == "parallel" for each in loops))
             inner = room.inside(entry, exit_)
             if innermost:
-                self._block(inner, self._rows(last, part))
+                self._innermost(inner, part)
             else:
                 self._descend(inner, last)
             self._close(inner)
+
+    def _innermost(self, room: Room, part: int = 0) -> None:
+        """Add what stands inside all loops."""
+        if column := self.names.columns.get(self.number):
+            add_column(room, self.tasklets, column)
+        else:
+            self._block(room, self._rows(self.depth, part))
 
     def _joins(self, level: int) -> bool:
         return self.nest.loops[level].kind != "sequential"
@@ -168,8 +177,6 @@ class NestBuilder:
 
     def _sequence(self, room: Room, level: int) -> None:
         """Add a sequential loop, in a nested SDFG."""
-        from dace.sdfg.state import LoopRegion
-
         loop = self.nest.loops[level]
         dace = room.dace
         inner = dace.SDFG(f"levels{self.number}_{level}")
@@ -186,17 +193,14 @@ class NestBuilder:
         parts = self.nest.parts if innermost and self.nest.parts else (None,)
         for part, range_ in enumerate(parts):
             start, stop = self._ends(room, loop) if range_ is None else self._range(room, range_)
-            if loop.backward:
-                ends = (f"{index} >= {start}", f"{index} = {stop - 1}", f"{index} = {index} - 1")
-            else:
-                ends = (f"{index} < {stop}", f"{index} = {start}", f"{index} = {index} + 1")
-            region = LoopRegion(f"along_{index}_{part}", ends[0], index, ends[1], ends[2])
+            label = f"along_{index}_{part}"
+            region = loop_region(label, index, start, stop, backward=loop.backward)
             inner.add_node(region)
             inner.add_edge(previous, region, dace.InterstateEdge())
             body = region.add_state(f"level_{part}", is_start_block=True)
             step = room.within(inner, body, known)
             if innermost:
-                self._block(step, self._rows(level + 1, part))
+                self._innermost(step, part)
             else:
                 self._descend(step, level + 1)
             previous = region
@@ -237,11 +241,7 @@ class NestBuilder:
     # --- ranges ---------------------------------------------------------------------------------
 
     def _expression(self, room: Room, bound: Bound | GuardedStop) -> Any:
-        if isinstance(bound, GuardedStop):
-            return room.describe.symbol(room.sdfg, self.names.symbol(bound))
-        name, constant = self.names.bound(bound)
-        number = room.dace.symbolic.pystr_to_symbolic(str(constant))
-        return number if name is None else room.describe.symbol(room.sdfg, name) + constant
+        return room.describe.end(room.sdfg, bound)
 
     def _guard_count(self, room: Room) -> Any:
         """Return 1 where the guard of the nest is not empty, else 0."""

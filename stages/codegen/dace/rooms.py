@@ -7,8 +7,9 @@ from typing import Any
 
 import attrs
 
+from ...ir.bounds import Bound
 from ...ir.loops.buffers import Buffer
-from .names import STATUS, SdfgNames, stored_type
+from .names import STATUS, GuardedStop, SdfgNames, stored_type
 
 
 class Descriptors:
@@ -66,6 +67,14 @@ class Descriptors:
             sdfg.add_symbol(name, self.dace.int64)
         # made as DaCe makes those that it parses: other symbols of the same name differ from them
         return self.dace.symbolic.pystr_to_symbolic(name)
+
+    def end(self, sdfg: Any, bound: Bound | GuardedStop) -> Any:
+        """Return the start or stop of a loop, known to an SDFG."""
+        if isinstance(bound, GuardedStop):
+            return self.symbol(sdfg, self.names.symbol(bound))
+        name, constant = self.names.bound(bound)
+        number = self.dace.symbolic.pystr_to_symbolic(str(constant))
+        return number if name is None else self.symbol(sdfg, name) + constant
 
 
 @attrs.define

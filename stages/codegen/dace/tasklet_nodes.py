@@ -100,17 +100,17 @@ class TaskletNodes:
     def _tasklet(self, room: Room, label: str, block: Block) -> Any:
         """Add the node of a tasklet and the edges to what it reads."""
         self.functions.update(block.functions)
-        self._declare_symbols(room, block)
+        self.declare_symbols(room, block.text)
         node = self._node(room, label, block)
         self._feed(room, node, block)
         room.hang(node)
         return node
 
-    def _declare_symbols(self, room: Room, block: Block) -> None:
-        """Declare the symbols and the indices of outer loops that stand in the text."""
+    def declare_symbols(self, room: Room, text: str) -> None:
+        """Declare the symbols and the indices of outer loops that stand in a text."""
         around = {name for entry, _ in room.maps for name in entry.map.params}
         params = set(self.indices.values()) - around if room.nested else set()
-        for word in _WORD.findall(block.text):
+        for word in _WORD.findall(text):
             if word in self.names.symbols or word in params:
                 room.describe.symbol(room.sdfg, word)
 

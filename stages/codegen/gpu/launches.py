@@ -92,14 +92,15 @@ def orders_of(
 def _in_loops(orders: Iterable[Order], depth: int = 0) -> Iterator[Order | Repeated]:
     """Yield orders as they come, those that share one more loop than `depth` as one."""
 
-    def loop(order: Order) -> tuple[int, tuple[tuple[int, Loop], ...]]:
-        return order.written.version, order.written.part.around[depth : depth + 1]
+    def place(order: Order) -> tuple[int, tuple[int, Loop] | None]:
+        around = order.written.part.around
+        return order.written.version, around[depth] if depth < len(around) else None
 
-    for (_, around), together in groupby(orders, key=loop):
-        if not around:
+    for (_, around), together in groupby(orders, key=place):
+        if around is None:
             yield from together
-        for _, each in around:
-            yield Repeated(each, tuple(_in_loops(together, depth + 1)))
+        else:
+            yield Repeated(around[1], tuple(_in_loops(together, depth + 1)))
 
 
 def _order(tree: Kernel, written: Written) -> Order:
