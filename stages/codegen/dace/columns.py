@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ...ir.loops.column import Column
 from ...ir.loops.nest import Argument, Store
@@ -14,7 +15,7 @@ from ..rows.dialect import cpp
 from ..rows.options import WriterOptions
 from ..rows.scope import Scope
 from .names import stored_type
-from .rooms import Room
+from .rooms import Descriptors, Room
 from .tasklet_nodes import TaskletNodes
 
 
@@ -28,19 +29,46 @@ def add_column(room: Room, tasklets: TaskletNodes, column: Column) -> None:
         CodegenError: if the program is checked.
 
     """
-    names, style = tasklets.names, tasklets.writer.style
-    if style.checked:
+    names = tasklets.names
+    if tasklets.writer.style.checked:
         raise CodegenError(
             f"DaCe cannot test the values that columns of '{names.kernel.name}' store.",
             hint="Use another backend, or leave out option 'checked'.",
         )
-    dace, describe = room.dace, room.describe
-    touched = {each.name: f"p{place}" for place, each in enumerate(names.kernel.buffers)
-               if each.name in arrays_of(column)}  # fmt: skip
-    outputs = {name: touched[name] for name in touched if name in arrays_of(column, Store)}
-    inputs = {name: f"{p}_before" if name in outputs else p for name, p in touched.items()}
+    scope = _scope_of(tasklets, column)
+    rows = [row for row in instructions(column) if isinstance(row, Argument)]
+    scalars = {scope.scalar(row.name): names.scalars[row.name] for row in rows}
+    levels = enumerate(tasklets.indices[loop.range.dim] for loop in column.loops)
+    lines = [f"const s64 i{level} = {index};" for level, index in levels]
+    text = "\n".join([*lines, *write_acts(scope, column)])
+    tasklets.declare_symbols(room, text)
+    tasklets.functions.update(scope.uses.functions)
+    written = arrays_of(column, Store)
+    outputs = {scope.buffers[name]: names.data[name] for name in scope.buffers if name in written}
+    inputs = {
+        f"{pointer}_before" if name in written else pointer: names.data[name]
+        for name, pointer in scope.buffers.items()
+    }
+    node = room.state.add_tasklet(
+        "column",
+        _pointers(room.describe, inputs) | dict.fromkeys(scalars),
+        _pointers(room.describe, outputs),
+        text,
+        language=room.dace.Language.CPP,
+    )
+    for connector, data in (inputs | scalars).items():
+        room.feed(node, connector, data, room.describe.whole(room.sdfg, data), dynamic=True)
+    room.hang(node)
+    for connector, data in outputs.items():
+        room.store(node, connector, data, room.describe.whole(room.sdfg, data), dynamic=True)
+
+
+def _scope_of(tasklets: TaskletNodes, column: Column) -> Scope:
+    """Return the names in the tasklet of a column: `p0`, `p1`, ... for its arrays."""
+    names, style = tasklets.names, tasklets.writer.style
     options = WriterOptions(0, vector_math=False, own_math=style.own_math)
-    scope = Scope(
+    touched = [each.name for each in names.touched() if each.name in arrays_of(column)]
+    return Scope(
         names.kernel,
         {},
         options,
@@ -48,34 +76,11 @@ def add_column(room: Room, tasklets: TaskletNodes, column: Column) -> None:
         bounds=names.text,
         strides=lambda buffer, axis: names.strides(buffer)[axis],
         around=tasklets.indices,
-        buffers=touched,
+        buffers={name: f"p{place}" for place, name in enumerate(touched)},
     )
-    rows = instructions(column)
-    scalars = {row.name: scope.scalar(row.name) for row in rows if isinstance(row, Argument)}
-    levels = enumerate(tasklets.indices[loop.range.dim] for loop in column.loops)
-    lines = [f"const s64 i{level} = {index};" for level, index in levels]
-    text = "\n".join([*lines, *write_acts(scope, column)])
-    tasklets.declare_symbols(room, text)
-    tasklets.functions.update(scope.uses.functions)
 
-    def pointers(connectors: Mapping[str, str]) -> dict[str, object]:
-        dtypes = {name: stored_type(names.by_name[name].dtype) for name in connectors}
-        return {p: dace.pointer(describe.type(dtypes[name])) for name, p in connectors.items()}
 
-    node = room.state.add_tasklet(
-        "column",
-        pointers(inputs) | dict.fromkeys(scalars.values()),
-        pointers(outputs),
-        text,
-        language=dace.Language.CPP,
-    )
-    for given, ways in ((inputs, names.data), (scalars, names.scalars)):
-        for name, connector in given.items():
-            data = ways[name]
-            describe.ensure(room.sdfg, data, nested=room.nested)
-            whole = describe.whole(room.sdfg, data)
-            room.feed(node, connector, data, whole, dynamic=ways is names.data)
-    room.hang(node)
-    for name, connector in outputs.items():
-        whole = describe.whole(room.sdfg, names.data[name])
-        room.store(node, connector, names.data[name], whole, dynamic=True)
+def _pointers(describe: Descriptors, connectors: Mapping[str, str]) -> dict[str, Any]:
+    """Return the types of connectors, which are pointers into data."""
+    dtypes = {name: stored_type(describe.buffers[data].dtype) for name, data in connectors.items()}
+    return {name: describe.dace.pointer(describe.type(dtype)) for name, dtype in dtypes.items()}

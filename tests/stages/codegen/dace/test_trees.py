@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
 
@@ -13,16 +13,20 @@ from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated
 from fieldforge.stages.codegen.cpu.stage import FLAGS
 from fieldforge.stages.codegen.dace.arrangement import arranged
+from fieldforge.stages.codegen.dace.gpu.source import gpu_source
+from fieldforge.stages.codegen.dace.grid import Grid
 from fieldforge.stages.codegen.dace.loops import SdfgLoops, SdfgRules
 from fieldforge.stages.codegen.dace.pass_list import DACE_PASSES
-from fieldforge.stages.codegen.dace.source import sdfg_source
+from fieldforge.stages.codegen.dace.source import THREADS, WRAPPED, SdfgSource, sdfg_source
 from fieldforge.stages.codegen.dace.tasklet import Style
 from fieldforge.stages.codegen.dace.transformations import PassSettings
 from fieldforge.stages.codegen.errors import CodegenError
 from fieldforge.stages.codegen.integers import integers
+from fieldforge.stages.codegen.rows.options import WriterOptions
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.verify import verify
+from fieldforge.stages.vendors.host import HOST
 
 from .. import programs
 from ..cpu.text.test_nodes import CHOICE, COLUMNS, PLANES, SCATTER, columns, integer
@@ -33,34 +37,52 @@ pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 RANDOM = np.random.default_rng(5)
 
 
-def run(folder: Path, text: str, *, checked: bool = False, **fields: np.ndarray) -> str:
-    """Let DaCe write a kernel, call it on fields in the order of its text; return the listing."""
+@pytest.fixture(params=["dace_cpu", "dace_gpu-host"])
+def run(request, tmp_path):
+    """Return a function that calls a kernel on fields in its order, and returns the listing."""
+
+    def called(text: str, **fields: np.ndarray) -> str:
+        made, flags = on_cpu(text) if request.param == "dace_cpu" else on_gpu(text)
+        stage = Compile(flags=programs.FLAGS, variables=current().compiler_variables)
+        generated = Generated(language="c++", source=made.source, loops="", flags=flags)
+        library = stage.run(generated=generated)["compiled"].library
+        tmp_path.joinpath("kernel.so").write_bytes(library)
+        entry = getattr(ctypes.CDLL(str(tmp_path / "kernel.so")), ENTRY)
+        pointers = (ctypes.c_void_p * len(fields))(*(each.ctypes.data for each in fields.values()))
+        numbers = [integer(each, fields) for each in made.loops.integers]
+        arena = np.full(1 << 16, 0xFF, np.uint8)
+        aligned = ctypes.c_void_p(-(-arena.ctypes.data // 64) * 64)
+        scalars = (ctypes.c_double * 1)(2.5)
+        nowhere = bytes(256)  # a context without a stream
+        assert entry(pointers, (ctypes.c_int64 * 64)(*numbers), scalars, aligned, nowhere) == 0
+        return made.listing
+
+    return called
+
+
+def on_cpu(text: str, checked: bool = False) -> tuple[SdfgSource, tuple[str, ...]]:
+    rules = SdfgRules(RULES, Style(checked=checked), DACE_PASSES, (), PassSettings())
+    return sdfg_source(loops_of(text), rules), (*FLAGS, THREADS, *WRAPPED)
+
+
+def on_gpu(text: str) -> tuple[SdfgSource, tuple[str, ...]]:
+    rules = SdfgRules(RULES, Style(device=True), DACE_PASSES, (), PassSettings(), grid=Grid())
+    return gpu_source(loops_of(text), rules, HOST), HOST.library.flags
+
+
+def loops_of(text: str) -> SdfgLoops:
     kernel = verify(read(text))
-    steps = tuple(range(1, 1 + len(kernel.steps))) if len(kernel.steps) > 1 else ()
-    loops = SdfgLoops(arranged(kernel), (), integers(kernel), None, steps)
-    style = Style(checked=checked)
-    made = sdfg_source(loops, SdfgRules(RULES, style, DACE_PASSES, (), PassSettings()))
-    stage = Compile(flags=programs.FLAGS, variables=current().compiler_variables)
-    flags = (*FLAGS, "-fopenmp", "-Wl,--wrap=GOMP_parallel")
-    generated = Generated(language="c++", source=made.source, loops="", flags=flags)
-    folder.joinpath("kernel.so").write_bytes(stage.run(generated=generated)["compiled"].library)
-    entry = getattr(ctypes.CDLL(str(folder / "kernel.so")), ENTRY)
-    pointers = (ctypes.c_void_p * len(fields))(*(each.ctypes.data for each in fields.values()))
-    numbers = [integer(each, fields) for each in made.loops.integers]
-    arena = np.full(1 << 16, 0xFF, np.uint8)
-    aligned = ctypes.c_void_p(-(-arena.ctypes.data // 64) * 64)
-    assert entry(pointers, (ctypes.c_int64 * 64)(*numbers), None, aligned, None) == 0
-    return made.listing
+    return SdfgLoops(arranged(kernel), (), integers(kernel), None, ())
 
 
 @pytest.mark.parametrize(("way", "before"), [("", -1), (" backward", 1)])
-def test_a_loop_runs_nests_for_one_plane_after_the_other(tmp_path, way, before):
+def test_a_loop_runs_nests_for_one_plane_after_the_other(run, way, before):
     u = np.asfortranarray(RANDOM.random((16, 9)))
     expected = u.copy()
     for k in range(1, 8) if before < 0 else range(7, 0, -1):
         expected[1:15, k] = expected[2:16, k + before] + expected[:14, k + before] + k
 
-    listing = run(tmp_path, PLANES.format(way=way, before=before), u=u[:, :8])
+    listing = run(PLANES.format(way=way, before=before), u=u[:, :8])
 
     assert "loop o_K = " in listing
     np.testing.assert_array_equal(u, expected)
@@ -100,11 +122,11 @@ kernel carried
 """
 
 
-def test_an_array_is_handed_on_from_plane_to_plane(tmp_path):
+def test_an_array_is_handed_on_from_plane_to_plane(run):
     u = np.asfortranarray(RANDOM.integers(0, 9, (12, 5)).astype(float))
     expected = 1.0 + np.cumsum(u, axis=1)
 
-    run(tmp_path, CARRIED, u=u)
+    run(CARRIED, u=u)
 
     np.testing.assert_array_equal(u, expected)
 
@@ -130,7 +152,7 @@ kernel nested
 """
 
 
-def test_loops_in_loops_run_in_turn(tmp_path):
+def test_loops_in_loops_run_in_turn(run):
     u = np.asfortranarray(RANDOM.random((5, 4)))
     expected = u.copy()
     for i in range(1, 5):
@@ -138,25 +160,25 @@ def test_loops_in_loops_run_in_turn(tmp_path):
         for k in range(1, 4):
             expected[i, k] = expected[i, k - 1] + expected[i - 1, k]
 
-    run(tmp_path, NESTED, u=u)
+    run(NESTED, u=u)
 
     np.testing.assert_array_equal(u, expected)
 
 
 @pytest.mark.parametrize("kind", ["parallel", "sequential"])
-def test_columns_sweep_choose_and_repeat(tmp_path, kind):
+def test_columns_sweep_choose_and_repeat(run, kind):
     u = np.asfortranarray(RANDOM.random((13, 6)) * 2)
     out = np.asfortranarray(RANDOM.random((13, 7)))
     expected = out.copy(order="F")
     columns(u, expected)
 
-    listing = run(tmp_path, COLUMNS.format(kind=kind), u=u, out=out)
+    listing = run(COLUMNS.format(kind=kind), u=u, out=out)
 
     assert "tasklet column" in listing
     np.testing.assert_array_equal(out, expected)
 
 
-def test_a_column_adds_at_levels_that_it_computes_where_a_condition_holds(tmp_path):
+def test_a_column_adds_at_levels_that_it_computes_where_a_condition_holds(run):
     u = np.asfortranarray(RANDOM.random((9, 6)))
     place = np.asfortranarray(RANDOM.integers(0, 6, (9, 6)))
     out, expected = (np.zeros((9, 6), order="F") for _ in range(2))
@@ -164,16 +186,55 @@ def test_a_column_adds_at_levels_that_it_computes_where_a_condition_holds(tmp_pa
         for i in range(9):
             expected[i, place[i, k]] += u[i, k] * (place[i, k] < 4)
 
-    run(tmp_path, SCATTER, u=u, place=place, out=out)
+    run(SCATTER, u=u, place=place, out=out)
 
     np.testing.assert_array_equal(out, expected)
 
 
-def test_checked_columns_are_refused(tmp_path):
+SCALED = """\
+kernel scaled
+  dimension I horizontal
+  dimension K vertical
+  scalar a float64
+  field u float64 [I, K] unit I
+  group 0 (I: 0 .. stop(u, I), K: 0 .. stop(u, K))
+  step 0
+    column group 0
+      parallel I: 0 .. stop(u, I)
+        sweep K: 0 .. stop(u, K)
+          %0 float64 load u[0, 0]
+          %1 float64 argument a
+          %2 float64 mul %0 %1
+          %3 float64 minimum %2 %0
+          %4 float64 store u[0, 0] %3
+"""
+
+
+def test_columns_read_numbers_of_a_call(run):
+    u = np.asfortranarray(RANDOM.random((70, 3)) - 0.5)
+    expected = np.minimum(u * 2.5, u)
+
+    run(SCALED, u=u)
+
+    np.testing.assert_array_equal(u, expected)
+
+
+def test_checked_columns_are_refused():
     with pytest.raises(CodegenError, match="cannot test the values that columns of 'scatter'"):
-        run(tmp_path, SCATTER, checked=True)
+        on_cpu(SCATTER, checked=True)
 
 
-def test_a_choice_is_refused(tmp_path):
+@pytest.mark.parametrize("source", [on_cpu, on_gpu])
+def test_a_choice_is_refused(source):
     with pytest.raises(CodegenError, match="'Choice'"):
-        run(tmp_path, CHOICE)
+        source(CHOICE)
+
+
+def test_a_loop_stands_in_the_block_of_its_statement():
+    loops = attrs.evolve(loops_of(PLANES.format(way="", before=-1)), steps=(1,))
+    rules = SdfgRules(RULES, Style(), (), (), PassSettings(), strips=WriterOptions(0))
+
+    lines = [line.strip() for line in sdfg_source(loops, rules).listing.splitlines()]
+
+    (place,) = (n for n, line in enumerate(lines) if line.startswith("loop o_K = "))
+    assert lines[place - 1] == "if ((only_statement == 0) or (only_statement == 1))"
