@@ -25,8 +25,7 @@ from .names import (
     TileCount,
 )
 from .nests import MARK, NestBuilder
-from .planes import loop_region
-from .rooms import Descriptors, Room
+from .rooms import Descriptors, Room, loop_region
 from .tasklet import Style
 
 ONLY: Final = OnlyStatement()

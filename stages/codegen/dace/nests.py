@@ -14,8 +14,7 @@ from .arrangement import inside, needs_guard
 from .columns import add_column
 from .grid import ONE_THREAD, Grid, free_loops, on_threads, shared_by_parts
 from .names import STATUS, GuardedStop, SdfgNames
-from .planes import loop_region
-from .rooms import Room
+from .rooms import Room, loop_region
 from .tasklet import NAMELESS, BlockWriter, Style, Subsets
 from .tasklet_nodes import TaskletNodes
 

@@ -198,3 +198,14 @@ class Room:
         """Return the room that a state of a nested SDFG is."""
         rows = {row: (name, None, 0) for row, name in known.items()}
         return Room(self.dace, sdfg, state, self.describe, nested=True, known=dict(rows))
+
+
+def loop_region(label: str, index: str, start: Any, stop: Any, *, backward: bool) -> Any:
+    """Return a loop that runs for one index after the other; its blocks are added to it."""
+    from dace.sdfg.state import LoopRegion
+
+    if backward:
+        ends = (f"{index} >= {start}", f"{index} = {stop - 1}", f"{index} = {index} - 1")
+    else:
+        ends = (f"{index} < {stop}", f"{index} = {start}", f"{index} = {index} + 1")
+    return LoopRegion(label, ends[0], index, ends[1], ends[2])
