@@ -146,3 +146,29 @@ def needs_guard(nest: Nest, guard: Ranges) -> bool:
     if not set(guard) <= set(nest.box):
         return True
     return any(isinstance(row, Load) and row.level < len(nest.loops) for row in nest.body)
+
+
+# --- threads of a GPU ---------------------------------------------------------------------------
+
+
+def free_loops(nest: Nest) -> int:
+    """Return how many loops may run in any order: all but the one over the levels of a scan."""
+    return len(nest.loops) - bool(nest.states)
+
+
+def on_threads(nest: Nest) -> Nest:
+    """Return a nest whose free loops all stand around the whole body."""
+    free = free_loops(nest)
+    loops = tuple(
+        attrs.evolve(loop, kind="thread" if level < free else "sequential")
+        for level, loop in enumerate(nest.loops)
+    )
+    body = tuple(attrs.evolve(row, level=free) if row.level < free else row for row in nest.body)
+    return attrs.evolve(nest, loops=loops, body=body)
+
+
+def shared_by_parts(nest: Nest) -> frozenset[int]:
+    """Return the instructions that stand outside the innermost loop, and so serve all its parts."""
+    if nest.states or not nest.parts:
+        return frozenset()
+    return frozenset(i for i, row in enumerate(nest.body) if row.level < len(nest.loops))

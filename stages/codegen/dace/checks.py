@@ -11,15 +11,11 @@ from typing import Final
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.nest import Constant, Nest
 from ...ir.loops.traverse import nodes_of
+from ..rows.checks import NOTE
 from ..rows.expressions import is_nothing
 from .names import type_name
 
 _BITS: Final = {"float32": ("u32", "0x7f800000u"), "float64": ("u64", "0x7ff0000000000000u")}
-_NOTE: Final = """\
-static inline void note(s32* first, s32 store) {
-  s32 known = __atomic_load_n(first, __ATOMIC_RELAXED);
-  while (store < known && !__atomic_compare_exchange_n(first, &known, store, true, 0, 0)) {}
-}"""
 
 
 def check_functions(
@@ -31,7 +27,7 @@ def check_functions(
     """
     yield from finite_functions(kernel, tests)
     if tests:
-        yield _NOTE
+        yield NOTE
     for dtype in missing_values(kernel) if checked else ():
         real = type_name(dtype)
         suffix = "f" if dtype == "float32" else ""
@@ -50,18 +46,11 @@ def finite_functions(kernel: Kernel, tests: Mapping[tuple[int, str], int]) -> It
     """Write the functions that tell whether a number is finite, for the types of tested stores."""
     dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
     for dtype in sorted({dtypes[name] for _, name in tests}):
-        bits, exponent = _BITS[dtype]
-        yield f"static inline bool finite_{type_name(dtype)}({type_name(dtype)} a) {{"
-        yield f"  {bits} b;"
-        yield "  __builtin_memcpy(&b, &a, sizeof b);"
-        yield f"  return (b & {exponent}) != {exponent};"
-        yield "}"
-
-
-def status_of(kernel: Kernel, tests: Mapping[tuple[int, str], int]) -> str:
-    """Return the expression that the entry returns: 0, or one more than the place of a field."""
-    if not tests:
-        return "0"
-    fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]
-    places = ", ".join(str(fields.index(name) + 1) for _, name in tests)
-    return f"((const s32[]){{{places}, 0}})[first]"
+        (bits, exponent), real = _BITS[dtype], type_name(dtype)
+        yield from (
+            f"static inline bool finite_{real}({real} a) {{",
+            f"  {bits} b;",
+            "  __builtin_memcpy(&b, &a, sizeof b);",
+            f"  return (b & {exponent}) != {exponent};",
+            "}",
+        )

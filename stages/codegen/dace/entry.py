@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from ...ir.bounds import Bound, Range
 from ...ir.loops.kernel import Kernel
 from ...ir.strides import Stride
 from ..entry_point import UNUSED, entry_head
+from ..rows.checks import status
 from ..rows.definitions import pointers, scalars
 from ..rows.dialect import cpp
 from ..rows.options import WriterOptions
@@ -15,7 +17,6 @@ from ..rows.scope import Scope, places_of
 from .names import (
     SDFG_NAME,
     STATUS,
-    ArrayStride,
     GuardedStop,
     Meaning,
     OnlyStatement,
@@ -23,14 +24,29 @@ from .names import (
     TileCount,
 )
 
+_FOUND: Final = "  s32* const found = context->status ? context->status : &first;"
+_WAIT: Final = (
+    "  const s32 late = s32(gpuStreamSynchronize(state.stream));",
+    "  if (state.error == 0) state.error = late;",
+)
+
 
 class Entry:
-    """Writes the entry point of a kernel; `kernel` has the arrays left after DaCe's passes."""
+    """Writes the entry point of a kernel; `kernel` has the arrays left after DaCe's passes.
 
-    def __init__(self, kernel: Kernel, names: SdfgNames, ints: Sequence[Bound | Stride]) -> None:
+    `tests` are the tested stores of a checked program.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        names: SdfgNames,
+        ints: Sequence[Bound | Stride],
+        tests: Mapping[tuple[int, str], int],
+    ) -> None:
         self.names = names
         options = WriterOptions(0)
-        self.scope = Scope(kernel, places_of(ints), options, cpp(options))
+        self.scope = Scope(kernel, places_of(ints), options, cpp(options), tests=tests)
         given = self.scope.buffers
         self.data = {own: given[name] for name, own in names.data.items() if name in given}
         self.data |= {
@@ -38,77 +54,73 @@ class Entry:
         }
         self.data[STATUS] = "&first"
 
-    def write(
-        self, opening: Sequence[str], signature: Sequence[str], head: Sequence[str], status: str
-    ) -> Iterator[str]:
+    def write(self, opening: Sequence[str], signature: Sequence[str]) -> list[str]:
         """Write the function: integers, scalars, pointers, and then the call.
 
-        `signature` are the arguments in DaCe's order; `head` defines the names in them.
+        `signature` are the arguments in DaCe's order.
         """
-        yield from entry_head()
-        yield from opening
-        yield from defined(self.scope)
-        yield from head
-        yield UNUSED
-        arguments = ", ".join(["handle.state", *map(self._argument, signature)])
-        yield f"  __program_{SDFG_NAME}({arguments});"
-        yield f"  return {status};"
-        yield "}"
+        tests = self.scope.tests
+        return [
+            *entry_head(),
+            *opening,
+            *defined(self.scope),
+            *([f"  s32 first = {len(tests)};"] if tests else []),
+            UNUSED,
+            self._call("handle.state", signature),
+            f"  return {status(self.scope)};",
+            "}",
+        ]
 
     def write_for_gpu(
-        self,
-        signature: Sequence[str],
-        *,
-        tested: int,
-        is_host: bool,
-        waits: bool,
-        status: str,
-        rare: Sequence[str] = (),
-    ) -> Iterator[str]:
+        self, opening: Sequence[str], signature: Sequence[str], *, is_host: bool, waits: bool
+    ) -> list[str]:
         """Write the function for a GPU: it queues kernels, and returns the vendor's error or 0.
 
-        A checked program leaves the first of its `tested` stores that failed in memory of the
-        context; without that, on the host, it returns `status`. If it `waits`, the kernels have
-        ended. The lines `rare` stand before the call of DaCe's program.
+        A checked program leaves the first of its tested stores that failed in memory of the
+        context; without that, on the host, it returns its status. If it `waits`, the kernels have
+        ended. The lines of `opening` stand before the call of DaCe's program.
         """
+        tests = self.scope.tests
         self.data[STATUS] = "found" if is_host else "context->status"
-        yield from entry_head(context="context")
-        yield from defined(self.scope)
-        yield UNUSED
-        yield "  kernel_state_t state = {(gpuStream_t)context->stream, 0};"
-        if tested and is_host:
-            yield f"  s32 first = {tested};"
-            yield "  s32* const found = context->status ? context->status : &first;"
-        arguments = ", ".join(["&state", *map(self._argument, signature)])
-        yield from rare
-        yield f"  __program_{SDFG_NAME}_internal({arguments});"
-        if waits and not is_host:
-            yield "  const s32 late = s32(gpuStreamSynchronize(state.stream));"
-            yield "  if (state.error == 0) state.error = late;"
-        returned = f"context->status ? 0 : {status}" if tested else "0"
-        yield f"  return {returned if is_host else 'state.error'};"
-        yield "}"
+        returned = f"context->status ? 0 : {status(self.scope)}" if tests else "0"
+        return [
+            *entry_head(context="context"),
+            *defined(self.scope),
+            UNUSED,
+            "  kernel_state_t state = {(gpuStream_t)context->stream, 0};",
+            *([f"  s32 first = {len(tests)};", _FOUND] if tests and is_host else []),
+            *opening,
+            self._call("&state", signature, "_internal"),
+            *(_WAIT if waits and not is_host else []),
+            f"  return {returned if is_host else 'state.error'};",
+            "}",
+        ]
+
+    def _call(self, state: str, signature: Sequence[str], suffix: str = "") -> str:
+        arguments = ", ".join([state, *map(self._argument, signature)])
+        return f"  __program_{SDFG_NAME}{suffix}({arguments});"
 
     def _argument(self, name: str) -> str:
         return self.data[name] if name in self.data else self._integer(self.names.symbols[name])
 
     def _integer(self, meaning: Meaning) -> str:
         match meaning:
-            case Stride():
-                return self.scope.integer(meaning)
-            case ArrayStride(buffer=buffer, axis=axis):
-                return f"{self.scope.buffers[buffer]}s{axis}"
+            case Stride(name=name, axis=axis):
+                return self.scope.stride(self.scope.by_name[name], axis)
             case GuardedStop(start=start, stop=stop, guard=guard):
-                test = " && ".join(self._is_there(each) for each in guard)
-                return f"({test} ? {self.scope.bound(stop)} : {self.scope.bound(start)})"
+                first, end = self.scope.bound(start), self.scope.bound(stop)
+                return f"({is_filled(self.scope, guard)} ? {end} : {first})"
             case TileCount(most=most):
                 return f"(omp_get_max_threads() < {most} ? omp_get_max_threads() : {most})"
             case OnlyStatement():
                 return f"ints[{len(self.scope.places)}]"  # see `step_place`
         return self.scope.bound(meaning)
 
-    def _is_there(self, range_: Range) -> str:
-        return f"{self.scope.bound(range_.start)} < {self.scope.bound(range_.stop)}"
+
+def is_filled(scope: Scope, box: Iterable[Range]) -> str:
+    """Return the test that a box is not empty, without any for no ranges."""
+    ends = map(scope.ends, box)
+    return " && ".join(f"{start} < {stop}" for start, stop in ends)
 
 
 def defined(scope: Scope) -> Iterator[str]:

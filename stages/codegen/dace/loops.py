@@ -13,37 +13,32 @@ from ...ir.strides import Stride
 from ..cpu.pass_list import cpu_passes
 from ..integers import integers
 from ..interface import step_numbers, step_place
-from ..pass_list import PLAN_ONLY, PassName, without
+from ..pass_list import PassName, without
 from ..passes import make_loops
 from ..rows.options import WriterOptions
 from ..schedule.drafts import Group
 from ..schedule.rules import Rules
 from ..soft_reads import Clamping, clamping_of
 from .arrangement import arranged
-from .grid import Grid
-from .pass_list import SdfgPass
-from .tasklet import Style
-from .transformations import PassSettings
+from .grid import GridOptions
+from .options import DaceOptions
+from .settings import DaceConfig
 
 
 @attrs.frozen
 class SdfgRules:
     """The options of an SDFG: of the loops before it, its tasklets, and the passes after it.
 
-    `loop_passes` run before the SDFG is made; with `strips` vector loops are walked strip by strip.
-    Threads share a nest from `parallel_from` points on.
+    `loop_passes` run before the SDFG is made. With a `grid` its maps are kernels of a GPU.
+    `config` has the options of DaCe that are not its defaults.
     """
 
     schedule: Rules
-    style: Style
-    passes: tuple[SdfgPass, ...]
-    blocking_dims: tuple[str, ...]
-    settings: PassSettings
-    parallel_from: int = 0
-    grid: Grid | None = None
-    asynchronous: bool = True
-    loop_passes: tuple[PassName, ...] = PLAN_ONLY
-    strips: WriterOptions | None = None
+    writer: WriterOptions
+    options: DaceOptions
+    loop_passes: tuple[PassName, ...]
+    grid: GridOptions | None = None
+    config: DaceConfig = attrs.field(factory=dict)
 
 
 @attrs.frozen

@@ -13,11 +13,12 @@ from ...ir.bounds import Bound, DomainSymbol, Range, Ranges, ScalarSymbol
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.column import Column
 from ...ir.loops.kernel import Kernel, Loop
-from ...ir.loops.nest import Argument, Nest, NestLoop
-from ...ir.loops.traverse import arrays_of, bodies, walk
+from ...ir.loops.nest import Nest, NestLoop
+from ...ir.loops.traverse import arrays_of, walk
 from ...ir.strides import Stride
 from ..integers import split
 from ..rows.operations import TYPES
+from .arrangement import needs_guard
 
 SDFG_NAME: Final = "kernel"  # never the user's: C++ names functions after it
 
@@ -37,14 +38,6 @@ _TAKEN: Final = frozenset(
 _OURS: Final = re.compile(
     r"[a-z]+[0-9]+(_.*)?|_.*|.*__.*|(u?int|float)[0-9]*_t|[A-Z]|[A-Z][A-Z0-9_]*_MAX"
 )
-
-
-@attrs.frozen
-class ArrayStride:
-    """The distance between elements of an array in the arena, along an axis."""
-
-    buffer: str
-    axis: int
 
 
 @attrs.frozen
@@ -68,7 +61,7 @@ class TileCount:
     most: int
 
 
-Meaning: TypeAlias = "Bound | Stride | ArrayStride | GuardedStop | OnlyStatement | TileCount"
+Meaning: TypeAlias = "Bound | Stride | GuardedStop | OnlyStatement | TileCount"
 STATUS: Final = "status"  # the argument in which a checked program notes its first bad store
 THREAD: Final = "thread0"  # the index of such a thread: no field has this name
 
@@ -84,7 +77,9 @@ class SdfgNames:
         self.by_name = {buffer.name: buffer for buffer in kernel.buffers}
         self._claimed: set[str] = set()
         self.data = {buffer.name: self._claim(buffer.name) for buffer in kernel.buffers}
+        self.buffers = {self.data[buffer.name]: buffer for buffer in kernel.buffers}
         self.scalars = {name: self._claim(name) for name, _ in kernel.scalars}
+        self.dtypes = {self.scalars[name]: dtype for name, dtype in kernel.scalars}
         self._loops: dict[tuple[str, Dimension], str] = {}
         self._known: dict[Meaning, str] = {}
 
@@ -134,7 +129,7 @@ class SdfgNames:
 
     def _word(self, meaning: Meaning) -> str:
         match meaning:
-            case Stride(name, axis) | ArrayStride(name, axis):
+            case Stride(name, axis):
                 return f"{self.data[name]}_{self.by_name[name].dims[axis].value}_stride"
             case DomainSymbol(end=end, field=field, dim=dim):
                 return f"{self.data[field]}_{dim.value}_{end}"
@@ -167,22 +162,15 @@ class SdfgNames:
     def strides(self, buffer: Buffer) -> list[str]:
         """Return the stride of each axis: '1', or a symbol."""
         return [
-            "1"
-            if dim is buffer.unit
-            else self.symbol(
-                ArrayStride(buffer.name, axis)
-                if buffer.memory == "arena"
-                else Stride(buffer.name, axis)
-            )
+            "1" if dim is buffer.unit else self.symbol(Stride(buffer.name, axis))
             for axis, dim in enumerate(buffer.dims)
         ]
 
-    def own(self, data: str) -> bool:
-        """Tell whether data is an array in the arena."""
-        arrays = {each.name for each in self.kernel.buffers if each.memory == "arena"}
-        return any(self.data[name] == data for name in arrays)
-
-    # --- buffers and scalars in use ---------------------------------------------------------------
+    def ends(self, nest: Nest, loop: NestLoop) -> tuple[str, str]:
+        """Return the ends of a loop as expressions; the outermost one has the guard of its nest."""
+        start, stop, guard = loop.range.start, loop.range.stop, self.guard(nest)
+        is_guarded = loop is nest.loops[0] and needs_guard(nest, guard)
+        return self.end(start), self.end(GuardedStop(start, stop, guard) if is_guarded else stop)
 
     def guard(self, nest: Nest) -> Ranges:
         """Return the box that must not be empty, so that a nest runs."""
@@ -192,12 +180,6 @@ class SdfgNames:
         """Return the buffers that nests read or write, in the order of the kernel."""
         found = arrays_of(self.kernel)
         return [buffer for buffer in self.kernel.buffers if buffer.name in found]
-
-    def used_scalars(self) -> list[tuple[str, str]]:
-        """Return (name, dtype) of the scalar parameters that bodies use."""
-        rows = (row for _, rows in bodies(self.kernel) for row in rows)
-        used = {row.name for row in rows if isinstance(row, Argument)}
-        return [(self.scalars[name], dtype) for name, dtype in self.kernel.scalars if name in used]
 
 
 def _loops_of(node: Nest | Column) -> Nest:

@@ -11,21 +11,11 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
-import attrs
-
 from ..errors import CodegenError
 
 
 class JoinedStatesError(CodegenError):
     """A hook tied nodes of states that must stay apart, or added a state."""
-
-
-@attrs.frozen
-class Joined:
-    """The states in order, of which the first has all nodes, and the place of each node's own."""
-
-    states: list[Any]
-    homes: dict[Any, int]
 
 
 @contextmanager
@@ -40,9 +30,9 @@ def one_state(sdfg: Any) -> Iterator[bool]:
     if len(states) < 2:
         yield False
         return
-    joined = _join(sdfg, states)
+    homes = _join(sdfg, states)
     yield True
-    _part(sdfg, joined)
+    _part(sdfg, states, homes)
 
 
 def _chain(sdfg: Any) -> list[Any]:
@@ -62,8 +52,11 @@ def _chain(sdfg: Any) -> list[Any]:
     return chain
 
 
-def _join(sdfg: Any, states: list[Any]) -> Joined:
-    """Move all nodes to the first state; data that was read or written before has one node."""
+def _join(sdfg: Any, states: list[Any]) -> dict[Any, int]:
+    """Move all nodes to the first state, and return the place of each node's own.
+
+    Data that was read or written before has one node.
+    """
     from dace.sdfg.nodes import AccessNode
 
     first = states[0]
@@ -92,7 +85,7 @@ def _join(sdfg: Any, states: list[Any]) -> Joined:
             for node in sorted(order, key=state.in_degree)  # what is written comes last
             if isinstance(node, AccessNode) and node not in known and scopes[node] is None
         }
-    return Joined(states, homes)
+    return homes
 
 
 def _move(node: Any, state: Any) -> None:
@@ -103,12 +96,12 @@ def _move(node: Any, state: Any) -> None:
     state.add_node(node)
 
 
-def _part(sdfg: Any, joined: Joined) -> None:
+def _part(sdfg: Any, states: list[Any], known: dict[Any, int]) -> None:
     """Give each node back to its state; what a later state reads gets a node of its own there."""
     from dace import InterstateEdge
     from dace.sdfg.nodes import AccessNode
 
-    states, homes = joined.states, _homes(joined)
+    homes = _homes(states[0], known)
     if sdfg.nodes() != states[:1]:
         raise JoinedStatesError("There are more states than one.")
     order, edges = list(states[0].nodes()), list(states[0].edges())
@@ -150,11 +143,11 @@ def _can_be_read(state: Any, homes: dict[Any, int], node: Any, places: range) ->
     )
 
 
-def _homes(joined: Joined) -> dict[Any, int]:
+def _homes(state: Any, known: dict[Any, int]) -> dict[Any, int]:
     """Return the place of each node's state; new nodes join what they read, or what reads them."""
     from dace.sdfg.utils import dfs_topological_sort
 
-    state, homes = joined.states[0], dict(joined.homes)
+    homes = dict(known)
     order = list(dfs_topological_sort(state))
     for node in order:
         found = [homes[each] for each in state.predecessors(node) if each in homes]

@@ -17,9 +17,9 @@ from typing import Any, Final
 from ....runtime.process.errors import OptionError
 from ..errors import CodegenError
 from .one_state import one_state
-from .pass_list import SdfgPass, name_of
+from .options import DaceOptions, SdfgPass, name_of
 from .time_limit import PassTimeLimitError, time_limit
-from .transformations import BY_NAME, PassSettings, maps_in, simplify, states_of
+from .transformations import BY_NAME, maps_in, simplify, states_of
 
 FUSED: Final = 2  # maps in a state, at least
 DEAD: Final = "DeadDataflowElimination"
@@ -35,57 +35,62 @@ class InvalidGraphError(CodegenError):
     """A transformation of the user left an SDFG that is not valid."""
 
 
-def run_passes(sdfg: Any, passes: Sequence[SdfgPass], settings: PassSettings, watch: Watch) -> Any:
+def run_passes(sdfg: Any, options: DaceOptions, watch: Watch) -> Any:
     """Return the SDFG after all passes; it is a valid one after each.
+
+    In `options`, 'blocking_dims' are the names of the loops over these dimensions.
 
     Warns:
         TransformationWarning: if a pass exceeds its budget; the SDFG is that before the pass.
 
     """
     watch("graph", sdfg)
-    for step in passes:
-        if _is_idle(step, sdfg, settings):  # it needs no copy to return to
+    for step in options.passes if options.auto_optimize else ():
+        if _is_idle(step, sdfg, options):  # it needs no copy to return to
             watch(name_of(step), sdfg)
             continue
         before = copy.deepcopy(sdfg)
         try:
-            if name_of(step) in settings.gt4py_hooks:
-                sdfg, count = _hooked(step, sdfg, settings)
+            if name_of(step) in options.gt4py_hooks:
+                sdfg, count = _hooked(step, sdfg, options)
             else:
-                count = _applied(step, sdfg, settings)
+                count = _applied(step, sdfg, options)
         except NotImplementedError:
             if step != "simplify":
                 raise
             # DaCe cannot remove the results of some tasklets that nothing reads: they stay
             sdfg = copy.deepcopy(before)
-            count = simplify(sdfg, settings, DEAD)
+            count = simplify(sdfg, options, DEAD)
         nodes = sum(1 for _ in sdfg.all_nodes_recursive())
-        if count > settings.most_applications or nodes > settings.most_nodes:
-            _warn(name_of(step), count, nodes, settings)
+        if count > options.most_applications or nodes > options.most_nodes:
+            _warn(name_of(step), count, nodes, options)
             sdfg = before
         watch(name_of(step), sdfg)
     _validate(sdfg, "the passes")
     return sdfg
 
 
-def _is_idle(step: SdfgPass, sdfg: Any, settings: PassSettings) -> bool:
+def _is_idle(step: SdfgPass, sdfg: Any, options: DaceOptions) -> bool:
     """Tell whether a pass of ours has nothing to change."""
     match step:
         case "fuse_vertical" | "fuse_horizontal":
             return all(maps_in(state) < FUSED for state in states_of(sdfg))
         case "block":
-            return not (settings.block_loops and settings.block_size)
+            return not options.blocking_dims
         case "unroll_scans":
-            return not settings.unroll
+            return not options.unroll_scans
     return False
 
 
-def _applied(step: SdfgPass, sdfg: Any, settings: PassSettings) -> int:
+def _applied(step: SdfgPass, sdfg: Any, options: DaceOptions) -> int:
     """Run a pass; return how often it was applied."""
     if isinstance(step, str):
-        return BY_NAME[step](sdfg, settings)
+        return BY_NAME[step](sdfg, options)
     written = _written_arguments(sdfg)
-    with _lists_of_states(sdfg), time_limit(name_of(step), settings.seconds):
+    every = list(sdfg.all_sdfgs_recursive())
+    # before DaCe 2, `sdfg.states()` returned a list
+    listed = _with_method("states", lambda own: list(type(own).states(own)), every)
+    with listed, time_limit(name_of(step), options.pass_seconds):
         result = step(sdfg)
     if result is not None and not isinstance(result, int | dict):
         raise OptionError(
@@ -101,7 +106,7 @@ def _applied(step: SdfgPass, sdfg: Any, settings: PassSettings) -> int:
     return 1
 
 
-def _hooked(step: Any, sdfg: Any, settings: PassSettings) -> tuple[Any, int]:
+def _hooked(step: Any, sdfg: Any, options: DaceOptions) -> tuple[Any, int]:
     """Return the SDFG after a hook made for gt4py, which has one state or else as many as ours.
 
     A hook that fails on both leaves it as it is, with a warning.
@@ -111,7 +116,7 @@ def _hooked(step: Any, sdfg: Any, settings: PassSettings) -> tuple[Any, int]:
         changed, has_joined = copy.deepcopy(sdfg), None
         try:
             with view(changed) as has_joined:
-                _applied(step, changed, settings)
+                _applied(step, changed, options)
             return changed, 1
         except PassTimeLimitError:
             raise
@@ -132,8 +137,8 @@ def _written_arguments(sdfg: Any) -> set[str]:
     }
 
 
-def _warn(name: str, count: int, nodes: int, settings: PassSettings) -> None:
-    limits = f"{settings.most_applications} applications and {settings.most_nodes} nodes"
+def _warn(name: str, count: int, nodes: int, options: DaceOptions) -> None:
+    limits = f"{options.most_applications} applications and {options.most_nodes} nodes"
     warnings.warn(
         f"DaCe's transformation '{name}' was undone: {count} applications and {nodes} nodes, "
         f"more than the limits of {limits} (options 'most_applications' and 'most_nodes').",
@@ -154,20 +159,15 @@ def _warn_of_shape(name: str, error: Exception) -> None:
 
 
 @contextmanager
-def _lists_of_states(sdfg: Any) -> Iterator[None]:
-    """Let `sdfg.states()` return a list, as before DaCe 2, which has a generator in its place."""
-    every = list(sdfg.all_sdfgs_recursive())
-    for each in every:
-        object.__setattr__(each, "states", partial(_listed_states, type(each), each))
+def _with_method(name: str, replaced: Callable[..., Any], sdfgs: Sequence[Any]) -> Iterator[None]:
+    """Let objects have another method for a while, which has the object as its first argument."""
+    for each in sdfgs:
+        object.__setattr__(each, name, partial(replaced, each))
     try:
         yield
     finally:
-        for each in every:
-            object.__delattr__(each, "states")
-
-
-def _listed_states(kind: Any, sdfg: Any) -> list[Any]:
-    return list(kind.states(sdfg))
+        for each in sdfgs:
+            object.__delattr__(each, name)
 
 
 def _validate(sdfg: Any, who: str) -> None:
@@ -178,7 +178,8 @@ def _validate(sdfg: Any, who: str) -> None:
         for edge in state.edges():
             edge.data.allow_oob = True
     try:
-        with _saving_nothing(sdfg):
+        # DaCe would write an SDFG that is not valid to the current folder
+        with _with_method("save", lambda *_, **__: None, [sdfg]):
             sdfg.validate()
     except InvalidSDFGError as error:
         raise InvalidGraphError(f"After {who} the SDFG is not valid: {_said(error)}") from error
@@ -190,13 +191,3 @@ def _said(error: Any) -> str:
         return str(error)
     except IndexError:
         return str(error.message)
-
-
-@contextmanager
-def _saving_nothing(sdfg: Any) -> Iterator[None]:
-    """Keep DaCe from writing an SDFG that is not valid to the current folder."""
-    object.__setattr__(sdfg, "save", lambda *_, **__: None)
-    try:
-        yield
-    finally:
-        object.__delattr__(sdfg, "save")

@@ -21,7 +21,6 @@ from ..rows.dialect import cpp
 from ..rows.options import Steps, WriterOptions
 from ..rows.scope import WITHIN, Scope, places_of
 from .loops import SdfgLoops
-from .tasklet import Style
 
 
 @attrs.frozen
@@ -38,15 +37,15 @@ class RareVersion:
     functions: Mapping[str, str] = attrs.field(factory=dict)
 
 
-def rare_version(loops: SdfgLoops, style: Style) -> RareVersion:
+def rare_version(loops: SdfgLoops, writer: WriterOptions) -> RareVersion:
     """Write that version; a checked program refuses such calls."""
     if (clamping := loops.clamping) is None:
         return RareVersion(loops.integers)
     ints = (*loops.integers, *clamping.integers)
     flag = f"  if (ints[{clamping.flag}]) return "
-    if style.checked:
+    if writer.checked:
         return RareVersion(ints, (f"{flag}{beyond(loops.kernel)};",))
-    options = WriterOptions(0, vector_math=False, own_math=style.own_math)
+    options = WriterOptions(0, vector_math=False, own_math=writer.own_math)
     kernel = with_nests(plain(loops.kernel), _on_one_thread)
     scope = Scope(kernel, places_of(loops.integers), options, cpp(options))
     steps = Steps(len(ints), loops.steps) if loops.steps else None

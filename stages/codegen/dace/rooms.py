@@ -9,56 +9,80 @@ import attrs
 
 from ...ir.bounds import Bound
 from ...ir.loops.buffers import Buffer
+from ..rows.dialect import Dialect
+from .grid import GridOptions
 from .names import STATUS, GuardedStop, SdfgNames, stored_type
 
 
-class Descriptors:
-    """Adds descriptors of buffers and scalars to SDFGs, nested ones among them."""
+@attrs.frozen
+class Build:
+    """What the nests of one SDFG share: names, descriptors, the spelling of tasklets.
 
-    def __init__(self, dace: Any, names: SdfgNames, on_gpu: bool) -> None:
-        self.dace = dace
-        self.names = names
-        self.buffers: dict[str, Buffer] = {names.data[b.name]: b for b in names.touched()}
-        self.dtypes = dict(names.used_scalars())
-        storages = dace.StorageType
-        self.storage = storages.GPU_Global if on_gpu else storages.Default
+    Attributes:
+        dace: the package.
+        names: the names of the kernel.
+        dialect: how the platform spells rows.
+        tests: the number of each tested store, by group of stores and field.
+        grid: how maps run on a GPU, in whose memory all arrays lie; None on a CPU.
+        functions: by name, the C++ functions that tasklets call.
+
+    """
+
+    dace: Any
+    names: SdfgNames
+    dialect: Dialect
+    tests: Mapping[tuple[int, str], int]
+    grid: GridOptions | None
+    functions: dict[str, str] = attrs.field(factory=dict)
 
     def ensure(self, sdfg: Any, data: str, *, nested: bool) -> None:
-        """Add the descriptor of `data` if it is missing."""
+        """Add the descriptor of `data` to an SDFG if it is missing."""
         if data in sdfg.arrays:
             return
-        if data in self.dtypes:
-            sdfg.add_scalar(data, self.type(self.dtypes[data]))
+        storages = self.dace.StorageType
+        storage = storages.Default if self.grid is None else storages.GPU_Global
+        if data in self.names.buffers:
+            self._add_array(sdfg, data, self.names.buffers[data], storage, nested)
         elif data == STATUS:
-            sdfg.add_array(data, [1], self.dace.int32, may_alias=True, storage=self.storage)
+            sdfg.add_array(data, [1], self.dace.int32, may_alias=True, storage=storage)
         else:
-            self._add_array(sdfg, data, self.buffers[data], nested)
+            sdfg.add_scalar(data, self.type(self.names.dtypes[data]))
 
-    def _add_array(self, sdfg: Any, data: str, buffer: Buffer, nested: bool) -> None:
+    def _add_array(self, sdfg: Any, data: str, buffer: Buffer, storage: Any, nested: bool) -> None:
         """Add an array that begins at index 0 of the domain; nothing depends on its end."""
         strides = self.names.strides(buffer)
         sdfg.add_array(
             data,
-            [self.symbol(sdfg, f"{data}_{axis}_size") for axis in range(len(strides))] or [1],
-            self.type(stored_type(buffer.dtype)),
+            self._sizes(sdfg, data) or [1],
+            self.stored(buffer.dtype),
             strides=[1 if each == "1" else self.symbol(sdfg, each) for each in strides] or [1],
             total_size=self.symbol(sdfg, f"{data}_size"),
             may_alias=True,  # an output may be an input that is read at the same point only
             transient=buffer.memory == "arena" and not nested,
-            storage=self.storage,
+            storage=storage,
         )
+
+    def _sizes(self, sdfg: Any, data: str) -> list[Any]:
+        axes = range(len(self.names.buffers[data].dims) if data in self.names.buffers else 0)
+        return [self.symbol(sdfg, f"{data}_{axis}_size") for axis in axes]
+
+    def add_register(self, sdfg: Any, name: str, dtype: str) -> None:
+        """Add a number that a thread keeps."""
+        storage = self.dace.StorageType.Register
+        sdfg.add_scalar(name, self.type(dtype), transient=True, storage=storage)
 
     def whole(self, sdfg: Any, data: str) -> Any:
         """Return the range of all elements."""
-        if data in self.buffers and self.buffers[data].dims:
-            count = len(self.buffers[data].dims)
-            sizes = [self.symbol(sdfg, f"{data}_{axis}_size") for axis in range(count)]
-            return self.dace.subsets.Range([(0, size - 1, 1) for size in sizes])
-        return self.dace.subsets.Range([(0, 0, 1)])
+        ranges = [(0, size - 1, 1) for size in self._sizes(sdfg, data)] or [(0, 0, 1)]
+        return self.dace.subsets.Range(ranges)
 
     def type(self, dtype: str) -> Any:
         """Return DaCe's name of a type."""
-        return getattr(self.dace, "bool" if dtype == "bool" else dtype)
+        return getattr(self.dace, dtype)
+
+    def stored(self, dtype: str) -> Any:
+        """Return DaCe's name of the type of an element in memory."""
+        return self.type(stored_type(dtype))
 
     def symbol(self, sdfg: Any, name: str) -> Any:
         """Return a symbol, known to an SDFG."""
@@ -86,10 +110,9 @@ class Room:
     state, and inside how many maps that is.
     """
 
-    dace: Any
+    build: Build
     sdfg: Any
     state: Any
-    describe: Descriptors
     nested: bool = False
     maps: tuple[tuple[Any, Any], ...] = ()
     known: dict[int, tuple[str, Any, int]] = attrs.field(factory=dict)
@@ -105,81 +128,73 @@ class Room:
         """Begin a new nest: later reads use the values that the last nest wrote."""
         self.latest.update(self.written)
         self.written.clear()
+        self.known.clear()
 
     # --- edges ----------------------------------------------------------------------------------
 
-    def memlet(self, data: str, subset: Any, *, dynamic: bool = False) -> Any:
-        """Return a memlet of its own."""
-        dace = self.dace
-        ranges = dace.subsets.Range(subset.ranges)
-        return dace.Memlet(data=data, subset=ranges, dynamic=dynamic)
+    def memlet(self, data: str, subset: Any = None, *, dynamic: bool = False) -> Any:
+        """Return a memlet of its own, of all elements if there is no `subset`."""
+        dace = self.build.dace
+        chosen = self.build.whole(self.sdfg, data) if subset is None else subset
+        return dace.Memlet(data=data, subset=dace.subsets.Range(chosen.ranges), dynamic=dynamic)
 
-    def source(self, data: str) -> Any:
+    def register(self, name: str) -> Any:
+        """Return the memlet of a number that a thread keeps."""
+        return self.build.dace.Memlet(f"{name}[0]")
+
+    def feed(
+        self, node: Any, connector: str, data: str, subset: Any = None, *, dynamic: bool = False
+    ) -> None:
+        """Give a connector of `node` what data holds at `subset`."""
+        source = self.latest.get(data)
+        if source is None:
+            self.build.ensure(self.sdfg, data, nested=self.nested)
+            source = self._read(data)
+        self._lead(source, 0, node, connector, self.memlet(data, subset, dynamic=dynamic))
+
+    def _read(self, data: str) -> Any:
         """Return the node that data is read from in this state."""
-        if data in self.latest:
-            return self.latest[data]
         if data not in self.read:
-            self.describe.ensure(self.sdfg, data, nested=self.nested)
             self.read[data] = self.state.add_read(data)
         return self.read[data]
 
-    def feed(self, node: Any, connector: str, data: str, subset: Any, **how: bool) -> None:
-        """Give a connector of `node` what data holds at `subset`."""
-        self.lead(self.source(data), 0, node, connector, data, subset, **how)
-
-    def lead(
-        self,
-        source: Any,
-        depth: int,
-        node: Any,
-        connector: str | None,
-        data: str,
-        subset: Any,
-        **how: bool,
-    ) -> None:
+    def _lead(self, source: Any, depth: int, node: Any, connector: str, memlet: Any) -> None:
         """Join a source that stands inside `depth` maps with a node inside all."""
-        port = None
-        whole = self.describe.whole(self.sdfg, data)
+        port, data = None, memlet.data
         for entry, _ in self.maps[depth:]:
             if entry.add_in_connector(f"IN_{data}"):
                 entry.add_out_connector(f"OUT_{data}")
-                self.state.add_edge(source, port, entry, f"IN_{data}", self.memlet(data, whole))
+                self.state.add_edge(source, port, entry, f"IN_{data}", self.memlet(data))
             source, port = entry, f"OUT_{data}"
-        self.state.add_edge(source, port, node, connector, self.memlet(data, subset, **how))
+        self.state.add_edge(source, port, node, connector, memlet)
 
-    def store(self, node: Any, connector: str, data: str, subset: Any, **how: bool) -> None:
+    def store(
+        self, node: Any, connector: str, data: str, subset: Any = None, *, dynamic: bool = False
+    ) -> None:
         """Write the value of a connector of `node` to data."""
-        target = self.written.get(data)
-        if target is None:
-            self.describe.ensure(self.sdfg, data, nested=self.nested)
-            target = self.written[data] = self.state.add_write(data)
-        steps = [exit_ for _, exit_ in reversed(self.maps)]
-        whole = self.describe.whole(self.sdfg, data)
-        memlet = self.memlet(data, subset, **how)
-        for exit_ in steps:
+        if data not in self.written:
+            self.build.ensure(self.sdfg, data, nested=self.nested)
+            self.written[data] = self.state.add_write(data)
+        memlet = self.memlet(data, subset, dynamic=dynamic)
+        for _, exit_ in reversed(self.maps):
             is_new = exit_.add_in_connector(f"IN_{data}")
             exit_.add_out_connector(f"OUT_{data}")
             self.state.add_edge(node, connector, exit_, f"IN_{data}", memlet)
             if not is_new:
                 return
-            node, connector, memlet = exit_, f"OUT_{data}", self.memlet(data, whole)
-        self.state.add_edge(node, connector, target, None, memlet)
+            node, connector, memlet = exit_, f"OUT_{data}", self.memlet(data)
+        self.state.add_edge(node, connector, self.written[data], None, memlet)
 
-    def hang(self, node: Any) -> None:
-        """Connect a node without inputs to the map around it."""
-        if self.maps and not self.state.in_degree(node):
-            self.state.add_nedge(self.maps[-1][0], node, self.dace.Memlet())
+    def hang(self, node: Any, depth: int = 1) -> None:
+        """Connect a node without inputs to the map around it, the one `depth` maps from inside."""
+        if len(self.maps) >= depth and not self.state.in_degree(node):
+            self.state.add_nedge(self.maps[-depth][0], node, self.build.dace.Memlet())
 
     # --- rows -----------------------------------------------------------------------------------
 
     def keep(self, row: int, name: str, dtype: str) -> Any:
         """Add a register for a row of a nest; return its node."""
-        self.sdfg.add_scalar(
-            name,
-            self.describe.type(dtype),
-            transient=True,
-            storage=self.dace.StorageType.Register,
-        )
+        self.build.add_register(self.sdfg, name, dtype)
         node = self.state.add_access(name)
         self.known[row] = (name, node, len(self.maps))
         return node
@@ -187,17 +202,13 @@ class Room:
     def feed_row(self, node: Any, connector: str, row: int) -> None:
         """Give a connector of `node` a row that is known here."""
         name, source, depth = self.known[row]
-        if source is None:
-            source = self.read.get(name)
-            if source is None:
-                source = self.read[name] = self.state.add_read(name)
-        point = self.dace.subsets.Range([(0, 0, 1)])
-        self.lead(source, depth, node, connector, name, point)
+        source = self._read(name) if source is None else source
+        self._lead(source, depth, node, connector, self.memlet(name))
 
     def within(self, sdfg: Any, state: Any, known: Mapping[int, str]) -> Room:
         """Return the room that a state of a nested SDFG is."""
         rows = {row: (name, None, 0) for row, name in known.items()}
-        return Room(self.dace, sdfg, state, self.describe, nested=True, known=dict(rows))
+        return Room(self.build, sdfg, state, nested=True, known=dict(rows))
 
 
 def loop_region(label: str, index: str, start: Any, stop: Any, *, backward: bool) -> Any:

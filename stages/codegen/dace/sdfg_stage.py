@@ -1,9 +1,9 @@
-"""What both stages that let DaCe write the code have in common: options, the run, SDFGs to read."""
+"""What both stages that let DaCe write the code have in common: the run, SDFGs to read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
@@ -11,38 +11,17 @@ from ....runtime.fields.device import DeviceType
 from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
-from ...option_kinds import FLAG, SECONDS, TEXTS, option, whole
-from ..options import CodegenOptions
-from .pass_list import DACE_PASSES, FUSION, FUSIONS, SDFG_PASSES, SdfgPass
+from .options import DaceOptions
 from .settings import dace_version
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ..schedule.rules import Rules
     from .loops import SdfgLoops, SdfgRules
-    from .source import SdfgSource
-    from .tasklet import Style
+    from .source import DaceText
 
 
 @classes.frozen(kw_only=True)
-class SdfgStage(CodegenOptions, Stage):
-    """A stage that makes an SDFG and lets DaCe write its code.
-
-    Attributes:
-        fusion: 'schedule' lets our cost model choose the values that become arrays; with 'dace'
-            every used value becomes one, and DaCe's passes fuse the maps.
-        auto_optimize: whether the passes run.
-        passes: DaCe's transformations in their order: names of ours, functions of the user's.
-        blocking_dims: names of the dimensions that pass 'block' cuts; on a GPU, a thread computes
-            a block.
-        blocking_size: how many indices a block has.
-        unroll_scans: how often pass 'unroll_scans' unrolls loops over levels; not at all if 0.
-        most_applications: a pass that is applied more often is undone, with a warning.
-        most_nodes: a pass that leaves more nodes is undone, with a warning.
-        pass_seconds: a function in `passes` that takes longer ends the build; 0 is no limit.
-        gt4py_hooks: names of functions in `passes` that were written for SDFGs of gt4py; one that
-            fails on ours is left out, with a warning.
-
-    """
+class SdfgStage(DaceOptions, Stage):
+    """A stage that makes an SDFG and lets DaCe write its code."""
 
     backend: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ("lowered", "variant")
@@ -51,25 +30,15 @@ class SdfgStage(CodegenOptions, Stage):
         "interface": Interface,
     }
 
-    fusion: str = option(FUSION, "schedule", tune=FUSIONS)
-    auto_optimize: bool = option(FLAG, True)
-    passes: tuple[SdfgPass, ...] = option(SDFG_PASSES, DACE_PASSES)
-    blocking_dims: tuple[str, ...] = option(TEXTS, ())
-    blocking_size: int = option(whole(1), 10, tune=[4, 10, 32])
-    unroll_scans: int = option(whole(0, 1024), 0, tune=[0, 2, 4])
-    most_applications: int = option(whole(), 1000)
-    most_nodes: int = option(whole(), 100_000)
-    pass_seconds: float = option(SECONDS, 600.0, eq=False)
-    gt4py_hooks: tuple[str, ...] = option(TEXTS, ())
-
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and the interface."""
         from ..interface import describe
         from ..rows.checks import codes, statuses
+        from .source import dace_text
 
-        loops, rules = self._planned(lowered, variant)
-        written = self._written(loops, rules)
-        loops = written.loops
+        planned, rules = self._planned(lowered, variant)
+        text = dace_text(planned, rules)
+        loops = text.loops
         interface = describe(
             lowered.program,
             loops.kernel,
@@ -82,13 +51,10 @@ class SdfgStage(CodegenOptions, Stage):
             clamping=loops.clamping,
             in_steps=True,
         )
-        interface = attrs.evolve(interface, workspace=written.workspace)
+        interface = attrs.evolve(interface, workspace=text.workspace)
         if self.checked and rules.grid is not None:
             interface = attrs.evolve(interface, codes=codes(loops.kernel))
-        made = Generated(
-            self._language(), written.source, written.listing, self._flags(written.source)
-        )
-        return {"generated": made, "interface": interface}
+        return {"generated": self._generated(text, rules), "interface": interface}
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
         """Return the listing of the SDFG before the passes, and after each."""
@@ -118,35 +84,14 @@ class SdfgStage(CodegenOptions, Stage):
         rules = self._rules(arrays)
         return sdfg_loops(lowered, variant, rules), rules
 
-    def _sdfg_rules(self, schedule: Rules, style: Style, **own: Any) -> SdfgRules:
-        """Return the options of an SDFG; `own` are those of one platform."""
-        from .loops import SdfgRules
-        from .transformations import PassSettings
-
-        settings = PassSettings(
-            block_size=self.blocking_size,
-            unroll=self.unroll_scans,
-            most_applications=self.most_applications,
-            most_nodes=self.most_nodes,
-            gt4py_hooks=self.gt4py_hooks,
-            seconds=self.pass_seconds,
-        )
-        passes = self.passes if self.auto_optimize else ()
-        return SdfgRules(schedule, style, passes, self.blocking_dims, settings, **own)
-
     # --- what a platform says -------------------------------------------------------------------
 
     def _rules(self, arrays: tuple[str, ...]) -> SdfgRules:
         """Return the options of the SDFG, with the values that become arrays."""
         raise NotImplementedError
 
-    def _written(self, loops: SdfgLoops, rules: SdfgRules) -> SdfgSource:
-        raise NotImplementedError
-
-    def _language(self) -> str:
-        raise NotImplementedError
-
-    def _flags(self, source: str) -> tuple[str, ...]:
+    def _generated(self, text: DaceText, rules: SdfgRules) -> Generated:
+        """Return the source around DaCe's text, with its language and flags."""
         raise NotImplementedError
 
     def _device(self) -> DeviceType:

@@ -12,12 +12,13 @@ import importlib.util
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
-from ....runtime.process.errors import DaceNotFoundError
+from ....runtime.process.errors import DaceNotFoundError, FieldforgeError
 from ....runtime.process.garbage import without_collections
 
 SERIES: Final = "2.0."
@@ -29,8 +30,21 @@ MODULES: Final = (
     "dace.transformation.passes.simplify",
     "dace.transformation.dataflow",
 )
+DaceConfig: TypeAlias = Mapping[tuple[str, ...], Any]  # options of DaCe by their paths
+OURS: Final[DaceConfig] = {
+    # Independent loops stay in the order in which they are written.
+    ("compiler", "cpu", "openmp_sections"): False,
+    ("progress",): False,  # else slow passes print their progress
+    # DaCe would look through the stack for each node, and keep each graph that a pass changes.
+    ("compiler", "lineinfo"): "none",
+    ("store_history",): False,
+}
 _loading: Final = threading.Lock()
 _reading: Final = threading.RLock()
+
+
+class DaceTextError(FieldforgeError):
+    """DaCe wrote text of an unknown form, which we cannot join with our entry point."""
 
 
 def dace_version() -> str:
@@ -47,27 +61,23 @@ def dace_version() -> str:
         except OSError:
             continue
         if stated := re.search(r"__version__\s*=\s*['\"]([^'\"]+)['\"]", text):
-            return _fitting(stated[1])
+            if not stated[1].startswith(SERIES):
+                raise DaceNotFoundError(
+                    f"This backend needs DaCe {SERIES}*, got {stated[1]}.",
+                    hint="Install it: pip install 'fieldforge[dace]'.",
+                )
+            return stated[1]
     raise DaceNotFoundError(
         "The package 'dace' is not installed, and this backend writes its code with it.",
         hint="Install it: pip install 'fieldforge[dace]'; or use the backend 'cpu'.",
     )
 
 
-def _fitting(version: str) -> str:
-    if not version.startswith(SERIES):
-        raise DaceNotFoundError(
-            f"This backend needs DaCe {SERIES}*, got {version}.",
-            hint="Install it: pip install 'fieldforge[dace]'.",
-        )
-    return version
-
-
 @contextmanager
-def dace_defaults() -> Iterator[None]:
+def dace_defaults(chosen: DaceConfig = MappingProxyType({})) -> Iterator[None]:
     """Run with DaCe's own defaults in this thread, whatever the user's files and variables set.
 
-    The generated text then depends on the version of DaCe only.
+    The generated text then depends on the version of DaCe and the options `chosen` only.
     """
     load_dace()
     from dace.config import Config
@@ -75,14 +85,10 @@ def dace_defaults() -> Iterator[None]:
     with _yaml_in_c():  # the first use of the configuration in a thread reads its schema
         before = copy.deepcopy(Config.get())
     try:
-        for path in _options(Config.get_metadata()["required"]):
-            Config.set(*path, value=Config.get_default(*path))
-        # Independent loops stay in the order in which they are written.
-        Config.set("compiler", "cpu", "openmp_sections", value=False)
-        Config.set("progress", value=False)  # else slow passes print their progress
-        # DaCe would look through the stack for each node, and keep each graph that a pass changes.
-        Config.set("compiler", "lineinfo", value="none")
-        Config.set("store_history", value=False)
+        paths = _options(Config.get_metadata()["required"])
+        defaults = {path: Config.get_default(*path) for path in paths}
+        for path, value in {**defaults, **OURS, **chosen}.items():
+            Config.set(*path, value=value)
         yield
     finally:
         for name, value in before.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import attrs
@@ -13,19 +13,20 @@ from ...ir.loops.kernel import Kernel, steps_of
 from ..arena import lives_of, placed
 from ..cpu.text.streams import stream_function
 from ..cpu.text.strips import SIMD
+from ..gpu.text.spellings import dialect_of, on_device
 from ..rows.checks import tested_stores
+from ..rows.dialect import cpp
 from ..rows.expressions import TYPES
-from .arrangement import needs_guard
-from .checks import check_functions, status_of
+from .checks import check_functions
 from .entry import Entry
-from .errors import DaceTextError
-from .graph import Graph, build_graph
+from .graph import build_graph
 from .loops import SdfgLoops, SdfgRules
-from .names import SDFG_NAME, GuardedStop, SdfgNames, TileCount
+from .names import SDFG_NAME, SdfgNames, TileCount
 from .nests import MARK
-from .passes import run_passes
+from .passes import Watch, run_passes
 from .rare import rare_version
-from .settings import dace_defaults
+from .rooms import Build
+from .settings import DaceTextError, dace_defaults
 from .strips import SdfgStrips
 from .text import show_graph, viewer_page
 
@@ -68,23 +69,11 @@ _PARALLEL: Final = re.compile(r"#pragma omp parallel for(.*?) num_threads\((\d+)
 
 
 @attrs.frozen
-class SdfgSource:
-    """The source of a program by DaCe, the listing of its SDFG, and the loops of a call.
-
-    `workspace` are the bytes of its arena.
-    """
-
-    source: str
-    listing: str
-    loops: SdfgLoops
-    workspace: Bound
-
-
-@attrs.frozen
 class DaceText:
     """What DaCe writes: its objects of code, the arguments of its functions, the listing.
 
-    `left` is the kernel with the arrays that its passes have left, `loops` are those of a call.
+    `left` is the kernel with the arrays that its passes have left, `loops` are those of a call,
+    with `workspace` bytes in the arena. `build` has the names and functions of tasklets.
     """
 
     objects: tuple[Any, ...]
@@ -93,14 +82,8 @@ class DaceText:
     listing: str
     left: Kernel
     loops: SdfgLoops
-    functions: Mapping[str, str]
-
-    def finished(self, source: str, *, checked: bool) -> SdfgSource:
-        """Return the source with what describes its calls; a checked one has one version."""
-        most = self.left.workspace
-        if self.loops.clamping is not None and not checked:
-            most = maximum(most, self.loops.kernel.workspace)
-        return SdfgSource(source, self.listing, self.loops, most)
+    workspace: Bound
+    build: Build
 
 
 def after_passes(loops: SdfgLoops, rules: SdfgRules, *, as_pages: bool = False) -> dict[str, str]:
@@ -109,90 +92,92 @@ def after_passes(loops: SdfgLoops, rules: SdfgRules, *, as_pages: bool = False) 
     `as_pages` returns pages for DaCe's viewer instead.
     """
     texts: dict[str, str] = {}
-    names = SdfgNames(loops.kernel)
-
-    def keep(name: str, sdfg: Any) -> None:
-        text = viewer_page(sdfg) if as_pages else show_graph(sdfg, loops.kernel, names)
-        texts[name if name not in texts else f"{name}_{len(texts)}"] = text
-
     with dace_defaults():
-        optimised(loops, rules, names, keep)
+        build = _build(loops, rules)
+
+        def keep(name: str, sdfg: Any) -> None:
+            text = viewer_page(sdfg) if as_pages else show_graph(sdfg, loops.kernel, build.names)
+            texts[name if name not in texts else f"{name}_{len(texts)}"] = text
+
+        _optimised(loops, rules, build, keep)
     return texts
 
 
-def optimised(
-    loops: SdfgLoops, rules: SdfgRules, names: SdfgNames, watch: Callable[[str, Any], None]
-) -> Graph:
+def _build(loops: SdfgLoops, rules: SdfgRules) -> Build:
+    """Return what the nests share; tasklets on a device have the functions of the device."""
+    import dace
+
+    dialect = cpp(rules.writer)
+    if rules.grid is not None:
+        on_host = dialect.constant
+        dialect = attrs.evolve(
+            dialect_of(rules.writer),
+            constant=lambda text, dtype: on_device(on_host(text, dtype)),
+        )
+    tests = tested_stores(loops.kernel) if rules.writer.checked else {}
+    return Build(dace, SdfgNames(loops.kernel), dialect, tests, rules.grid)
+
+
+def _optimised(loops: SdfgLoops, rules: SdfgRules, build: Build, watch: Watch) -> Any:
     """Return the SDFG of a program after the passes; `watch` sees it after each."""
-    tests = tested_stores(loops.kernel) if rules.style.checked else {}
-    graph = build_graph(loops, rules, names, tests)
-    blocked = names.loops_over(rules.blocking_dims)
-    settings = attrs.evolve(rules.settings, block_loops=blocked)
-    return attrs.evolve(graph, sdfg=run_passes(graph.sdfg, rules.passes, settings, watch))
+    graph, options = build_graph(loops, build), rules.options
+    blocked = build.names.loops_over(options.blocking_dims)
+    return run_passes(graph, attrs.evolve(options, blocking_dims=blocked), watch)
 
 
-def dace_text(
-    loops: SdfgLoops,
-    rules: SdfgRules,
-    names: SdfgNames,
-    configure: Callable[[], None] = lambda: None,
-) -> DaceText:
-    """Let DaCe write the code of a program; `configure` sets options of it."""
-    with dace_defaults():
+def dace_text(loops: SdfgLoops, rules: SdfgRules) -> DaceText:
+    """Let DaCe write the code of a program."""
+    with dace_defaults(rules.config):
         from dace.codegen.codegen import generate_code
 
-        configure()
-        graph = optimised(loops, rules, names, lambda *_: None)
-        left = _with_arrays_left(loops.kernel, names, graph.sdfg)
-        objects = generate_code(graph.sdfg, validate=False)
-        init = graph.sdfg.init_signature(for_call=True).split(", ")
-        signature = tuple(graph.sdfg.arglist())
-        listing = show_graph(graph.sdfg, loops.kernel, names)
-    return DaceText(
-        tuple(objects), tuple(filter(None, init)), signature, listing, left, loops.after(left),
-        graph.functions,
-    )  # fmt: skip
+        build = _build(loops, rules)
+        sdfg = _optimised(loops, rules, build, lambda *_: None)
+        left = _with_arrays_left(loops.kernel, build.names, sdfg)
+        objects = generate_code(sdfg, validate=False)
+        init = sdfg.init_signature(for_call=True).split(", ")
+        signature = tuple(sdfg.arglist())
+        listing = show_graph(sdfg, loops.kernel, build.names)
+    after, most = loops.after(left), left.workspace
+    if after.clamping is not None and not rules.writer.checked:  # it has two versions
+        most = maximum(most, after.kernel.workspace)
+    called = tuple(filter(None, init))
+    return DaceText(tuple(objects), called, signature, listing, left, after, most, build)
 
 
 def _with_arrays_left(kernel: Kernel, names: SdfgNames, whole: Any) -> Kernel:
     """Make arguments of the arrays that remain after DaCe's passes, and plan their slots."""
     from dace import dtypes
 
-    data = {name: buffer for buffer, name in names.data.items()}
-    left = set()
-    for name, desc in whole.arrays.items():
-        if name in data:
-            desc.transient = False
-            left.add(data[name])
+    left = {name for name in whole.arrays if name in names.buffers}
+    for name in left:
+        whole.arrays[name].transient = False
     for sdfg in whole.all_sdfgs_recursive():
         for desc in sdfg.arrays.values():
             if desc.transient and desc.total_size == 1:
                 desc.storage = dtypes.StorageType.Register
-    remaining = [each for each in kernel.buffers if each.memory != "arena" or each.name in left]
+    remaining = [
+        each for each in kernel.buffers if each.memory != "arena" or names.data[each.name] in left
+    ]
     turns = (node for step in kernel.steps for node in steps_of(step.body))
     buffers, slots = placed(remaining, lives_of(turns))
     return attrs.evolve(kernel, buffers=buffers, slots=slots)
 
 
-def sdfg_source(loops: SdfgLoops, rules: SdfgRules) -> SdfgSource:
+def sdfg_source(text: DaceText, rules: SdfgRules) -> str:
     """Return the source of a program as DaCe writes it, with our entry point."""
-    kernel, names, style = loops.kernel, SdfgNames(loops.kernel), rules.style
-    tests = tested_stores(loops.kernel) if style.checked else {}
-    text = dace_text(loops, rules, names)
+    build, names, writer = text.build, text.build.names, rules.writer
     code = text.objects[0].clean_code
-    rare = rare_version(text.loops, style)
-    called = set(re.findall(r"\b(\w+)\(", code))
-    functions = [each for name, each in FUNCTIONS.items() if name in called]
-    functions += check_functions(kernel, tests, style.checked)
-    functions += [each for _, each in sorted({**rare.functions, **text.functions}.items())]
-    lines = list(_annotated(_plain(code), names, text.signature, rules.parallel_from))
-    if rules.strips is not None:
-        strips = SdfgStrips(names, rules.strips)
+    rare = rare_version(text.loops, writer)
+    functions = functions_of_dace(code)
+    functions += check_functions(names.kernel, build.tests, writer.checked)
+    functions += [each for _, each in sorted({**rare.functions, **build.functions}.items())]
+    lines = list(_annotated(_plain(code), names, text.signature, writer.parallel_from))
+    if not writer.checked:
+        strips = SdfgStrips(names, writer)
         lines = list(strips.written(lines))
-        functions += [stream_function(rules.strips.vector_bytes)] if strips.streams else []
-    head = [f"  s32 first = {len(tests)};"] if tests else []
+        functions += [stream_function(writer.vector_bytes)] if strips.streams else []
     opening = [*rare.opening, *_handle(text.init)]
-    entry = Entry(text.left, names, rare.integers)
+    entry = Entry(text.left, names, rare.integers, build.tests)
     threads = any("#pragma omp parallel" in line for line in lines)
     source = [
         *PRELUDE,
@@ -206,10 +191,16 @@ def sdfg_source(loops: SdfgLoops, rules: SdfgRules) -> SdfgSource:
         "}",
         "",
         *rare.lines,
-        *entry.write(opening, text.signature, head, status_of(kernel, tests)),
+        *entry.write(opening, text.signature),
         "",
     ]
-    return text.finished("\n".join(source), checked=style.checked)
+    return "\n".join(source)
+
+
+def functions_of_dace(code: str) -> list[str]:
+    """Return the functions of DaCe's headers that a text calls."""
+    called = set(re.findall(r"\b(\w+)\(", code))
+    return [each for name, each in FUNCTIONS.items() if name in called]
 
 
 def _handle(init: Sequence[str]) -> list[str]:
@@ -235,7 +226,7 @@ def _plain(frame: str) -> list[str]:
 
 
 def _annotated(
-    lines: Iterable[str], names: SdfgNames, signature: Sequence[str], parallel_from: int
+    lines: Iterable[str], names: SdfgNames, signature: Sequence[str], parallel_from: int | None
 ) -> Iterator[str]:
     """Add to loops what an SDFG cannot express: the size from which threads pay, and SIMD."""
     known = set(signature)
@@ -259,16 +250,13 @@ def _annotated(
         yield line
 
 
-def _limit(mark: str, names: SdfgNames, known: set[str], parallel_from: int) -> str:
+def _limit(mark: str, names: SdfgNames, known: set[str], parallel_from: int | None) -> str:
     """Return the clause with the number of points from which threads share a nest."""
     nest = names.nests[int(mark) - MARK]
     factors = []
     for loop in nest.loops:
-        stop: Bound | GuardedStop = loop.range.stop
-        if loop is nest.loops[0] and needs_guard(nest, names.guard(nest)):
-            stop = GuardedStop(loop.range.start, loop.range.stop, names.guard(nest))
-        texts = [names.end(end) for end in (stop, loop.range.start)]
-        words = {word for text in texts for word in re.findall(r"[A-Za-z_]\w*", text)}
+        start, stop = names.ends(nest, loop)
+        words = {word for text in (start, stop) for word in re.findall(r"[A-Za-z_]\w*", text)}
         if words <= known:
-            factors.append(f"({texts[0]} - {texts[1]})")
+            factors.append(f"({stop} - {start})")
     return f" if ({' * '.join(factors)} >= {parallel_from})" if factors else ""

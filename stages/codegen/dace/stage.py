@@ -8,6 +8,7 @@ import attrs
 
 from ....runtime.fields.device import DeviceType
 from ....runtime.process import classes
+from ...artifacts import Generated
 from ...option_kinds import BYTES, FLAG, option, whole
 from ...target import CPU_TARGET, CpuTarget
 from ..cpu.stage import FAST, FLAGS, VECTOR_MATH
@@ -15,9 +16,8 @@ from ..pass_list import PassName, without
 from .sdfg_stage import SdfgStage
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ..rows.options import WriterOptions
-    from .loops import SdfgLoops, SdfgRules
-    from .source import SdfgSource
+    from .loops import SdfgRules
+    from .source import DaceText
 
 BACKEND = "dace_cpu"
 STREAM_FROM = 12 << 20  # bytes
@@ -50,20 +50,23 @@ class CodegenDace(SdfgStage):
     stream_from: int = option(whole(0, BYTES), STREAM_FROM, tune=[0, 1 << 20, 12 << 20])
 
     def _rules(self, arrays: tuple[str, ...]) -> SdfgRules:
+        from ..rows.options import WriterOptions
         from ..schedule.rules import Rules
-        from .tasklet import Style
+        from .loops import SdfgRules
 
         is_contracted = self.numerics == "contract" and self.target.has_fma
-        return self._sdfg_rules(
+        return SdfgRules(
             Rules(self.target, arrays, self.inline, jam=self.jam, checked=self.checked),
-            Style(
+            WriterOptions(
+                parallel_from=self.parallel_from,
+                stream_from=self.stream_from or 1 << 62,
+                vector_bytes=self.target.vector_bytes,
                 vector_math=self.target.vector_math and self.numerics != "strict",
                 own_math=self.mathematics == "own" and is_contracted,
                 checked=self.checked,
             ),
-            parallel_from=self.parallel_from,
-            loop_passes=self._loop_passes(),
-            strips=None if self.checked else self._strips(),
+            self,
+            self._loop_passes(),
         )
 
     def _loop_passes(self) -> tuple[PassName, ...]:
@@ -77,28 +80,16 @@ class CodegenDace(SdfgStage):
         passes = ("tile", "stream", "prefetch", of_threads, "plan_arena")
         return without(passes, *(name for name, is_out in left_out.items() if is_out))
 
-    def _strips(self) -> WriterOptions:
-        from ..rows.options import WriterOptions
-
-        streamed = self.stream_from or 1 << 62
-        return WriterOptions(0, streamed, vector_bytes=self.target.vector_bytes)
-
-    def _written(self, loops: SdfgLoops, rules: SdfgRules) -> SdfgSource:
-        from .source import sdfg_source
-
-        return sdfg_source(loops, rules)
-
-    def _language(self) -> str:
-        return "c++"
-
-    def _flags(self, source: str) -> tuple[str, ...]:
+    def _generated(self, text: DaceText, rules: SdfgRules) -> Generated:
         from ..rows.operations import DECLARATION
-        from .source import ALONE, THREADS, WRAPPED
+        from .source import ALONE, THREADS, WRAPPED, sdfg_source
 
+        source = sdfg_source(text, rules)
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in source else ()
         libraries += WRAPPED if ALONE in source else ()
         reordering = FAST if self.numerics == "fast" else ()
-        return (*FLAGS, THREADS, *reordering, *self.target.flags, *libraries)
+        flags = (*FLAGS, THREADS, *reordering, *self.target.flags, *libraries)
+        return Generated("c++", source, text.listing, flags)
 
     def _device(self) -> DeviceType:
         return self.target.device

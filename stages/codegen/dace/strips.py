@@ -16,7 +16,7 @@ import attrs
 
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.cpu import marks_of
-from ...ir.loops.nest import Load, Nest, NestLoop, Row
+from ...ir.loops.nest import Load, Nest, Row
 from ..cpu.text.ahead import indices, rows_ahead
 from ..cpu.text.streams import LINE, is_far
 from ..cpu.text.strips import SIMD, lanes_of
@@ -27,8 +27,7 @@ from ..rows.dialect import cpp, held_pointer
 from ..rows.options import WriterOptions
 from ..rows.scope import Scope, stored_type
 from ..schedule.costs import ITEMSIZES
-from .arrangement import needs_guard
-from .names import GuardedStop, SdfgNames
+from .names import SdfgNames
 
 DEEPER: Final = " " * 12
 NEST: Final = "// nest"  # and its number: the comment in a tasklet
@@ -59,14 +58,6 @@ def _scope_of(names: SdfgNames, options: WriterOptions) -> Scope:
     )
 
 
-def _ends(names: SdfgNames, nest: Nest, loop: NestLoop) -> tuple[str, str]:
-    """Return the ends of a loop as DaCe's text spells them: the outermost has the guard."""
-    start, stop, guard = loop.range.start, loop.range.stop, names.guard(nest)
-    if loop is nest.loops[0] and needs_guard(nest, guard):
-        return names.end(start), names.end(GuardedStop(start, stop, guard))
-    return names.text(start), names.text(stop)
-
-
 @attrs.frozen
 class _Ahead:
     """The rows that a nest prefetches: lines that define pointers, and the type behind each."""
@@ -78,7 +69,7 @@ class _Ahead:
 def _rows_ahead(scope: Scope, names: SdfgNames, nest: Nest, asked: Sequence[Row]) -> _Ahead | None:
     """Return pointers to the rows `asked`; None if they are made by functions, or out of scope."""
     loop = nest.loops[-2]
-    start, stop = _ends(names, nest, loop)
+    start, stop = names.ends(nest, loop)
     here, far = names.loop(loop), marks_of(nest).ahead * loop.step
     last = f"{stop} - {loop.step}"
     position = (
@@ -148,35 +139,40 @@ class SdfgStrips:
 
     def _loop(
         self, loop: re.Match[str], body: Sequence[str], nests: Sequence[Nest], known: set[str]
-    ) -> Iterator[str]:
+    ) -> list[str]:
+        """Return the lines of a loop in strips; the last one may have fewer lanes."""
         indent, index, start, stop = loop.groups()
         lanes = max(lanes_of(self.scope, nest) for nest in nests)
         ahead = self._ahead(nests, known)
         targets = self._targets(body, nests, index, known)
         end = f"({STOP} < {AT} + {lanes} ? {STOP} : {AT} + {lanes})"
         lane = f"for (s64 {LANE} = 0; {LANE} < {lanes}; ++{LANE})"
-        yield f"{indent}{{"
-        yield from (f"{indent}    {line}" for line in (ahead.lines if ahead else ()))
-        yield f"{indent}    s64 {AT} = {start};"
-        yield f"{indent}    const s64 {STOP} = {stop};"
-        yield f"{indent}    s64 {END} = {end};"
-        yield from (f"{indent}    {line}" for line in self._aligned(targets, nests))
-        yield f"{indent}    for (; {AT} < {STOP}; {AT} = {END}, {END} = {end}) {{"
-        yield f"{indent}        if ({END} - {AT} == {lanes}) {{"
-        deep = f"{indent}            "
-        yield from (deep + line for line in (_asked(ahead, lanes) if ahead else ()))
-        for each in targets:
-            yield f"{deep}alignas({LINE}) {stored_type(each.buffer)} {each.array}[{lanes}];"
         kept = list(body)
         for each in targets:
             kept[each.line] = re.sub(r"\S+\[.*\] =", f"{each.array}[{LANE}] =", body[each.line])
-        yield from _strip(deep, lane, index, kept, "{")
-        yield from (deep + line for line in _stored(targets, lanes))
-        yield f"{indent}        }} else {{"
-        yield from _strip(deep, lane, index, body, f"if ({LANE} < {END} - {AT}) {{")
-        yield f"{indent}        }}"
-        yield f"{indent}    }}"
-        yield f"{indent}}}"
+        deep = indent + DEEPER
+        return [
+            f"{indent}{{",
+            *(f"{indent}    {line}" for line in (ahead.lines if ahead else ())),
+            f"{indent}    s64 {AT} = {start};",
+            f"{indent}    const s64 {STOP} = {stop};",
+            f"{indent}    s64 {END} = {end};",
+            *(f"{indent}    {line}" for line in self._aligned(targets, nests)),
+            f"{indent}    for (; {AT} < {STOP}; {AT} = {END}, {END} = {end}) {{",
+            f"{indent}        if ({END} - {AT} == {lanes}) {{",
+            *(deep + line for line in (_asked(ahead, lanes) if ahead else ())),
+            *(
+                f"{deep}alignas({LINE}) {stored_type(each.buffer)} {each.array}[{lanes}];"
+                for each in targets
+            ),
+            *_strip(deep, lane, index, kept, "{"),
+            *(deep + line for line in _stored(targets, lanes)),
+            f"{indent}        }} else {{",
+            *_strip(deep, lane, index, body, f"if ({LANE} < {END} - {AT}) {{"),
+            f"{indent}        }}",
+            f"{indent}    }}",
+            f"{indent}}}",
+        ]
 
     def _ahead(self, nests: Sequence[Nest], known: set[str]) -> _Ahead | None:
         """Return the rows to prefetch of the first nest that has some with names in scope."""
@@ -208,7 +204,7 @@ class SdfgStrips:
         return found
 
     def _is_far(self, nest: Nest) -> str:
-        ends = (_ends(self.names, nest, loop) for loop in nest.loops)
+        ends = (self.names.ends(nest, loop) for loop in nest.loops)
         return is_far(self.scope, nest, " * ".join(f"({stop} - {start})" for start, stop in ends))
 
     def _aligned(self, targets: Sequence[_Target], nests: Sequence[Nest]) -> Iterator[str]:
@@ -242,12 +238,14 @@ def _stored(targets: Sequence[_Target], lanes: int) -> Iterator[str]:
         yield f"else {{ {' '.join(here)} }}"
 
 
-def _strip(indent: str, lane: str, index: str, body: Sequence[str], opening: str) -> Iterator[str]:
-    yield indent + SIMD
-    yield f"{indent}{lane} {opening}"
-    yield f"{indent}    const s64 {index} = {AT} + {LANE};"
-    yield from (DEEPER + line for line in body)
-    yield f"{indent}}}"
+def _strip(indent: str, lane: str, index: str, body: Sequence[str], opening: str) -> list[str]:
+    return [
+        indent + SIMD,
+        f"{indent}{lane} {opening}",
+        f"{indent}    const s64 {index} = {AT} + {LANE};",
+        *(DEEPER + line for line in body),
+        f"{indent}}}",
+    ]
 
 
 def _closed(lines: Sequence[str], start: int) -> int:

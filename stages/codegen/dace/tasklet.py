@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
@@ -22,51 +21,52 @@ from ...ir.loops.nest import (
     State,
     Store,
 )
-from ..gpu.text.spellings import express as express_on_device
-from ..gpu.text.spellings import on_device
-from ..rows.expressions import is_nothing, literal
-from ..rows.operations import express, vectorised, written_out
-from .names import STATUS, THREAD, SdfgNames, type_name
-from .rooms import Room
-
-# Instructions whose text stands at each use.
-NAMELESS: Final = (Constant, Argument, Index, Number)
+from ..rows.addresses import places_of
+from .names import STATUS, type_name
+from .rooms import Build
 
 
 @attrs.frozen
-class Style:
-    """The options of expressions; see the stage's options of the same names."""
+class SdfgNest:
+    """A nest of an SDFG.
 
-    vector_math: bool = False
-    own_math: bool = False
-    checked: bool = False
-    device: bool = False  # whether tasklets run on a GPU
+    Attributes:
+        build: what it shares with the other nests.
+        number: its number, in the labels of its nodes.
+        nest: its loops and instructions; for a GPU those of one thread.
+        indices: the names of the loop indices.
+        rows: the dimension of the loop over rows around it, along which the index in arrays is that
+            of the thread.
 
-
-@attrs.frozen
-class Block:
-    """A tasklet: its code, and its reads and writes by connector.
-
-    `loads` are elements of buffers, `lookups` pointers into buffers that it indexes itself,
-    `known` values from around it, `states` those of the scan.
     """
 
-    text: str
-    loads: tuple[tuple[str, Load], ...]
-    lookups: tuple[tuple[str, Load], ...]
-    scalars: tuple[tuple[str, str], ...]
-    known: tuple[tuple[str, Row], ...]
-    states: tuple[tuple[str, int], ...]
-    exports: tuple[tuple[str, Row], ...]
-    stores: tuple[tuple[str, Store], ...]
-    advances: tuple[tuple[str, int], ...]
-    tests: bool
-    functions: tuple[tuple[str, str], ...]
+    build: Build
+    number: int
+    nest: Nest
+    indices: Mapping[Dimension, str]
+    rows: Dimension | None = None
 
 
-def is_lookup(load: Load) -> bool:
-    """Tell whether a load is indirect or conditional."""
-    return load.when is not None or any(row is not None for row in load.rows)
+@attrs.define
+class Block:
+    """A tasklet of the rows `here`: its lines, and its reads and writes by connector.
+
+    `loads` are elements of buffers, `lookups` pointers into buffers that it indexes itself,
+    `known` values from around it, `states` those of the scan; loops inside read the `exports`.
+    `scalars` have their connectors by name.
+    """
+
+    here: frozenset[Row] = frozenset()
+    exports: dict[str, Row] = attrs.field(factory=dict)
+    lines: list[str] = attrs.field(factory=list)
+    loads: dict[str, Load] = attrs.field(factory=dict)
+    lookups: dict[str, Load] = attrs.field(factory=dict)
+    scalars: dict[str, str] = attrs.field(factory=dict)
+    known: dict[str, Row] = attrs.field(factory=dict)
+    states: dict[str, int] = attrs.field(factory=dict)
+    stores: dict[str, Store] = attrs.field(factory=dict)
+    advances: dict[str, int] = attrs.field(factory=dict)
+    tests: bool = False
 
 
 def ranged_axes(load: Load) -> tuple[int, ...]:
@@ -75,221 +75,101 @@ def ranged_axes(load: Load) -> tuple[int, ...]:
     return told or tuple(range(len(load.dims)))[:1]
 
 
-@attrs.define
-class _Draft:
-    """The lines and connectors of a tasklet so far, of which rows `here`."""
-
-    here: frozenset[Row]
-    exports: frozenset[Row]
-    lines: list[str] = attrs.field(factory=list)
-    loads: list[tuple[str, Load]] = attrs.field(factory=list)
-    lookups: list[tuple[str, Load]] = attrs.field(factory=list)
-    stores: list[tuple[str, Store]] = attrs.field(factory=list)
-    states: list[tuple[str, int]] = attrs.field(factory=list)
-    advances: list[tuple[str, int]] = attrs.field(factory=list)
-    tested: bool = False
+def block_of(own: SdfgNest, numbers: Sequence[Row], exports: Sequence[Row]) -> Block:
+    """Return the tasklet of the rows `numbers`; loops inside read the values of `exports`."""
+    block = Block(frozenset(numbers), {f"v{row}": row for row in exports})
+    for number in numbers:
+        block.lines += _lines(own, number, block)
+    return block
 
 
-class BlockWriter:
-    """Writes rows of a nest that stand at one place as C++."""
-
-    def __init__(
-        self,
-        names: SdfgNames,
-        nest: Nest,
-        style: Style,
-        indices: Mapping[Dimension, str],
-        tests: dict[tuple[int, str], int],
-    ) -> None:
-        self.names = names
-        self.nest = nest
-        self.style = style
-        self.indices = indices  # by dimension
-        self.tests = tests
-        self.functions: dict[str, str] = {}
-        self.scalars: dict[str, str] = {}
-        self.known: dict[Row, None] = {}
-
-    def write(self, numbers: Sequence[Row], exports: Sequence[Row]) -> Block:
-        """Return the tasklet of the rows `numbers`; loops inside read the values of `exports`."""
-        self.functions, self.scalars, self.known = {}, {}, {}
-        draft = _Draft(frozenset(numbers), frozenset(exports))
-        for number in numbers:
-            self._add(number, draft)
-        return self._translated(
-            Block(
-                text="\n".join(draft.lines),
-                loads=tuple(draft.loads),
-                lookups=tuple(draft.lookups),
-                scalars=tuple((connector, name) for name, connector in self.scalars.items()),
-                known=tuple((f"v{row}", row) for row in self.known),
-                states=tuple(draft.states),
-                exports=tuple((f"v{row}", row) for row in exports),
-                stores=tuple(draft.stores),
-                advances=tuple(draft.advances),
-                tests=draft.tested,
-                functions=tuple(self.functions.items()),
-            )
-        )
-
-    def _add(self, number: Row, draft: _Draft) -> None:
-        """Add one instruction, and the connector that it needs."""
-        row = self.nest.body[number]
-        match row:
-            case Load():
-                self._add_load(number, row, draft)
-            case State(index=index):
-                draft.states.append((f"v{number}", index))
-            case Store():
-                self._add_store(number, row, draft)
-            case Advance(index=index, value=value):
-                draft.advances.append((f"o{number}", index))
-                draft.lines.append(f"o{number} = {self._operand(value, draft.here)};")
-            case Compute():
-                text = self._computed(row, draft.here)
-                draft.lines.append(self._set(number, row, text, draft.exports))
-            case _:
-                raise TypeError(f"A tasklet cannot hold '{type(row).__name__}'.")
-
-    def _add_load(self, number: Row, row: Load, draft: _Draft) -> None:
-        """Add a load: a connector that is the value, or one from which a line computes it."""
-        is_found = is_lookup(row)
-        plain = not is_found and row.dtype != "bool" and number not in draft.exports
-        connector = f"v{number}" if plain else f"l{number}"
-        (draft.lookups if is_found else draft.loads).append((connector, row))
-        if not plain:
-            text = self._loaded(number, row, draft.here)
-            draft.lines.append(self._set(number, row, text, draft.exports))
-
-    def _add_store(self, number: Row, row: Store, draft: _Draft) -> None:
-        """Add a store, and in a checked program the test of its value."""
-        draft.stores.append((f"o{number}", row))
-        text = self._operand(row.value, draft.here)
-        draft.lines.append(f"o{number} = {text};")
-        store = self.tests.get((self.nest.group, row.buffer))
-        if store is not None:
-            draft.tested = True
-            test = f"if (!finite_{type_name(row.dtype)}({text}))"
-            draft.lines.append(f"{test} note({STATUS}_at, {store});")
-
-    def _translated(self, block: Block) -> Block:
-        """Return a block with the names that functions and constants have on a GPU."""
-        if not self.style.device:
-            return block
-        functions = tuple((name, on_device(text)) for name, text in block.functions)
-        return attrs.evolve(block, text=on_device(block.text), functions=functions)
-
-    def first_state(self, row: Row) -> Block:
-        """Return the tasklet that sets a state before the first level."""
-        self.functions, self.scalars, self.known = {}, {}, {}
-        text = f"o0 = {self._operand(row, frozenset())};"
-        known = tuple((f"v{each}", each) for each in self.known)
-        scalars = tuple((connector, name) for name, connector in self.scalars.items())
-        return self._translated(
-            Block(text, (), (), scalars, known, (), (), (), (("o0", 0),), False, ())
-        )
-
-    def _set(self, number: Row, row: Instruction, text: str, exports: frozenset[Row]) -> str:
-        begin = "" if number in exports else f"const {type_name(row.dtype)} "
-        return f"{begin}v{number} = {text};"
-
-    def _loaded(self, number: Row, row: Load, here: frozenset[Row]) -> str:
-        test = " != 0" if row.dtype == "bool" else ""
-        if not is_lookup(row):
-            return f"l{number}{test}"
-        place = f"l{number}[{self._index(row, here)}]{test}"
-        if row.when is None:
-            return place
-        return f"{self._operand(row.when, here)} ? {place} : {type_name(row.dtype)}(0)"
-
-    def _index(self, load: Load, here: frozenset[Row]) -> str:
-        """Return the index along the axes that the memlet leaves open."""
-        buffer = self.names.by_name[load.buffer]
-        strides = self.names.strides(buffer)
-        terms = []
-        for axis in ranged_axes(load):
-            row, offset = (load.rows or (None,) * len(load.dims))[axis], load.offsets[axis]
-            dim = buffer.dims[axis]
-            base = self._operand(row, here) if row is not None else self.indices.get(dim, "")
-            index = f"{base} + ({offset})" if base and offset else base or str(offset)
-            stride = strides[axis]
-            terms.append(f"s64({index})" if stride == "1" else f"s64({index}) * {stride}")
-        return " + ".join(terms) or "0"
-
-    def _computed(self, row: Compute, here: frozenset[Row]) -> str:
-        args = [self._operand(arg, here) for arg in row.args]
-        dtypes = [self.nest.body[arg].dtype for arg in row.args]
-        spell = express_on_device if self.style.device else express
-        written = spell(row.op, row.dtype, args, dtypes)
-        if self.style.vector_math:
-            written = vectorised(row.op, row.dtype, args, dtypes) or written
-        if self.style.own_math:
-            written = written_out(row.op, row.dtype, args, dtypes) or written
-        self.functions.update(written.functions)
-        return written.text
-
-    def _operand(self, number: Row, here: frozenset[Row]) -> str:
-        row = self.nest.body[number]
-        match row:
-            case Constant(text=text, dtype=dtype):
-                if self.style.checked and is_nothing(text, dtype):
-                    return f"nothing_{type_name(dtype)}"
-                return literal(text, dtype)
-            case Argument(name=name):
-                return self.scalars.setdefault(name, f"x{len(self.scalars)}")
-            case Index(dim=dim):
-                return f"s64({self.indices[dim]})"
-            case Number(bound=bound):
-                return f"s64({self.names.text(bound)})"
-        if number not in here:
-            self.known[number] = None
-        return f"v{number}"
+def first_state(own: SdfgNest, index: int, row: Row) -> Block:
+    """Return the tasklet that sets a state before the first level."""
+    block = Block(advances={"o0": index})
+    block.lines.append(f"o0 = {_operand(own, row, block)};")
+    return block
 
 
-@attrs.frozen
-class Subsets:
-    """The subsets of one nest; `indices` are the names of its loops.
+def _lines(own: SdfgNest, number: Row, block: Block) -> Iterator[str]:
+    """Write one instruction, and add the connector that it needs."""
+    row = own.nest.body[number]
+    match row:
+        case Load():
+            yield from _load(own, number, row, block)
+        case State(index=index):
+            block.states[f"v{number}"] = index
+        case Store():
+            yield from _store(own, number, row, block)
+        case Advance(index=index, value=value):
+            block.advances[f"o{number}"] = index
+            yield f"o{number} = {_operand(own, value, block)};"
+        case Compute(op=op, dtype=dtype, args=args):
+            dtypes = [own.nest.body[arg].dtype for arg in args]
+            operands = [_operand(own, arg, block) for arg in args]
+            made = own.build.dialect.operation(op, dtype, operands, dtypes)
+            own.build.functions.update(made.functions)
+            yield _set(number, row, made.text, block)
+        case _:
+            raise TypeError(f"A tasklet cannot hold '{type(row).__name__}'.")
 
-    Along dimension `rows`, the index in arrays is that of the thread.
-    """
 
-    names: SdfgNames
-    indices: Mapping[Dimension, str]
-    rows: Dimension | None = None
+def _set(number: Row, row: Instruction, text: str, block: Block) -> str:
+    begin = "" if f"v{number}" in block.exports else f"const {type_name(row.dtype)} "
+    return f"{begin}v{number} = {text};"
 
-    def element_type(self, room: Room, load: Load) -> Any:
-        """Return the type of the loaded element."""
-        return room.describe.type("uint8" if load.dtype == "bool" else load.dtype)
 
-    def _places(self, room: Room, access: Load | Store) -> list[Any]:
-        """Return the index of each axis, without indirect parts."""
-        dims = self.names.by_name[access.buffer].dims
-        offsets = access.offsets or (0,) * len(dims)
-        named = room.dace.symbolic.pystr_to_symbolic
-        indices = dict(self.indices)
-        if self.rows is not None and self.names.by_name[access.buffer].memory == "arena":
-            indices[self.rows] = THREAD
-        return [
-            (named(indices[dim]) if dim in indices else 0) + offset
-            for dim, offset in zip(dims, offsets, strict=True)
-        ]
+def _load(own: SdfgNest, number: Row, load: Load, block: Block) -> Iterator[str]:
+    """Add a load: a connector that is the value, or one from which a line computes it."""
+    if load.when is not None or any(row is not None for row in load.rows):
+        block.lookups[f"l{number}"] = load
+        value = f"l{number}[{_index(own, load, block)}]"
+    elif load.dtype == "bool" or f"v{number}" in block.exports:
+        block.loads[f"l{number}"] = load
+        value = f"l{number}"
+    else:
+        block.loads[f"v{number}"] = load
+        return
+    value += " != 0" if load.dtype == "bool" else ""
+    if load.when is not None:
+        value = f"{_operand(own, load.when, block)} ? {value} : {type_name(load.dtype)}(0)"
+    yield _set(number, load, value, block)
 
-    def element(self, room: Room, access: Load | Store) -> Any:
-        """Return the one element that an access touches in each iteration."""
-        places = self._places(room, access)
-        return room.dace.subsets.Range([(place, place, 1) for place in places] or [(0, 0, 1)])
 
-    def opened(self, room: Room, load: Load) -> Any:
-        """Return the elements that a lookup may read."""
-        assert is_lookup(load)
-        data = self.names.data[load.buffer]
-        room.describe.ensure(room.sdfg, data, nested=room.nested)
-        whole = room.describe.whole(room.sdfg, data).ranges
-        opened = ranged_axes(load)
-        return room.dace.subsets.Range(
-            [
-                whole[axis] if axis in opened else (place, place, 1)
-                for axis, place in enumerate(self._places(room, load))
-            ]
-            or [(0, 0, 1)]
-        )
+def _store(own: SdfgNest, number: Row, store: Store, block: Block) -> Iterator[str]:
+    """Add a store, and in a checked program the test of its value."""
+    block.stores[f"o{number}"] = store
+    value = _operand(own, store.value, block)
+    yield f"o{number} = {value};"
+    test = own.build.tests.get((own.nest.group, store.buffer))
+    if test is not None:
+        block.tests = True
+        yield f"if (!finite_{type_name(store.dtype)}({value})) note({STATUS}_at, {test});"
+
+
+def _index(own: SdfgNest, load: Load, block: Block) -> str:
+    """Return the index along the axes that the memlet leaves open."""
+    buffer = own.build.names.by_name[load.buffer]
+    places, strides = places_of(load, buffer), own.build.names.strides(buffer)
+    terms = []
+    for axis in ranged_axes(load):
+        row, offset = places[axis]
+        around = own.indices.get(buffer.dims[axis], "")
+        base = around if row is None else _operand(own, row, block)
+        index = f"{base} + ({offset})" if base and offset else base or str(offset)
+        terms.append(f"s64({index})" + (f" * {strides[axis]}" if strides[axis] != "1" else ""))
+    return " + ".join(terms) or "0"
+
+
+def _operand(own: SdfgNest, number: Row, block: Block) -> str:
+    match own.nest.body[number]:
+        case Constant(text=text, dtype=dtype):
+            return own.build.dialect.constant(text, dtype)
+        case Argument(name=name):
+            return block.scalars.setdefault(name, f"x{len(block.scalars)}")
+        case Index(dim=dim):
+            return f"s64({own.indices[dim]})"
+        case Number(bound=bound):
+            return f"s64({own.build.names.text(bound)})"
+    if number not in block.here:
+        block.known[f"v{number}"] = number
+    return f"v{number}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
-import attrs
+from .options import DaceOptions
 
 # Passes of DaCe's 'simplify' that do not run. States must not fuse, because their order protects
 # values from being overwritten, also where two arguments of a call share memory, which an SDFG
@@ -14,23 +15,7 @@ import attrs
 LEFT_OUT: Final = ("FuseStates", "LiftTrivialIf", "ScalarToSymbolPromotion")
 
 
-@attrs.frozen
-class PassSettings:
-    """The options of passes: dimensions to block by loop index, sizes, factors, budgets.
-
-    `gt4py_hooks` are names of functions that expect SDFGs of gt4py; `seconds` limits functions.
-    """
-
-    block_loops: tuple[str, ...] = ()
-    block_size: int = 10
-    unroll: int = 0
-    most_applications: int = 1000
-    most_nodes: int = 100_000
-    gt4py_hooks: tuple[str, ...] = ()
-    seconds: float = 0
-
-
-def simplify(sdfg: Any, _: PassSettings, *more_left_out: str) -> int:
+def simplify(sdfg: Any, _: DaceOptions, *more_left_out: str) -> int:
     """Inline needless nesting, remove unused data, propagate constants."""
     from dace.transformation.pass_pipeline import Pipeline
     from dace.transformation.passes import simplify as simplification
@@ -41,44 +26,23 @@ def simplify(sdfg: Any, _: PassSettings, *more_left_out: str) -> int:
     return 1
 
 
-def fuse_vertical(sdfg: Any, settings: PassSettings) -> int:
-    """Join a map with one that reads its results point by point, so that they stay in registers."""
-    from dace.transformation.dataflow import MapFusionVertical
-
-    return _everywhere(sdfg, MapFusionVertical, settings)
-
-
-def fuse_horizontal(sdfg: Any, settings: PassSettings) -> int:
-    """Join maps over the same range that do not depend on each other."""
-    from dace.transformation.dataflow import MapFusionHorizontal
-
-    return _everywhere(sdfg, MapFusionHorizontal, settings)
-
-
-def fuse_tasklets(sdfg: Any, settings: PassSettings) -> int:
-    """Join tasklets that hand on a number."""
-    from dace.transformation.dataflow import TaskletFusion
-
-    return _everywhere(sdfg, TaskletFusion, settings)
-
-
-def block(sdfg: Any, settings: PassSettings) -> int:
-    """Cut the loops over the dimensions of option 'blocking_dims' into blocks; these go outside."""
+def block(sdfg: Any, options: DaceOptions) -> int:
+    """Cut loops into blocks, which go outside; here 'blocking_dims' are the names of loops."""
     from dace.sdfg import nodes
     from dace.transformation.dataflow import StripMining
 
     count = 0
-    wanted = frozenset(settings.block_loops)
+    wanted = frozenset(options.blocking_dims)
     for state in list(states_of(sdfg)):
         for entry in [each for each in state.nodes() if isinstance(each, nodes.MapEntry)]:
             around = entry
             for param in [each for each in entry.map.params if each in wanted]:
-                options = {
+                cut = {
                     "dim_idx": around.map.params.index(param),
                     "new_dim_prefix": "block",
-                    "tile_size": str(settings.block_size),
+                    "tile_size": str(options.blocking_size),
                 }
-                StripMining.apply_to(state.sdfg, options=options, map_entry=around, verify=False)
+                StripMining.apply_to(state.sdfg, options=cut, map_entry=around, verify=False)
                 around = _keep_threads(state, around, param)
                 count += 1
     return count
@@ -109,14 +73,14 @@ def _keep_threads(state: Any, inner: Any, param: str) -> Any:
     return outer
 
 
-def unroll_scans(sdfg: Any, settings: PassSettings) -> int:
+def unroll_scans(sdfg: Any, options: DaceOptions) -> int:
     """Ask the compiler to unroll the loops over levels of scans."""
     from dace.sdfg.state import LoopRegion
 
     loops = [each for each in sdfg.all_control_flow_regions(recursive=True)
              if isinstance(each, LoopRegion)]  # fmt: skip
     for loop in loops:
-        loop.unroll, loop.unroll_factor = True, settings.unroll
+        loop.unroll, loop.unroll_factor = True, options.unroll_scans
     return len(loops)
 
 
@@ -132,12 +96,14 @@ def maps_in(state: Any) -> int:
     return sum(isinstance(node, nodes.MapEntry) for node in state.nodes())
 
 
-def _everywhere(sdfg: Any, kind: Any, settings: PassSettings) -> int:
-    """Apply a transformation until it finds no match, or the budget is spent."""
+def _everywhere(name: str, sdfg: Any, options: DaceOptions) -> int:
+    """Apply a transformation of DaCe until it finds no match, or the budget is spent."""
+    from dace.transformation import dataflow
+
     count = 0
-    while count <= settings.most_applications:
+    while count <= options.most_applications:
         applied = sdfg.apply_transformations_once_everywhere(
-            kind, validate=False, validate_all=False, print_report=False
+            getattr(dataflow, name), validate=False, validate_all=False, print_report=False
         )
         if not applied:
             break
@@ -145,7 +111,14 @@ def _everywhere(sdfg: Any, kind: Any, settings: PassSettings) -> int:
     return count
 
 
-BY_NAME: Final[Mapping[str, Callable[[Any, PassSettings], int]]] = {
-    step.__name__: step
-    for step in (simplify, fuse_vertical, fuse_horizontal, fuse_tasklets, block, unroll_scans)
+BY_NAME: Final[Mapping[str, Callable[[Any, DaceOptions], int]]] = {
+    "simplify": simplify,
+    # Join a map with one that reads its results point by point, so that they stay in registers.
+    "fuse_vertical": partial(_everywhere, "MapFusionVertical"),
+    # Join maps over the same range that do not depend on each other.
+    "fuse_horizontal": partial(_everywhere, "MapFusionHorizontal"),
+    # Join tasklets that hand on a number.
+    "fuse_tasklets": partial(_everywhere, "TaskletFusion"),
+    "block": block,
+    "unroll_scans": unroll_scans,
 }

@@ -7,13 +7,6 @@ from typing import Final
 from ....vendors.vendor import Vendor
 from ...entry_point import CONTEXT
 
-# Functions of DaCe's headers that bounds call, on the host and on the device.
-FUNCTIONS: Final = {
-    "Min": "BOTH s64 Min(s64 a, s64 b) { return a < b ? a : b; }",
-    "Max": "BOTH s64 Max(s64 a, s64 b) { return a < b ? b : a; }",
-    "int_floor": "BOTH s64 int_floor(s64 a, s64 b) { return a / b - (a % b < 0); }",
-    "int_ceil": "BOTH s64 int_ceil(s64 a, s64 b) { return a / b + (a % b > 0); }",
-}
 _STATE: Final = """\
 static inline s64 later(s64 a, s64 b) { return a < b ? b : a; }
 static inline s64 earlier(s64 a, s64 b) { return a < b ? a : b; }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ....ir.bounds import Range
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
 from ....ir.loops.plain import plain
@@ -20,13 +19,18 @@ from ...gpu.text.grid import axes_of
 from ...gpu.text.kernel import Written, write_version
 from ...gpu.text.spellings import dialect_of
 from ...rows.checks import beyond
-from ...rows.definitions import pointers, scalars
 from ...rows.options import WriterOptions
 from ...rows.scope import Scope, places_of
+from ..entry import defined, is_filled
 from ..loops import SdfgLoops, SdfgRules
 from ..rare import RareVersion
 from .opening import launched
 
+_HEAD = (
+    "static void clamped(kernel_state_t* state, const void* const* ptrs, const s64* ints,",
+    "                    const void* scalars, void* arena) {",
+    "  (void)state, (void)ptrs, (void)ints, (void)scalars, (void)arena;",
+)
 _NAMES = {"pointer": "p", "slot": "slot", "int": "n", "scalar": "x"}
 
 
@@ -36,9 +40,9 @@ def rare_kernels(loops: SdfgLoops, rules: SdfgRules, vendor: Vendor) -> RareVers
         return RareVersion(loops.integers)
     ints = (*loops.integers, *clamping.integers)
     flag = f"  if (ints[{clamping.flag}])"
-    if rules.style.checked:
+    if rules.writer.checked:
         return RareVersion(ints, (f"{flag} return {beyond(loops.kernel)};",))
-    options = WriterOptions(0, vector_math=False, own_math=rules.style.own_math)
+    options = WriterOptions(0, vector_math=False, own_math=rules.writer.own_math)
     tree = spread(plain(loops.kernel), rules.schedule)
     dialect = dialect_of(options)
     scope = Scope(tree, places_of(ints), options, dialect, clamped=clamping.ends)
@@ -51,49 +55,38 @@ def _lines(scope: Scope, steps: Sequence[int], vendor: Vendor) -> Iterator[str]:
     """Write the kernels, and the function that launches them in order."""
     launches: list[str] = []
     for text, written in write_version(scope, parts(scope.kernel), "c", vendor):
-        yield _without_grid(text) if vendor.in_turn else text
-        if vendor.in_turn:
+        if vendor.in_turn:  # without the function by which the null platform runs a grid
+            yield text.partition('\nextern "C" void grid_of')[0]
             yield _on_host(written)
+        else:
+            yield text
         launches += _launch(scope, steps, written, vendor)
-    yield "static void clamped(kernel_state_t* state, const void* const* ptrs, const s64* ints,"
-    yield "                    const void* scalars, void* arena) {"
-    yield "  (void)state, (void)ptrs, (void)ints, (void)scalars, (void)arena;"
-    yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(scope.places)))
-    definitions = (*scalars(scope), *pointers(scope))
-    yield from (*(line for _, line in definitions), *launches, "}")
+    yield from _HEAD
+    yield from (*defined(scope), *launches, "}")
 
 
-def _launch(scope: Scope, steps: Sequence[int], written: Written, vendor: Vendor) -> Iterator[str]:
+def _launch(scope: Scope, steps: Sequence[int], written: Written, vendor: Vendor) -> list[str]:
     nest = written.part.first
     given = [f"(void*)&{_NAMES[kind]}{place}" for kind, place in written.arguments]
     blocks = [_blocks(scope, nest, axis) for axis in range(len(axes_of(nest)))]
-    x, y, z = (*blocks, "1", "1", "1")[:3]
-    tests = [_is_there(scope, each) for each in scope.kernel.groups[nest.group].box]
+    grid = ", ".join([*blocks, "1", "1"][:3])
+    threads = ", ".join(map(str, (*marks_of(nest).block, 1, 1)[:3]))
+    tests = [is_filled(scope, [each]) for each in scope.kernel.groups[nest.group].box]
     if steps:
         only = f"ints[{len(scope.places)}]"
         tests.append(f"(!{only} || {only} == {steps[nest.group]})")
-    kernel = _name(written)
-    yield f"  if ({' && '.join(tests) or 'true'}) {{"
-    yield f"    void* args[] = {{{', '.join([*given, 'nullptr'])}}};"
-    yield "    s64 first_y = 0, first_z = 0;"
-    yield (
-        f"    launch(state, {launched(vendor, kernel)}, Blocks{{{x}, {y}, {z}}}, "
-        f"dim3({', '.join(map(str, _threads(nest)))}), args, 0, first_y, first_z);"
-    )
-    yield "  }"
+    return [
+        f"  if ({' && '.join(tests) or 'true'}) {{",
+        f"    void* args[] = {{{', '.join([*given, 'nullptr'])}}};",
+        "    s64 first_y = 0, first_z = 0;",
+        f"    launch(state, {launched(vendor, _name(written))}, Blocks{{{grid}}}, "
+        f"dim3({threads}), args, 0, first_y, first_z);",
+        "  }",
+    ]
 
 
 def _name(written: Written) -> str:
     return f"c{written.part.nests[0]}"
-
-
-def _threads(nest: Nest) -> tuple[int, int, int]:
-    x, y, z = (*marks_of(nest).block, 1, 1, 1)[:3]
-    return x, y, z
-
-
-def _is_there(scope: Scope, range_: Range) -> str:
-    return f"{scope.bound(range_.start)} < {scope.bound(range_.stop)}"
 
 
 def _blocks(scope: Scope, nest: Nest, place: int) -> str:
@@ -103,11 +96,6 @@ def _blocks(scope: Scope, nest: Nest, place: int) -> str:
     extent = f"later({scope.bound(range_.stop)} - {scope.bound(range_.start)}, 0)"
     count = f"({extent} + {axis.threads - 1}) / {axis.threads}"
     return f"earlier({count}, {MOST_BLOCKS})" if place else count
-
-
-def _without_grid(text: str) -> str:
-    """Return a kernel without the function by which the null platform runs a grid."""
-    return text.partition('\nextern "C" void grid_of')[0]
 
 
 def _on_host(written: Written) -> str:

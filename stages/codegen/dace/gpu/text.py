@@ -13,10 +13,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-import attrs
-
 from ....vendors.vendor import Vendor
-from ..errors import DaceTextError
+from ..settings import DaceTextError
 from .opening import launched
 
 _KERNEL: Final = re.compile(
@@ -31,23 +29,8 @@ _SKIPPED: Final = ("__dace_init_", "__dace_exit_", "__dace_gpu_", "__program_ker
 _BEGIN: Final = re.compile(r"(?:DACE_DFI|__global__|DACE_EXPORTED|void|int|bool) ")
 
 
-@attrs.frozen
-class GpuText:
-    """What is kept of DaCe's text, in the order in which it must stand."""
-
-    functions: tuple[str, ...]
-    kernels: tuple[str, ...]
-    launches: tuple[str, ...]
-    program: str
-
-    @property
-    def text(self) -> str:
-        """All of it."""
-        return "\n\n".join([*self.functions, *self.kernels, *self.launches, self.program])
-
-
-def gpu_text(frame: str, device: str, symbols: Collection[str], vendor: Vendor) -> GpuText:
-    """Return the parts of DaCe's two texts, that for the host and that for the device.
+def gpu_text(frame: str, device: str, symbols: Collection[str], vendor: Vendor) -> str:
+    """Return what is kept of DaCe's two texts, that for the host and that for the device.
 
     `symbols` are 64-bit integers, which DaCe declares as 'int' where only strides contain them.
 
@@ -73,7 +56,7 @@ def gpu_text(frame: str, device: str, symbols: Collection[str], vendor: Vendor) 
             )
     if len(programs) != 1 or len(kernels) != len(launches):
         raise DaceTextError("The code of this version of DaCe does not have one program.")
-    return GpuText(tuple(functions), tuple(kernels), tuple(launches), programs[0])
+    return "\n\n".join([*functions, *kernels, *launches, *programs])
 
 
 def _definitions(text: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ import fieldforge as ff
 from fieldforge.examples import terrain
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.artifacts import Variant
-from fieldforge.stages.codegen.dace.pass_list import DACE_PASSES
+from fieldforge.stages.codegen.dace.options import DACE_PASSES
 from fieldforge.stages.codegen.dace.passes import (
     InvalidGraphError,
     TransformationWarning,

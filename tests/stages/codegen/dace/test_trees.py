@@ -4,75 +4,67 @@ from __future__ import annotations
 
 import ctypes
 
-import attrs
 import numpy as np
 import pytest
 
 from fieldforge.runtime.calls.plan import ENTRY
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated
-from fieldforge.stages.codegen.cpu.stage import FLAGS
 from fieldforge.stages.codegen.dace.arrangement import arranged
-from fieldforge.stages.codegen.dace.gpu.source import gpu_source
-from fieldforge.stages.codegen.dace.grid import Grid
-from fieldforge.stages.codegen.dace.loops import SdfgLoops, SdfgRules
-from fieldforge.stages.codegen.dace.pass_list import DACE_PASSES
-from fieldforge.stages.codegen.dace.source import THREADS, WRAPPED, SdfgSource, sdfg_source
-from fieldforge.stages.codegen.dace.tasklet import Style
-from fieldforge.stages.codegen.dace.transformations import PassSettings
+from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
+from fieldforge.stages.codegen.dace.loops import SdfgLoops
+from fieldforge.stages.codegen.dace.sdfg_stage import SdfgStage
+from fieldforge.stages.codegen.dace.source import dace_text
+from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.codegen.errors import CodegenError
 from fieldforge.stages.codegen.integers import integers
-from fieldforge.stages.codegen.rows.options import WriterOptions
 from fieldforge.stages.compile.stage import Compile
+from fieldforge.stages.ir.bounds import Bound
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.verify import verify
-from fieldforge.stages.vendors.host import HOST
+from fieldforge.stages.ir.strides import Stride
 
 from .. import programs
 from ..cpu.text.test_nodes import CHOICE, COLUMNS, PLANES, SCATTER, columns, integer
-from ..texts import RULES
 
 pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 
 RANDOM = np.random.default_rng(5)
 
 
-@pytest.fixture(params=["dace_cpu", "dace_gpu-host"])
+STAGES = {"dace_cpu": CodegenDace(), "dace_gpu-host": CodegenDaceGpu(host=True)}
+
+
+@pytest.fixture(params=STAGES)
 def run(request, tmp_path):
     """Return a function that calls a kernel on fields in its order, and returns the listing."""
 
     def called(text: str, **fields: np.ndarray) -> str:
-        made, flags = on_cpu(text) if request.param == "dace_cpu" else on_gpu(text)
+        ints, made = generated(STAGES[request.param], text)
         stage = Compile(flags=programs.FLAGS, variables=current().compiler_variables)
-        generated = Generated(language="c++", source=made.source, loops="", flags=flags)
-        library = stage.run(generated=generated)["compiled"].library
+        library = stage.run(generated=made)["compiled"].library
         tmp_path.joinpath("kernel.so").write_bytes(library)
         entry = getattr(ctypes.CDLL(str(tmp_path / "kernel.so")), ENTRY)
         pointers = (ctypes.c_void_p * len(fields))(*(each.ctypes.data for each in fields.values()))
-        numbers = [integer(each, fields) for each in made.loops.integers]
+        numbers = (ctypes.c_int64 * 64)(*(integer(each, fields) for each in ints))
         arena = np.full(1 << 16, 0xFF, np.uint8)
         aligned = ctypes.c_void_p(-(-arena.ctypes.data // 64) * 64)
         scalars = (ctypes.c_double * 1)(2.5)
         nowhere = bytes(256)  # a context without a stream
-        assert entry(pointers, (ctypes.c_int64 * 64)(*numbers), scalars, aligned, nowhere) == 0
-        return made.listing
+        assert entry(pointers, numbers, scalars, aligned, nowhere) == 0
+        return made.loops
 
     return called
 
 
-def on_cpu(text: str, checked: bool = False) -> tuple[SdfgSource, tuple[str, ...]]:
-    rules = SdfgRules(RULES, Style(checked=checked), DACE_PASSES, (), PassSettings())
-    return sdfg_source(loops_of(text), rules), (*FLAGS, THREADS, *WRAPPED)
-
-
-def on_gpu(text: str) -> tuple[SdfgSource, tuple[str, ...]]:
-    rules = SdfgRules(RULES, Style(device=True), DACE_PASSES, (), PassSettings(), grid=Grid())
-    return gpu_source(loops_of(text), rules, HOST), HOST.library.flags
-
-
-def loops_of(text: str) -> SdfgLoops:
+def generated(
+    stage: SdfgStage, text: str, steps: tuple[int, ...] = ()
+) -> tuple[tuple[Bound | Stride, ...], Generated]:
+    """Return the integers of a kernel's call, and what DaCe writes of it."""
     kernel = verify(read(text))
-    return SdfgLoops(arranged(kernel), (), integers(kernel), None, ())
+    rules = stage._rules(())
+    written = dace_text(SdfgLoops(arranged(kernel), (), integers(kernel), None, steps), rules)
+    return written.loops.integers, stage._generated(written, rules)
 
 
 @pytest.mark.parametrize(("way", "before"), [("", -1), (" backward", 1)])
@@ -221,20 +213,18 @@ def test_columns_read_numbers_of_a_call(run):
 
 def test_checked_columns_are_refused():
     with pytest.raises(CodegenError, match="cannot test the values that columns of 'scatter'"):
-        on_cpu(SCATTER, checked=True)
+        generated(CodegenDace(checked=True), SCATTER)
 
 
-@pytest.mark.parametrize("source", [on_cpu, on_gpu])
-def test_a_choice_is_refused(source):
+@pytest.mark.parametrize("name", STAGES)
+def test_a_choice_is_refused(name):
     with pytest.raises(CodegenError, match="'Choice'"):
-        source(CHOICE)
+        generated(STAGES[name], CHOICE)
 
 
 def test_a_loop_stands_in_the_block_of_its_statement():
-    loops = attrs.evolve(loops_of(PLANES.format(way="", before=-1)), steps=(1,))
-    rules = SdfgRules(RULES, Style(), (), (), PassSettings(), strips=WriterOptions(0))
+    _, made = generated(CodegenDace(), PLANES.format(way="", before=-1), steps=(1,))
 
-    lines = [line.strip() for line in sdfg_source(loops, rules).listing.splitlines()]
-
+    lines = [line.strip() for line in made.loops.splitlines()]
     (place,) = (n for n, line in enumerate(lines) if line.startswith("loop o_K = "))
     assert lines[place - 1] == "if ((only_statement == 0) or (only_statement == 1))"

@@ -50,9 +50,10 @@ def __getattr__(name: str) -> Any:
 
 def gt_simplify(sdfg: Any, **_: Any) -> None:
     """Simplify an SDFG as the pass 'simplify' does."""
-    from ....stages.codegen.dace.transformations import PassSettings, simplify
+    from ....stages.codegen.dace.options import DaceOptions
+    from ....stages.codegen.dace.transformations import simplify
 
-    simplify(sdfg, PassSettings())
+    simplify(sdfg, DaceOptions())
 
 
 def _of_another_shape(name: str) -> Any:

@@ -17,9 +17,9 @@ from fieldforge.runtime.language.operation_table import TABLE
 from fieldforge.runtime.process.errors import CompilerNotFoundError
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated, Interface, Lowered, Variant
-from fieldforge.stages.codegen.dace.errors import DaceTextError
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.codegen.dace.gpu.text import gpu_text
+from fieldforge.stages.codegen.dace.settings import DaceTextError
 from fieldforge.stages.compile.device_library import CompileLibrary
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.lower.graph import Graph
