@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...ir.loops.column import Column
@@ -36,9 +36,7 @@ def add_column(own: SdfgNest, room: Room, column: Column) -> None:
     scope = _scope_of(own, column)
     rows = [row for row in instructions(column) if isinstance(row, Argument)]
     scalars = {scope.scalar(row.name): names.scalars[row.name] for row in rows}
-    levels = enumerate(own.indices[loop.range.dim] for loop in column.loops)
-    lines = [f"const s64 i{level} = {index};" for level, index in levels]
-    text = "\n".join([*lines, *write_acts(scope, column)])
+    text = "\n".join([*_levels(own, column), *write_acts(scope, column)])
     declare_symbols(own, room, text)
     build.functions.update(scope.uses.functions)
     written = arrays_of(column, Store)
@@ -59,6 +57,12 @@ def add_column(own: SdfgNest, room: Room, column: Column) -> None:
     room.hang(node)
     for connector, data in outputs.items():
         room.store(node, connector, data, dynamic=True)
+
+
+def _levels(own: SdfgNest, column: Column) -> Iterator[str]:
+    """Define the indices of a column, `i0`, `i1`, ..., from those of the map."""
+    for level, loop in enumerate(column.loops):
+        yield f"const s64 i{level} = {own.indices[loop.range.dim]};"
 
 
 def _scope_of(own: SdfgNest, column: Column) -> Scope:

@@ -24,6 +24,7 @@ from fieldforge.stages.codegen.gpu.text.kernel import write_gpu
 from fieldforge.stages.codegen.integers import integers
 from fieldforge.stages.codegen.rows.options import WriterOptions
 from fieldforge.stages.compile.stage import Compile
+from fieldforge.stages.ir import codec
 from fieldforge.stages.ir.dataflow import Leaf
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.verify import verify
@@ -162,6 +163,7 @@ def test_planes_are_launches_that_a_call_repeats_with_their_index():
     assert all(each.arguments[-1] == ("index", 0) for each in repeat.launches)
     said = f"for each index from ints[{repeat.start}] to ints[{repeat.stop}] backward: [grid_of_k0("
     assert str(repeat).startswith(said)
+    assert codec.decode(codec.encode(plan.launches)) == plan.launches
 
 
 def test_a_recorded_step_is_one_graph_with_all_its_planes(run, tmp_path):
