@@ -18,7 +18,7 @@ from .ir import codec
 # Every stage names its artifacts, so every process imports this module. It imports the classes of
 # their contents with the first value of a kind: see docs/decisions/0005.
 if TYPE_CHECKING:
-    from ..runtime.calls.plan import Launch, Plan, StatusKind
+    from ..runtime.calls.plan import Launch, Plan, Repeat, StatusKind
     from ..runtime.process.source import Span
     from .ir import bounds, dataflow, syntax
     from .ir.strides import Stride
@@ -215,7 +215,7 @@ class Interface:
     device: int = 1
     abi: int = 1
     statuses: tuple[tuple[int, StatusKind, str], ...] = ()
-    launches: tuple[Launch, ...] = ()
+    launches: tuple[Launch | Repeat, ...] = ()
     platform: str = ""
     codes: tuple[int, ...] = ()
     clamped: int = -1

@@ -146,7 +146,8 @@ class Launch:
     memory in bytes, or the most of it where the integer at `needed` says how much. Each row of
     `arguments` is a kind and a place: a `pointer`, an `int` or a `scalar` of the entry point, a
     `slot` of the arena, whose offset in bytes is that integer, or the `status`, a number of 4 bytes
-    that is at first the count of the tested stores and at last the number of the first that failed.
+    that is at first the count of the tested stores and at last the number of the first that failed;
+    an `index` is that of the `Repeat` at this depth around the launch, 0 for the outermost.
     A kernel with a `version` runs only if the integer at `Plan.clamped` is that number; `step` is
     its statement, from 1 on, see `Plan.stepped`.
     """
@@ -172,8 +173,27 @@ class Launch:
 
 _ARGUMENTS: Final = {
     "pointer": "ptrs[{}]", "int": "ints[{}]", "scalar": "scalars[{}]", "slot": "arena + ints[{}]",
-    "status": "status",
+    "status": "status", "index": "index {}",
 }  # fmt: skip
+
+
+@classes.frozen
+class Repeat:
+    """Launches that a call queues again for each index of a loop, none if there is no index.
+
+    The first index is the integer at `start`, the integer at `stop` is one past the last; if
+    `backward`, the last comes first. At most 8 stand in each other.
+    """
+
+    start: int
+    stop: int
+    launches: tuple[Launch | Repeat, ...]
+    backward: bool = False
+
+    def __str__(self) -> str:
+        way = " backward" if self.backward else ""
+        each = "; ".join(map(str, self.launches))
+        return f"for each index from ints[{self.start}] to ints[{self.stop}]{way}: [{each}]"
 
 
 @classes.frozen
@@ -205,7 +225,7 @@ class Plan:
     abi: int = ABI_VERSION
     device: int = int(DeviceType.CPU)
     statuses: tuple[Status, ...] = ()
-    launches: tuple[Launch, ...] = ()
+    launches: tuple[Launch | Repeat, ...] = ()
     platform: str = ""
     codes: tuple[int, ...] = ()
     clamped: int = -1

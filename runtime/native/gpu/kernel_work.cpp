@@ -146,22 +146,41 @@ class Kernels final : public Work {
             many_params.resize(plan_.most_arguments);
             values = many.data(), params = many_params.data();
         }
-        for (size_t i = 0; i < plan_.launches.size(); ++i) {
-            const int32_t wanted = plan_.launches[i].version;
-            if (wanted >= 0 && wanted != version) continue;
-            if (step != 0 && plan_.launches[i].step != step) continue;
-            queue(device, plan_.launches[i], loaded.functions[i], words, arena, status,
-                  stream, values, params);
-        }
+        std::array<int64_t, most_repeats> indices;
+        const auto queued = [&](size_t place) {
+            const PlannedLaunch& each = plan_.launches[place];
+            if (each.version >= 0 && each.version != version) return;
+            if (step != 0 && each.step != step) return;
+            queue(device, each, loaded.functions[place], words, arena, status, stream, values, params,
+                  indices.data());
+        };
+        run_steps(plan_.steps, words, indices.data(), queued);
         stopwatch.stop();
         if (status != 0) return wait_for_status(device, status, plan_.codes, stream);
         if (plan_.on_host) GPU_CALL(device, stream_sync, stream);
         return 0;
     }
 
+    // Queues launches in order; `index` is where that of the next repeat lies.
+    template <typename Queue>
+    static void run_steps(const std::vector<PlannedStep>& steps, const Words& words, int64_t* index,
+                          const Queue& queue) {
+        for (const PlannedStep& each : steps) {
+            if (each.steps.empty()) {
+                queue(each.launch);
+                continue;
+            }
+            const int64_t start = words.ints[each.start], stop = words.ints[each.stop];
+            for (int64_t i = start; i < stop; ++i) {
+                *index = each.backward ? stop - 1 - (i - start) : i;
+                run_steps(each.steps, words, index + 1, queue);
+            }
+        }
+    }
+
     void queue(Device& device, const PlannedLaunch& each, Handle function, const Words& words,
-               std::byte* arena, Address status, Handle stream, Address* values,
-               void** params) const {
+               std::byte* arena, Address status, Handle stream, Address* values, void** params,
+               const int64_t* indices) const {
         unsigned blocks[3];
         for (int axis = 0; axis < 3; ++axis) {
             const int64_t count = words.ints[each.blocks[axis]];
@@ -172,7 +191,8 @@ class Kernels final : public Work {
             return static_cast<char*>(const_cast<void*>(words));
         };
         // In the order of their kinds.
-        char* const from[] = {of(words.pointers), of(words.ints), of(words.scalars), of(values)};
+        char* const from[] = {of(words.pointers), of(words.ints), of(words.scalars), of(values),
+                              of(indices)};
         const size_t count = each.arguments.size();
         for (size_t i = 0; i < count; ++i) {
             const auto [kind, offset] = each.arguments[i];

@@ -34,6 +34,7 @@ int32_t checked(int64_t place, size_t count, const char* what) {
 struct Counts {
     size_t pointers, ints;
     std::vector<uint16_t> scalars;
+    size_t repeats = 0;  // around a launch
 };
 
 void add_argument(PlannedLaunch& to, const std::string& kind, int64_t place, const Counts& counts) {
@@ -55,6 +56,8 @@ void add_argument(PlannedLaunch& to, const std::string& kind, int64_t place, con
         const int32_t from = kind == "slot" ? checked(place, counts.ints, "integer") : -1;
         to.made.push_back({argument, from});
         to.arguments.push_back({Kind::made, word * argument});
+    } else if (kind == "index") {
+        found(Kind::index, counts.repeats, "repeat");
     } else {
         refuse_plan("unknown kind of argument '" + kind + "' of a kernel");
     }
@@ -81,6 +84,26 @@ PlannedLaunch read_launch(nb::handle given, const Counts& counts) {
     return made;
 }
 
+// Reads launches in order, adding them to those of the plan, and what is repeated.
+std::vector<PlannedStep> read_steps(nb::handle launches, Counts& counts, LaunchPlan& plan) {
+    std::vector<PlannedStep> steps;
+    for (nb::handle each : launches) {
+        if (!nb::hasattr(each, "launches")) {
+            steps.push_back({plan.launches.size(), 0, 0, false, {}});
+            plan.launches.push_back(read_launch(each, counts));
+            continue;
+        }
+        const int32_t start = checked(get<int64_t>(each, "start"), counts.ints, "integer");
+        const int32_t stop = checked(get<int64_t>(each, "stop"), counts.ints, "integer");
+        if (++counts.repeats > most_repeats) refuse_plan("too many repeats stand in each other");
+        auto inside = read_steps(nb::object(each.attr("launches")), counts, plan);
+        if (inside.empty()) refuse_plan("a repeat has no launches");
+        steps.push_back({0, start, stop, get<bool>(each, "backward"), std::move(inside)});
+        --counts.repeats;
+    }
+    return steps;
+}
+
 }  // namespace
 
 LaunchPlan read_launches(PyObject* given) {
@@ -91,9 +114,9 @@ LaunchPlan read_launches(PyObject* given) {
     made.on_host = get<int>(plan, "device") == device_host;
     Counts counts{0, nb::len(nb::object(plan.attr("ints"))), scalar_sizes(plan)};
     counts.pointers = nb::len(nb::object(plan.attr("arguments"))) - counts.scalars.size();
-    for (nb::handle launch : nb::object(plan.attr("launches"))) {
-        made.launches.push_back(read_launch(launch, counts));
-        made.most_arguments = std::max(made.most_arguments, made.launches.back().arguments.size());
+    made.steps = read_steps(nb::object(plan.attr("launches")), counts, made);
+    for (const PlannedLaunch& each : made.launches) {
+        made.most_arguments = std::max(made.most_arguments, each.arguments.size());
     }
     made.clamped = get<int32_t>(plan, "clamped");
     made.stepped = get<int32_t>(plan, "stepped");

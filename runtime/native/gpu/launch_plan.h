@@ -1,4 +1,5 @@
-// The launches of one program as the native core executes them: see `Launch` of runtime/calls/plan.
+// The launches of one program as the native core executes them: see `Launch` and `Repeat` of
+// runtime/calls/plan.
 #pragma once
 
 #include <Python.h>
@@ -12,9 +13,12 @@
 
 namespace fieldforge::gpu {
 
-// Where an argument lies, as a word: among what the call gives, or among what its launch works out.
+constexpr size_t most_repeats = 8;  // around a launch
+
+// Where an argument lies, as a word: among what the call gives, among what its launch works out, or
+// among the indices of the repeats around it.
 struct PlannedArgument {
-    enum class Kind : uint32_t { pointer, integer, scalar, made } kind;
+    enum class Kind : uint32_t { pointer, integer, scalar, made, index } kind;
     uint32_t offset;  // in bytes
 };
 
@@ -38,9 +42,18 @@ struct PlannedLaunch {
     std::string kinds;            // for the null driver
 };
 
+// A launch, or steps that a call repeats for one index after the other.
+struct PlannedStep {
+    size_t launch;        // its place, unless there are steps
+    int32_t start, stop;  // places among the integers
+    bool backward;
+    std::vector<PlannedStep> steps;
+};
+
 struct LaunchPlan {
     std::string program, platform;
     std::vector<PlannedLaunch> launches;
+    std::vector<PlannedStep> steps;  // the launches in order
     std::vector<int32_t> codes;  // of the tested stores; none: nothing is tested
     size_t most_arguments = 0;
     int32_t clamped = -1;  // place of an integer that is 1 if reads lead out of a field

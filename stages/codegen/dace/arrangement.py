@@ -19,7 +19,7 @@ from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Const, Range, Ranges
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.cpu import Member, Tiles, marks_of
-from ...ir.loops.kernel import Kernel, Node, Seq, in_order
+from ...ir.loops.kernel import Kernel, Loop, Node, Seq, in_order
 from ...ir.loops.nest import Load, Nest, Store
 from ...ir.loops.traverse import accesses, arrays_of, nodes_of, rewrite
 from ..schedule.rules import Rules
@@ -46,6 +46,8 @@ def _states(body: Node, fields: set[str]) -> Iterator[Node]:
             members = []
         if isinstance(node, Nest):
             members.append(node)
+        elif isinstance(node, Loop):
+            yield attrs.evolve(node, body=in_order(*_states(node.body, fields)))
         else:
             yield node
     if members:

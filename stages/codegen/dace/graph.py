@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Range
+from ...ir.loops.column import Column
 from ...ir.loops.cpu import Tiles
+from ...ir.loops.kernel import Kernel, Loop, Node, Seq, Step
 from ...ir.loops.nest import Nest, Store
-from ...ir.loops.traverse import nodes_of
+from ...ir.loops.traverse import accesses, bodies, children
+from ..errors import CodegenError
 from .arrangement import needs_guard, touches_fields
 from .loops import SdfgLoops
 from .names import SDFG_NAME, THREAD, GuardedStop, OnlyStatement, TileCount
 from .nests import MARK, NestBuilder, join
-from .rooms import Build, Room
+from .rooms import Build, Room, loop_region
 
 ONLY: Final = OnlyStatement()
 
@@ -28,20 +32,54 @@ def build_graph(loops: SdfgLoops, build: Build) -> Any:
     only = build.symbol(sdfg, build.names.symbol(ONLY)) if loops.steps else None
     blocks = _Blocks(build.dace, sdfg, only)
     first = 0
-    for place, tiles in enumerate(nodes_of(loops.kernel, Tiles)):
-        nests = [member.nest for member in tiles.members]
-        statement = loops.steps[nests[0].group] if loops.steps else 0
-        room = Room(build, sdfg, blocks.state(_label(nests, place), statement))
+    states = _states(loops.kernel, blocks, build, loops.steps, {})
+    for place, (node, inside, around) in enumerate(states):
+        nests = [each.nest for each in node.members] if isinstance(node, Tiles) else [node]
+        state = inside.state(_label(nests, place), _statement(node, loops.steps))
+        room = Room(build, sdfg, state)
         numbers = range(first, first + len(nests))
-        if tiles.cuts:
-            _add_rows(room, tiles, numbers)
+        if isinstance(node, Tiles) and node.cuts:
+            _add_rows(room, node, numbers)
         else:
             for number in numbers:
-                NestBuilder(build, number).add_to(room)
+                NestBuilder(build, number, around=around).add_to(room)
         first += len(nests)
     if not first:
         sdfg.add_state("empty", is_start_block=True)
     return sdfg
+
+
+def _states(
+    node: Node | Kernel,
+    blocks: _Blocks,
+    build: Build,
+    steps: Sequence[int],
+    around: Mapping[Dimension, str],
+) -> Iterator[tuple[Tiles | Column, _Blocks, Mapping[Dimension, str]]]:
+    """Yield what is a state each, in order, with its place and the indices of loops `around`.
+
+    These loops are added.
+    """
+    match node:
+        case Tiles() | Column():
+            yield node, blocks, around
+        case Loop(range=range_, body=body, backward=backward):
+            index, sdfg = build.names.plane(node), blocks.sdfg
+            build.symbol(sdfg, index)  # else DaCe would guess its type from the start
+            start, stop = build.end(sdfg, range_.start), build.end(sdfg, range_.stop)
+            region = loop_region(f"along_{index}", index, start, stop, backward=backward)
+            inside = blocks.inside(region, _statement(node, steps))
+            yield from _states(body, inside, build, steps, {**around, range_.dim: index})
+        case Kernel() | Step() | Seq():
+            for each in children(node):
+                yield from _states(each, blocks, build, steps, around)
+        case _:
+            raise CodegenError(f"DaCe's loops have no '{type(node).__name__}'.")
+
+
+def _statement(node: Node, steps: Sequence[int]) -> int:
+    """Return the number of the statement of a node, 0 if a call runs all."""
+    return steps[next(bodies(node))[0]] if steps else 0
 
 
 def _add_rows(room: Room, tiles: Tiles, numbers: Sequence[int]) -> None:
@@ -87,9 +125,9 @@ def _add_loop(room: Room, inner: Any, row: Range, count: str, numbers: Sequence[
         NestBuilder(build, number, (row.dim, index)).add_to(inside)
 
 
-def _label(nests: Sequence[Nest], place: int) -> str:
+def _label(nests: Sequence[Nest | Column], place: int) -> str:
     """Name a state after the buffers that its nests write."""
-    stored = [row.buffer for nest in nests for row in nest.body if isinstance(row, Store)]
+    stored = [row.buffer for nest in nests for row in accesses(nest, Store)]
     fields = [name for name in dict.fromkeys(stored) if not name.startswith(("@", "%"))]
     words = "_".join("".join(c if c.isalnum() else "_" for c in name) for name in fields[:3])
     plain = words.encode("ascii", "ignore").decode()
@@ -102,19 +140,30 @@ class _Blocks:
     `only` is the symbol that is the number of a statement, or 0 for all.
     """
 
-    def __init__(self, dace: Any, sdfg: Any, only: Any | None = None) -> None:
+    def __init__(self, dace: Any, sdfg: Any, only: Any | None = None, region: Any = None) -> None:
         self.dace, self.sdfg, self.only = dace, sdfg, only
-        self.region = sdfg
+        self.region = sdfg if region is None else region
         self.statement = 0
         self.previous: dict[Any, Any] = {}  # the last block of each region
 
     def state(self, label: str, statement: int = 0) -> Any:
         """Add a state of a statement."""
-        if self.only is not None and statement != self.statement:
-            self.region, self.statement = self._branch(statement), statement
+        self._enter(statement)
         state = self.region.add_state(label, is_start_block=self.region not in self.previous)
         self._follows(self.region, state)
         return state
+
+    def inside(self, loop: Any, statement: int) -> _Blocks:
+        """Add a loop of a statement; return what adds states inside it."""
+        self._enter(statement)
+        is_first = self.region not in self.previous
+        self.region.add_node(loop, is_start_block=is_first, ensure_unique_name=True)
+        self._follows(self.region, loop)
+        return _Blocks(self.dace, self.sdfg, region=loop)
+
+    def _enter(self, statement: int) -> None:
+        if self.only is not None and statement != self.statement:
+            self.region, self.statement = self._branch(statement), statement
 
     def _branch(self, statement: int) -> Any:
         """Add a block that runs in calls of all statements, or of this one."""

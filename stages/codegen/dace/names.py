@@ -11,9 +11,10 @@ import attrs
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Bound, DomainSymbol, Range, Ranges, ScalarSymbol
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.kernel import Kernel
+from ...ir.loops.column import Column
+from ...ir.loops.kernel import Kernel, Loop
 from ...ir.loops.nest import Nest, NestLoop
-from ...ir.loops.traverse import arrays_of, nodes_of
+from ...ir.loops.traverse import arrays_of, walk
 from ...ir.strides import Stride
 from ..integers import split
 from ..rows.operations import TYPES
@@ -70,7 +71,9 @@ class SdfgNames:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.nests = tuple(nodes_of(kernel, Nest))  # a number of a nest is its place here
+        bodies = [each for each in walk(kernel) if isinstance(each, Nest | Column)]
+        self.columns = {n: each for n, each in enumerate(bodies) if isinstance(each, Column)}
+        self.nests = tuple(map(_loops_of, bodies))  # a number of a nest is its place here
         self.by_name = {buffer.name: buffer for buffer in kernel.buffers}
         self._claimed: set[str] = set()
         self.data = {buffer.name: self._claim(buffer.name) for buffer in kernel.buffers}
@@ -95,10 +98,16 @@ class SdfgNames:
 
     def loop(self, loop: NestLoop) -> str:
         """Return the name of the index of a loop; that of a vector loop begins with 'v_'."""
-        key = ("v" if loop.kind == "vector" else "i", loop.range.dim)
-        if key not in self._loops:
-            self._loops[key] = self._claim(f"{key[0]}_{loop.range.dim.value}")
-        return self._loops[key]
+        return self._index("v" if loop.kind == "vector" else "i", loop.range.dim)
+
+    def plane(self, loop: Loop) -> str:
+        """Return the name of the index of a loop around nests."""
+        return self._index("o", loop.range.dim)
+
+    def _index(self, letter: str, dim: Dimension) -> str:
+        if (letter, dim) not in self._loops:
+            self._loops[letter, dim] = self._claim(f"{letter}_{dim.value}")
+        return self._loops[letter, dim]
 
     def loops_over(self, dims: Iterable[str]) -> tuple[str, ...]:
         """Return the names of the loops over some dimensions."""
@@ -171,6 +180,14 @@ class SdfgNames:
         """Return the buffers that nests read or write, in the order of the kernel."""
         found = arrays_of(self.kernel)
         return [buffer for buffer in self.kernel.buffers if buffer.name in found]
+
+
+def _loops_of(node: Nest | Column) -> Nest:
+    """Return a nest, or the loops over columns, which depend on no other, as an empty one."""
+    if isinstance(node, Nest):
+        return node
+    loops = tuple(attrs.evolve(loop, kind="parallel") for loop in node.loops)
+    return Nest(node.group, loops, (), node.reason)
 
 
 def stored_type(dtype: str) -> str:

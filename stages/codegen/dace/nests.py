@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from ....runtime.language.dimension import Dimension
@@ -11,9 +12,10 @@ from ...ir.loops.gpu import marks_of
 from ...ir.loops.nest import Instruction, Load, NestLoop, Row, Store
 from ..rows.body import NAMELESS
 from .arrangement import free_loops, inside, needs_guard, on_threads, shared_by_parts
+from .columns import add_column
 from .grid import GridOptions
 from .names import STATUS, GuardedStop
-from .rooms import Build, Room
+from .rooms import Build, Room, loop_region
 from .tasklet import SdfgNest
 from .tasklet_nodes import add_first_states, add_rows
 
@@ -24,16 +26,24 @@ MARK: Final = 100_000
 class NestBuilder:
     """Adds one nest to rooms.
 
-    Inside a loop over rows, `row` is the dimension of that loop and the name of its index.
+    Inside a loop over rows, `row` is the dimension of that loop and the name of its index; `around`
+    are those of loops over planes.
     """
 
-    def __init__(self, build: Build, number: int, row: tuple[Dimension, str] | None = None) -> None:
+    def __init__(
+        self,
+        build: Build,
+        number: int,
+        row: tuple[Dimension, str] | None = None,
+        around: Mapping[Dimension, str] = MappingProxyType({}),
+    ) -> None:
         self.build = build
         nest = build.names.nests[number]
         self.guard = () if row else build.names.guard(nest)
         self.shared = shared_by_parts(nest) if build.grid else frozenset[Row]()
         self.nest = nest = inside(nest, row[0]) if row else on_threads(nest) if build.grid else nest
-        self.indices = {loop.range.dim: build.names.loop(loop) for loop in nest.loops}
+        self.indices = {**around}
+        self.indices |= {loop.range.dim: build.names.loop(loop) for loop in nest.loops}
         self.indices |= [row] if row else []
         self.own = SdfgNest(build, number, nest, self.indices, row[0] if row else None)
         self.guarded = needs_guard(nest, self.guard)
@@ -55,10 +65,10 @@ class NestBuilder:
 
     def _descend(self, room: Room, level: int) -> None:
         """Add the instructions and loops inside `level` loops."""
-        if level < self.depth or not self.nest.loops:
-            self._block(room, self._rows(level))
         if level == self.depth:
+            self._within(room, level, 0)
             return
+        self._block(room, self._rows(level))
         if self.nest.loops[level].kind == "sequential":
             self._sequence(room, level)
             return
@@ -86,7 +96,10 @@ class NestBuilder:
 
     def _within(self, room: Room, level: int, part: int) -> None:
         """Add what stands inside `level` loops, of which the last is one for a part."""
-        if level == self.depth:
+        column = self.build.names.columns.get(self.own.number)
+        if level == self.depth and column is not None:
+            add_column(self.own, room, column)
+        elif level == self.depth:
             self._block(room, self._rows(level, part))
         else:
             self._descend(room, level)
@@ -134,8 +147,6 @@ class NestBuilder:
 
     def _sequence(self, room: Room, level: int) -> None:
         """Add a sequential loop, in a nested SDFG."""
-        from dace.sdfg.state import LoopRegion
-
         loop, dace = self.nest.loops[level], self.build.dace
         inner = dace.SDFG(f"levels{self.own.number}_{level}")
         used = self._used_below(level)
@@ -149,11 +160,8 @@ class NestBuilder:
         self.build.symbol(inner, index)  # else DaCe would guess its type from the start
         for part, range_ in enumerate(self._parts(level + 1)):
             start, stop = self._range(room, range_) if range_ else self._ends(room, loop)
-            if loop.backward:
-                ends = (f"{index} >= {start}", f"{index} = {stop - 1}", f"{index} = {index} - 1")
-            else:
-                ends = (f"{index} < {stop}", f"{index} = {start}", f"{index} = {index} + 1")
-            region = LoopRegion(f"along_{index}_{part}", ends[0], index, ends[1], ends[2])
+            label = f"along_{index}_{part}"
+            region = loop_region(label, index, start, stop, backward=loop.backward)
             inner.add_node(region)
             inner.add_edge(previous, region, dace.InterstateEdge())
             body = region.add_state(f"level_{part}", is_start_block=True)
@@ -164,11 +172,7 @@ class NestBuilder:
     # --- ranges ---------------------------------------------------------------------------------
 
     def _expression(self, room: Room, bound: Bound | GuardedStop) -> Any:
-        if isinstance(bound, GuardedStop):
-            return self.build.symbol(room.sdfg, self.build.names.symbol(bound))
-        name, constant = self.build.names.bound(bound)
-        number = self.build.dace.symbolic.pystr_to_symbolic(str(constant))
-        return number if name is None else self.build.symbol(room.sdfg, name) + constant
+        return self.build.end(room.sdfg, bound)
 
     def _range(self, room: Room, range_: Range) -> tuple[Any, Any]:
         return self._expression(room, range_.start), self._expression(room, range_.stop)

@@ -7,10 +7,11 @@ from typing import Any
 
 import attrs
 
+from ...ir.bounds import Bound
 from ...ir.loops.buffers import Buffer
 from ..rows.dialect import Dialect
 from .grid import GridOptions
-from .names import STATUS, SdfgNames, stored_type
+from .names import STATUS, GuardedStop, SdfgNames, stored_type
 
 
 @attrs.frozen
@@ -90,6 +91,14 @@ class Build:
             sdfg.add_symbol(name, self.dace.int64)
         # made as DaCe makes those that it parses: other symbols of the same name differ from them
         return self.dace.symbolic.pystr_to_symbolic(name)
+
+    def end(self, sdfg: Any, bound: Bound | GuardedStop) -> Any:
+        """Return the start or stop of a loop, known to an SDFG."""
+        if isinstance(bound, GuardedStop):
+            return self.symbol(sdfg, self.names.symbol(bound))
+        name, constant = self.names.bound(bound)
+        number = self.dace.symbolic.pystr_to_symbolic(str(constant))
+        return number if name is None else self.symbol(sdfg, name) + constant
 
 
 @attrs.define
@@ -200,3 +209,14 @@ class Room:
         """Return the room that a state of a nested SDFG is."""
         rows = {row: (name, None, 0) for row, name in known.items()}
         return Room(self.build, sdfg, state, nested=True, known=dict(rows))
+
+
+def loop_region(label: str, index: str, start: Any, stop: Any, *, backward: bool) -> Any:
+    """Return a loop that runs for one index after the other; its blocks are added to it."""
+    from dace.sdfg.state import LoopRegion
+
+    if backward:
+        ends = (f"{index} >= {start}", f"{index} = {stop - 1}", f"{index} = {index} - 1")
+    else:
+        ends = (f"{index} < {stop}", f"{index} = {start}", f"{index} = {index} + 1")
+    return LoopRegion(label, ends[0], index, ends[1], ends[2])

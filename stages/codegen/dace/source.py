@@ -9,9 +9,7 @@ from typing import Any, Final
 import attrs
 
 from ...ir.bounds import Bound, maximum
-from ...ir.loops.cpu import Tiles
-from ...ir.loops.kernel import Kernel
-from ...ir.loops.traverse import nodes_of
+from ...ir.loops.kernel import Kernel, steps_of
 from ..arena import lives_of, placed
 from ..cpu.text.streams import stream_function
 from ..cpu.text.strips import SIMD
@@ -160,7 +158,8 @@ def _with_arrays_left(kernel: Kernel, names: SdfgNames, whole: Any) -> Kernel:
     remaining = [
         each for each in kernel.buffers if each.memory != "arena" or names.data[each.name] in left
     ]
-    buffers, slots = placed(remaining, lives_of(nodes_of(kernel, Tiles)))
+    turns = (node for step in kernel.steps for node in steps_of(step.body))
+    buffers, slots = placed(remaining, lives_of(turns))
     return attrs.evolve(kernel, buffers=buffers, slots=slots)
 
 

@@ -76,15 +76,20 @@ def _title(own: SdfgNest, rows: Iterable[Row]) -> str:
 def _tasklet(own: SdfgNest, room: Room, label: str, block: Block) -> Any:
     """Add the node of a tasklet and the edges to what it reads."""
     text = "\n".join(block.lines)
+    declare_symbols(own, room, text)
+    node = _node(own, room, label, block, text)
+    _feed(own, room, node, block)
+    room.hang(node)
+    return node
+
+
+def declare_symbols(own: SdfgNest, room: Room, text: str) -> None:
+    """Declare the symbols and the indices of outer loops that stand in a text."""
     around = {name for entry, _ in room.maps for name in entry.map.params}
     params = set(own.indices.values()) - around if room.nested else set()
     for word in _WORD.findall(text):
         if word in own.build.names.symbols or word in params:
             own.build.symbol(room.sdfg, word)
-    node = _node(own, room, label, block, text)
-    _feed(own, room, node, block)
-    room.hang(node)
-    return node
 
 
 def _node(own: SdfgNest, room: Room, label: str, block: Block, text: str) -> Any:

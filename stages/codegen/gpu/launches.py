@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 import attrs
 
-from ....runtime.calls.plan import Launch
+from ....runtime.calls.plan import Launch, Repeat
 from ...artifacts import Interface
 from ...ir.bounds import (
     Bound,
@@ -16,7 +16,6 @@ from ...ir.bounds import (
     PatchBound,
     Ranges,
     add,
-    difference,
     least,
     maximum,
     minimum,
@@ -27,7 +26,7 @@ from ...ir.loops.gpu import Columns, Patches, Rows, marked, marks_of
 from ...ir.loops.kernel import Kernel, Loop
 from ...ir.loops.nest import Nest
 from ...ir.strides import Stride
-from ..errors import CodegenError
+from ..integers import ends
 from .text.grid import blocks_of
 from .text.kernel import Written
 
@@ -48,65 +47,61 @@ class Order:
     most_shared: int
     slots: Mapping[int, Bound] = attrs.field(factory=dict)
     step: int = 1
-    indices: tuple[Bound, ...] = ()  # of loops around it
 
     @property
     def bounds(self) -> Iterator[Bound]:
         """Everything that the call computes for it."""
         yield from self.blocks
         yield from self.slots.values()
-        yield from self.indices
         yield self.shared
 
 
-def orders_of(tree: Kernel, kernels: Sequence[Written], steps: Sequence[int]) -> tuple[Order, ...]:
-    """Return one launch for each kernel, in order.
+@attrs.frozen
+class Repeated:
+    """Launches in symbols that a call repeats for each index of a loop."""
+
+    loop: Loop
+    orders: tuple[Order | Repeated, ...]
+
+    @property
+    def bounds(self) -> Iterator[Bound]:
+        """Everything that the call computes for them."""
+        yield from ends([self.loop.range])
+        yield from (bound for order in self.orders for bound in order.bounds)
+
+
+def orders_of(
+    tree: Kernel, kernels: Sequence[Written], steps: Sequence[int]
+) -> tuple[Order | Repeated, ...]:
+    """Return one launch for each kernel, in order, those in loops together.
 
     `steps` are the numbers of the statements that the groups of stores belong to.
     """
-    ends = list(accumulate(tree.slots, add, initial=NOTHING))
-    return tuple(
+    sums = accumulate(tree.slots, add, initial=NOTHING)
+    offsets: list[Bound] = list(sums)
+    orders = (
         attrs.evolve(
             _order(tree, written),
-            slots={place: ends[place] for kind, place in written.arguments if kind == "slot"},
+            slots={place: offsets[place] for kind, place in written.arguments if kind == "slot"},
             step=steps[written.part.first.group],
-            indices=indices,
         )
-        for written, indices in _in_turn(kernels)
+        for written in kernels
     )
+    return tuple(_in_loops(orders))
 
 
-def _in_turn(
-    kernels: Iterable[Written], indices: tuple[Bound, ...] = ()
-) -> Iterator[tuple[Written, tuple[Bound, ...]]]:
-    """Yield kernels in the order of a call, those in loops for one index after the other."""
-    depth = len(indices)
-    alike = groupby(kernels, key=lambda each: (each.version, each.part.around[depth:][:1]))
-    for (_, around), several in alike:
-        own = list(several)
-        if not around:
-            yield from ((written, indices) for written in own)
-        for _, loop in around:
-            for index in _turns(loop):
-                yield from _in_turn(own, (*indices, index))
+def _in_loops(orders: Iterable[Order], depth: int = 0) -> Iterator[Order | Repeated]:
+    """Yield orders as they come, those that share one more loop than `depth` as one."""
 
+    def place(order: Order) -> tuple[int, tuple[int, Loop] | None]:
+        around = order.written.part.around
+        return order.written.version, around[depth] if depth < len(around) else None
 
-def _turns(loop: Loop) -> list[Bound]:
-    """Return the indices of a loop in its order.
-
-    Raises:
-        CodegenError: if only a call knows how many there are.
-
-    """
-    start, stop = loop.range.start, loop.range.stop
-    count = difference(stop, start)
-    if count is None:
-        raise CodegenError(
-            f"A GPU launches each plane of dimension '{loop.range.dim.value}' by itself, "
-            f"but only a call knows how many there are in {start} .. {stop}."
-        )
-    indices = [add(start, place) for place in range(count)]
-    return indices[::-1] if loop.backward else indices
+    for (_, around), together in groupby(orders, key=place):
+        if around is None:
+            yield from together
+        else:
+            yield Repeated(around[1], tuple(_in_loops(together, depth + 1)))
 
 
 def _order(tree: Kernel, written: Written) -> Order:
@@ -125,36 +120,33 @@ def _order(tree: Kernel, written: Written) -> Order:
     return Order(written, _triple(blocks, Const(1)), _triple(threads, 1), shared, most)
 
 
-def with_launches(interface: Interface, orders: Sequence[Order], platform: str) -> Interface:
+def with_launches(
+    interface: Interface, orders: Sequence[Order | Repeated], platform: str
+) -> Interface:
     """Return the interface with launches that name its integers."""
     places: dict[Bound | Stride, int] = {each: i for i, each in enumerate(interface.ints)}
-    return attrs.evolve(
-        interface,
-        platform=platform,
-        launches=tuple(
-            Launch(
-                kernel=order.written.name,
-                blocks=_triple([places[blocks] for blocks in order.blocks], 0),
-                threads=order.threads,
-                version=order.written.version,
-                shared=order.most_shared,
-                needed=places[order.shared] if order.most_shared else -1,
-                step=order.step,
-                arguments=tuple(
-                    _argument(kind, place, order, places) for kind, place in order.written.arguments
-                ),
-            )
-            for order in orders
+    launches = tuple(_launch(order, places) for order in orders)
+    return attrs.evolve(interface, platform=platform, launches=launches)
+
+
+def _launch(order: Order | Repeated, places: Mapping[Bound | Stride, int]) -> Launch | Repeat:
+    if isinstance(order, Repeated):
+        start, stop = (places[end] for end in ends([order.loop.range]))
+        inside = tuple(_launch(each, places) for each in order.orders)
+        return Repeat(start, stop, inside, order.loop.backward)
+    return Launch(
+        kernel=order.written.name,
+        blocks=_triple([places[blocks] for blocks in order.blocks], 0),
+        threads=order.threads,
+        version=order.written.version,
+        shared=order.most_shared,
+        needed=places[order.shared] if order.most_shared else -1,
+        step=order.step,
+        arguments=tuple(
+            (kind, places[order.slots[place]] if kind == "slot" else place)
+            for kind, place in order.written.arguments
         ),
     )
-
-
-def _argument(
-    kind: str, place: int, order: Order, places: Mapping[Bound | Stride, int]
-) -> tuple[str, int]:
-    if kind == "index":
-        return "int", places[order.indices[place]]
-    return kind, places[order.slots[place]] if kind == "slot" else place
 
 
 def _blocks(nest: Nest, box: Ranges) -> list[Bound]:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+import attrs
 import numpy as np
 import pytest
 
-from fieldforge.runtime import gpu
+import fieldforge as ff
+from fieldforge.runtime import _core, gpu
+from fieldforge.runtime.calls.plan import Launch, Plan, Repeat
+from fieldforge.runtime.calls.refusals import reject
+from fieldforge.runtime.fields.device import DeviceType
+from fieldforge.runtime.process.library_file import place_library
 from fieldforge.runtime.process.settings import current
-from fieldforge.stages.artifacts import Generated
-from fieldforge.stages.codegen.errors import CodegenError
-from fieldforge.stages.codegen.gpu.launches import Order, orders_of
+from fieldforge.stages.artifacts import Generated, Interface
+from fieldforge.stages.bind.plans import plan_of
+from fieldforge.stages.codegen.gpu.launches import orders_of, with_launches
 from fieldforge.stages.codegen.gpu.passes.spreading import spread
 from fieldforge.stages.codegen.gpu.text.kernel import write_gpu
 from fieldforge.stages.codegen.integers import integers
 from fieldforge.stages.codegen.rows.options import WriterOptions
 from fieldforge.stages.compile.stage import Compile
-from fieldforge.stages.ir.bounds import Bound, DomainSymbol, evaluate
-from fieldforge.stages.ir.loops.kernel import Kernel
+from fieldforge.stages.ir import codec
+from fieldforge.stages.ir.dataflow import Leaf
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.verify import verify
-from fieldforge.stages.ir.strides import Stride
 from fieldforge.stages.vendors.host import HOST
 
 from ..texts import RULES
@@ -29,48 +37,70 @@ pytestmark = pytest.mark.needs_compiler
 RANDOM = np.random.default_rng(5)
 
 
-def written(text: str) -> tuple[Kernel, str, tuple[Order, ...]]:
-    """Return the kernel of a text, its source for the host, and its launches."""
+def planned(text: str) -> tuple[str, Plan]:
+    """Return the source for the host of a kernel as text, and the plan of its calls."""
     kernel = verify(spread(verify(read(text)), RULES))
-    source, kernels = write_gpu(kernel, integers(kernel), WriterOptions(0), HOST)
-    return kernel, source, orders_of(kernel, kernels, [1] * len(kernel.groups))
-
-
-def run(text: str, **fields: np.ndarray) -> dict[str, np.ndarray]:
-    """Run a kernel on copies of fields in the order of its text; return these."""
-    kernel, source, orders = written(text)
     known = integers(kernel)
+    source, kernels = write_gpu(kernel, known, WriterOptions(0), HOST)
+    orders = orders_of(kernel, kernels, [1] * len(kernel.groups))
+    fields = [each for each in kernel.buffers if each.memory == "field"]
+    names = tuple(each.name for each in fields)
+    interface = Interface(
+        program=kernel.name,
+        parameters=names,
+        leaves=tuple(Leaf(f.name, (i,), "field", f.dtype, f.dims) for i, f in enumerate(fields)),
+        fields=names,
+        scalars=(),
+        ints=tuple(dict.fromkeys((*known, *(b for order in orders for b in order.bounds)))),
+        unit=tuple((each.name, "K") for each in fields),
+        statements=(),
+        reads=(),
+        workspace=kernel.workspace,
+        backend="gpu-host",
+        device=int(DeviceType.NULL),
+    )
+    return source, plan_of(with_launches(interface, orders, "null"))
+
+
+def program_of(folder: Path, text: str) -> _core.Program:
+    """Return a kernel as a program of the native core."""
+    source, plan = planned(text)
     stage = Compile(variables=current().compiler_variables)
     made = Generated(language="c++", source=source, loops="", flags=HOST.flags)
     library = stage.run(generated=made)["compiled"].library  # type: ignore[attr-defined]
-    with gpu.use_platform("null"):
-        module = gpu.Module.load(library, device=gpu.Device(0, platform="null"))
-        memory = [gpu.Array.from_host(np.ascontiguousarray(field)) for field in fields.values()]
-        arena = gpu.Array.zeros(1 << 12)
-        for order in orders:
-            given = {
-                "pointer": lambda place: memory[place],
-                "int": lambda place: np.int64(integer(known[place], fields)),
-                "slot": lambda _: arena,  # there is one
-                "index": lambda place, order=order: np.int64(integer(order.indices[place], fields)),
-            }
-            blocks = tuple(max(0, integer(each, fields)) for each in order.blocks)
-            if all(blocks):
-                arguments = [given[kind](place) for kind, place in order.written.arguments]
-                module.kernel(order.written.name).launch(blocks, order.threads, arguments)
+    path = os.fsencode(place_library(library, folder))
+    program = _core.Program(plan.program, plan.parameters, no_entry, reject)
+    program.add(_core.Entry(plan, 0, (("host", path),)))
+    return program
+
+
+def no_entry(args: object, kwargs: object) -> None:
+    raise AssertionError("No entry fits the arguments that the kernel was built for.")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return a function that runs a kernel on copies of fields, and returns these."""
+
+    def called(text: str, **fields: np.ndarray) -> dict[str, np.ndarray]:
+        memory = [on_device(each) for each in fields.values()]
+        program_of(tmp_path, text)(*map(view, memory))
         return {name: each.to_host() for name, each in zip(fields, memory, strict=True)}
 
+    with gpu.use_platform("null"):
+        yield called
+        assert gpu.null.problems() == []
 
-def integer(source: Bound | Stride, fields: dict[str, np.ndarray]) -> int:
-    def end(symbol: object) -> int:
-        assert isinstance(symbol, DomainSymbol)
-        axis = ["I", "K"].index(symbol.dim.value)
-        return 0 if symbol.end == "start" else fields[symbol.field].shape[axis]
 
-    if isinstance(source, Stride):
-        field = fields[source.name]
-        return field.strides[source.axis] // field.itemsize
-    return evaluate(source, end)
+DIMS = ff.Dimension("I"), ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
+
+
+def on_device(array: np.ndarray) -> gpu.Array:
+    return gpu.Array.from_host(np.ascontiguousarray(array))
+
+
+def view(array: gpu.Array) -> _core.FieldView:
+    return _core.FieldView(array, DIMS, (0, 0))
 
 
 # --- planes -------------------------------------------------------------------------------------
@@ -101,30 +131,68 @@ kernel planes
 """
 
 
-@pytest.mark.parametrize(("way", "before"), [("", -1), (" backward", 1)])
-def test_a_loop_runs_nests_for_one_plane_after_the_other(way, before):
-    u = RANDOM.random((16, 9))
-    expected = u.copy()
-    for k in range(1, 8) if before < 0 else range(7, 0, -1):
-        expected[1:15, k] = expected[2:16, k + before] + expected[:14, k + before] + k
-
-    made = run(PLANES.format(planes="1 .. 8", way=way, before=before), u=u)
-
-    np.testing.assert_array_equal(made["u"], expected)
+def after_planes(u: np.ndarray, before: int) -> np.ndarray:
+    """Return in NumPy's numbers what the planes from 1 on make of a field."""
+    made = u.copy()
+    stop = u.shape[1] - (before > 0)
+    for k in range(1, stop) if before < 0 else range(stop - 1, 0, -1):
+        made[1:15, k] = made[2:16, k + before] + made[:14, k + before] + k
+    return made
 
 
-def test_each_plane_is_a_launch_of_every_nest_with_its_index():
-    _, _, orders = written(PLANES.format(planes="stop(u, K) + -2 .. stop(u, K)", way="", before=-1))
+# backward, each plane reads the one above: the last has none
+@pytest.mark.parametrize(
+    ("way", "before", "stop"), [("", -1, "stop(u, K)"), (" backward", 1, "stop(u, K) + -1")]
+)
+@pytest.mark.parametrize("levels", [2, 9])
+def test_a_loop_runs_nests_for_one_plane_after_the_other(run, way, before, stop, levels):
+    u = RANDOM.random((16, levels))
 
-    assert [each.written.name for each in orders] == ["grid_of_k0", "grid_of_k1"] * 2
-    assert [str(each.indices[0]) for each in orders] == ["stop(u, K) + -2"] * 2 + [
-        "stop(u, K) + -1"
-    ] * 2
+    made = run(PLANES.format(planes=f"1 .. {stop}", way=way, before=before), u=u)
+
+    np.testing.assert_array_equal(made["u"], after_planes(u, before))
 
 
-def test_planes_whose_number_only_a_call_knows_are_refused():
-    with pytest.raises(CodegenError, match=r"only a call knows how many .* 1 \.\. stop\(u, K\)"):
-        written(PLANES.format(planes="1 .. stop(u, K)", way="", before=-1))
+def test_planes_are_launches_that_a_call_repeats_with_their_index():
+    _, plan = planned(PLANES.format(planes="1 .. stop(u, K)", way=" backward", before=1))
+
+    (repeat,) = plan.launches
+    assert isinstance(repeat, Repeat)
+    kernels = [each.kernel for each in repeat.launches if isinstance(each, Launch)]
+    assert kernels == ["grid_of_k0", "grid_of_k1"]
+    assert all(each.arguments[-1] == ("index", 0) for each in repeat.launches)
+    said = f"for each index from ints[{repeat.start}] to ints[{repeat.stop}] backward: [grid_of_k0("
+    assert str(repeat).startswith(said)
+    assert codec.decode(codec.encode(plan.launches)) == plan.launches
+
+
+def test_a_recorded_step_is_one_graph_with_all_its_planes(run, tmp_path):
+    program = program_of(tmp_path, PLANES.format(planes="1 .. stop(u, K)", way="", before=-1))
+    u = RANDOM.random((16, 5))
+    once, given = on_device(u), on_device(u)
+    now = view(once)
+    with ff.record(now=now) as step:
+        program(now)
+        program(now)
+
+    with gpu.null.recorded() as calls:
+        step(now=now)
+        step(now=view(given))
+
+    assert calls.count("graph_launch") == 2
+    twice = after_planes(after_planes(u, -1), -1)
+    np.testing.assert_array_equal(given.to_host(), twice)
+    np.testing.assert_array_equal(once.to_host(), after_planes(after_planes(twice, -1), -1))
+
+
+def test_more_repeats_than_the_core_knows_are_refused():
+    _, plan = planned(PLANES.format(planes="1 .. stop(u, K)", way="", before=-1))
+    deep = plan.launches
+    for _ in range(8):
+        deep = (Repeat(0, 0, deep),)
+
+    with pytest.raises(ValueError, match="too many repeats stand in each other"):
+        _core.Entry(attrs.evolve(plan, launches=deep), 0, ())
 
 
 NESTED = """\
@@ -132,9 +200,9 @@ kernel nested
   dimension I horizontal
   dimension K vertical
   field u float64 [I, K] unit K
-  group 0 (I: 1 .. 4, K: 1 .. 4)
+  group 0 (I: 1 .. stop(u, I), K: 1 .. 4)
   step 0
-    loop I: 1 .. 4
+    loop I: 1 .. stop(u, I)
       nest n0 group 0
         sequential K: 0 .. 1
           %0 float64 load u[-1, 3]
@@ -148,7 +216,7 @@ kernel nested
 """
 
 
-def test_loops_in_loops_run_in_turn():
+def test_loops_in_loops_run_in_turn(run):
     u = RANDOM.random((4, 4))
     expected = u.copy()
     for i in range(1, 4):
@@ -229,7 +297,7 @@ def columns(u: np.ndarray, out: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 150])
-def test_each_thread_has_a_column_that_sweeps_chooses_and_repeats(count):
+def test_each_thread_has_a_column_that_sweeps_chooses_and_repeats(run, count):
     u, out = RANDOM.random((count, 6)) * 2, RANDOM.random((count, 7))
     expected = out.copy()
     columns(u, expected)
@@ -252,7 +320,7 @@ kernel alone
 """
 
 
-def test_a_column_without_loops_has_one_thread():
+def test_a_column_without_loops_has_one_thread(run):
     u = RANDOM.random((70, 3))
 
     np.testing.assert_array_equal(run(ALONE, u=u)["u"], u + u)
@@ -276,7 +344,7 @@ kernel points
 """
 
 
-def test_the_columns_of_several_loops_are_counted_in_one_row():
+def test_the_columns_of_several_loops_are_counted_in_one_row(run):
     u = RANDOM.random((70, 3))
 
     np.testing.assert_array_equal(run(POINTS, u=u)["u"], u * np.arange(70.0)[:, None])
