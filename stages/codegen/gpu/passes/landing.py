@@ -20,7 +20,7 @@ from ....ir.loops.nest import Load, Nest, Store
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
-from .blocking import THREADS, are_simple
+from .long_columns import THREADS, are_simple
 
 LEVELS: Final = 16  # on their way
 FEW_LEVELS: Final = 8  # where nothing stays

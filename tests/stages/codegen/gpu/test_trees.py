@@ -10,7 +10,7 @@ from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated
 from fieldforge.stages.codegen.errors import CodegenError
 from fieldforge.stages.codegen.gpu.launches import Order, orders_of
-from fieldforge.stages.codegen.gpu.passes.spreading import spread
+from fieldforge.stages.codegen.gpu.passes.thread_blocks import spread
 from fieldforge.stages.codegen.gpu.text.kernel import write_gpu
 from fieldforge.stages.codegen.integers import integers
 from fieldforge.stages.codegen.rows.options import WriterOptions
