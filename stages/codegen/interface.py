@@ -19,10 +19,10 @@ from ..ir.loops.kernel import Choice, Kernel, Node
 from ..ir.loops.nest import Load, Nest
 from ..ir.loops.nest import Store as Write
 from ..ir.loops.traverse import accesses, children, nests_of, nodes_of, walk
-from ..ir.settled import shared
+from ..ir.settled import long_parts
 from ..ir.strides import Stride
 from .integers import ends, integers
-from .schedule.drafts import Group
+from .schedule.drafts import StoreGroup
 from .schedule.hazards import Turn, is_own_column, is_pointwise, loads
 from .soft_reads import Clamping, Hard, beside_displaced, with_hard
 
@@ -30,7 +30,7 @@ from .soft_reads import Clamping, Hard, beside_displaced, with_hard
 def describe(
     program: dataflow.Dataflow,
     kernel: Kernel,
-    groups: Sequence[Group],
+    groups: Sequence[StoreGroup],
     backend: str,
     device: DeviceType,
     alike: tuple[tuple[str, ...], ...] = (),
@@ -54,11 +54,11 @@ def describe(
     ints += (Const(0),) if stepped is not None else ()
     boxes = [range_ for read in reads for range_ in (*read.box, *(read.hard or ()))]
     # integers that only the checks need follow those of the generated code
-    checked = shared(list(ends(boxes)))
+    checked = long_parts(list(ends(boxes)))
     ints += tuple(dict.fromkeys(each for each in checked if each not in set(ints)))
     if more:
         known = {e for i, e in enumerate(ints) if clamping is None or i != clamping.flag}
-        ints += tuple(dict.fromkeys(e for e in (*shared(more), *more) if e not in known))
+        ints += tuple(dict.fromkeys(e for e in (*long_parts(more), *more) if e not in known))
     return Interface(
         program=program.name,
         parameters=program.parameters,
@@ -87,7 +87,7 @@ def describe(
 
 
 def step_place(
-    known: Sequence[Bound | Stride], groups: Sequence[Group], clamping: Clamping | None = None
+    known: Sequence[Bound | Stride], groups: Sequence[StoreGroup], clamping: Clamping | None = None
 ) -> int | None:
     """Return the place of the integer that selects a statement; None for a single statement.
 
@@ -98,7 +98,7 @@ def step_place(
     return len(known) + (len(clamping.integers) if clamping else 0)
 
 
-def step_numbers(groups: Sequence[Group]) -> tuple[int, ...]:
+def step_numbers(groups: Sequence[StoreGroup]) -> tuple[int, ...]:
     """Return the number of each group's statement, from 1 on."""
     places = list(dict.fromkeys(group.statement for group in groups))
     return tuple(1 + places.index(group.statement) for group in groups)
@@ -131,7 +131,7 @@ def _crosses(nest: Nest, name: str) -> bool:
 
 
 def _accesses(
-    program: dataflow.Dataflow, kernel: Kernel, groups: Sequence[Group], hard: Sequence[Hard]
+    program: dataflow.Dataflow, kernel: Kernel, groups: Sequence[StoreGroup], hard: Sequence[Hard]
 ) -> tuple[list[Statement], list[Read], tuple[int, ...]]:
     beside = beside_displaced(program, groups, hard)
     statements: list[Statement] = []
