@@ -83,6 +83,22 @@ def test_a_file_there_or_beside_stands_near_one_with_its_folder() -> None:
             assert any(f"/{name}".endswith(f"/{word}") for name in near), (word, row)
 
 
+def test_the_page_lists_every_file_that_another_platform_would_touch() -> None:
+    """These are all files that tell HIP from others, but for what is about other packages."""
+    table = (ROOT / "docs/architecture.md").read_text().partition("## What a SYCL backend")[2]
+    others = (":!runtime/compat", ":!runtime/native/gpu/producers.cpp")
+    naming = re.compile(r'"hip"|Vendor::hip|load_hip|\bdevice_rocm\b|DeviceType\.ROCM')
+
+    files = tracked("runtime", "cache", "stages", "workflows", *others)
+    found = {name for name in files if naming.search((ROOT / name).read_text(errors="replace"))}
+
+    listed = {
+        name for name in found for each in FILE.findall(table) if f"/{name}".endswith(f"/{each}")
+    }
+    assert "runtime/native/gpu/platform.cpp" in found
+    assert found - listed == set()
+
+
 @pytest.mark.parametrize(
     "text",
     ["see `loop_passes/tiling.py`", "`flat.py`", "`stages/codegen/cpp/`", "`lift` in `nest.py`"],
