@@ -19,7 +19,15 @@ from ..language.dimension import Dimension
 from ..language.domain import Domain, DomainLike
 from ..language.domain import domain as make_domain
 from ..process.errors import ArgumentError
-from .halo_transfers import NUMBER, Name, Sides, check_sides, refused_boundaries, transfers_of
+from .halo_transfers import (
+    NUMBER,
+    Name,
+    Sides,
+    check_sides,
+    number_of,
+    refused_boundaries,
+    transfers_of,
+)
 from .plan import Access, Argument, Box, Code, Plan, Word
 from .refusals import reject
 
@@ -62,7 +70,10 @@ def fill_halo(field: Any, interior: Any, boundaries: Mapping[Dimension, Boundary
     """
     sides, numbers = _read(boundaries)
     if not isinstance(field, _core.FieldView):
-        raise ArgumentError(f"Expected a field, got an object of type '{type(field).__name__}'.")
+        raise ArgumentError(
+            f"Expected a field, got an object of type '{type(field).__name__}'.",
+            hint="Make the model's state of fields, by 'as_field' or 'from_xarray'.",
+        )
     if field.device_type != DeviceType.CPU:
         from .device_halo import fill_on_device  # a process without a GPU needs none of it
 
@@ -71,7 +82,7 @@ def fill_halo(field: Any, interior: Any, boundaries: Mapping[Dimension, Boundary
         return
     fill = _filling(field.dims, field.dtype_name, _key(interior), sides)
     kind = fill.kind
-    fill(field, *[each if type(each) is kind else kind(each) for each in numbers])
+    fill(field, *[each if type(each) is kind else number_of(kind, each) for each in numbers])
 
 
 def _key(interior: Any) -> DomainLike:

@@ -19,7 +19,7 @@ from ..fields.device_reductions import C_TYPES
 from ..language.dimension import Dimension
 from ..language.domain import DomainLike
 from ..language.domain import domain as make_domain
-from .halo_transfers import NEGATE, SET, Sides, Transfer, check_sides, transfers_of
+from .halo_transfers import NEGATE, SET, Sides, Transfer, check_sides, number_of, transfers_of
 
 # Axis, kind and steps of a transfer, and whether it has a number: its text depends on these alone.
 Shape: TypeAlias = tuple[int, int, int, int, bool]
@@ -56,7 +56,7 @@ def fill_on_device(field: Any, interior: DomainLike, sides: Sides, numbers: Sequ
     steps = tuple(each // array.itemsize for each in array.strides)
     place = (field.dims, field.starts, field.stops, steps)
     for kernel, integers, own, blocks in _launches(array.device, dtype, place, interior, sides):
-        given = [np.dtype(dtype).type(numbers[each]) for each in own]
+        given = [number_of(np.dtype(dtype).type, numbers[each]) for each in own]
         kernel(field, *integers, *given, grid=blocks)
 
 

@@ -97,7 +97,9 @@ def transfers_of(
             if side in ("even", "odd", "periodic") and depth > stop - start - on_faces:
                 raise DomainError(
                     f"The halo of dimension '{dim.value}' has {depth} rows, its interior "
-                    f"{stop - start}."
+                    f"{stop - start}.",
+                    hint=f"'{side}' copies the interior: it takes as many rows as the halo has"
+                    f"{', beside the wall' if on_faces else ''}.",
                 )
             if side == "odd" and dtype.kind in "bu":
                 raise ArgumentError(
@@ -137,3 +139,19 @@ def _inside(
             f"{starts[axis]}:{stops[axis]}."
         )
     return start, stop
+
+
+def number_of(kind: type[Any], value: Any) -> Any:
+    """Return the number of a boundary in the type of the field; floats are rounded.
+
+    >>> number_of(np.float32, 0.1), number_of(np.int32, 2.0)
+    (np.float32(0.1), np.int32(2))
+    """
+    try:
+        made = kind(value)
+    except (OverflowError, ValueError):
+        made = None
+    if made is None or (made != value and not issubclass(kind, np.floating)):
+        name = np.dtype(kind).name
+        raise ArgumentError(f"A field of '{name}' cannot hold the number {value!r} of a boundary.")
+    return made

@@ -95,10 +95,17 @@ def too_small(
     kind: str = "Field",
 ) -> DomainError:
     """Return the error for a field or table that does not cover what a program reads or writes."""
+    hints = [f"Make '{name}' larger, or write a smaller domain."]
+    if needed[0] < covered[0] == 0 and needed[1] - needed[0] <= covered[1]:
+        hints.insert(
+            0,
+            f"It has enough points, but its indices begin at 0, as those of arrays do: give them, "
+            f"as in 'as_field({{{dim.value}: ({needed[0]}, {needed[1]}), ...}}, {name})'.",
+        )
     return DomainError(
         f"{kind} '{name}' is too small: along '{dim.value}' the program {done} "
         f"{needed[0]}:{needed[1]}, but '{name}' covers {covered[0]}:{covered[1]}.",
-        hint=f"Make '{name}' larger, or write a smaller domain.",
+        hints=hints,
     )
 
 
@@ -153,7 +160,16 @@ def wrong_table(
     return ArgumentError(
         f"Expected offset '{name}' in the offset provider to be a neighbour table over {wanted}, "
         f"got {got}.",
-        hint="Make it with 'as_connectivity'.",
+        hint=as_written(name, dims, codomain),
+    )
+
+
+def as_written(name: str, dims: Sequence[Dimension], codomain: Dimension | None) -> str:
+    """Return how to make the table that an offset needs."""
+    target = "" if codomain is None else f", codomain={codomain.value}"
+    return (
+        f"Make it with 'as_connectivity([{_listed(dims)}]{target}, data=table)'; of a mesh pass "
+        f"'mesh.connectivities({name})'."
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ..fields.alignment import first
 from ..fields.context import running
 from ..fields.field import AnyField, make, values_of
-from ..language.dimension import Dimension
+from ..language.dimension import Dimension, in_canonical_order
 from ..language.domain import Domain
 from ..language.ranges import UnitRange
 from ..process.errors import CheckError
@@ -240,4 +240,5 @@ def _arose(origin: Made, point: Point) -> str:
 
 
 def _shown(point: Point) -> str:
-    return ", ".join(f"{dim.value}={index}" for dim, index in point.items()) or "its only point"
+    dims = in_canonical_order(tuple(point))
+    return ", ".join(f"{dim.value}={point[dim]}" for dim in dims) or "its only point"

@@ -7,7 +7,7 @@ or NumPy's array interface.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -109,13 +109,21 @@ def advice(name: str, type_: Type, value: Any) -> str | None:
         return _field_advice(name, type_, value)
     if isinstance(getattr(value, "dims", None), tuple) and hasattr(value, "dtype"):
         return _named_advice(name, type_, value)
-    return _array_advice(name, type_, value) if is_array(value) else None
+    if is_array(value):
+        return _array_advice(name, type_, value)
+    if isinstance(value, list | tuple):
+        return f"Make a field: 'as_field([{_listed(type_.dims)}], {name})'."
+    if isinstance(value, Mapping):
+        return f"Pass one array of it, as in '{name}[...]'."
+    return None
 
 
 def _number_advice(name: str, type_: ScalarType, value: Any) -> str | None:
     """Return a hint for a number of another type."""
-    if not isinstance(value, int | float | np.generic) or "bool" in (type_.name, _type_name(value)):
+    if not isinstance(value, int | float | np.generic):
         return None
+    if "bool" in (type_.name, _type_name(value)):
+        return f"Convert it: '{'bool' if type_.name == 'bool' else type_}({value!r})'."
     if isinstance(value, np.generic):
         return f"Convert it: '{type_}({name})'."
     if type_.name.startswith("float"):

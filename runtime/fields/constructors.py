@@ -151,8 +151,9 @@ def as_field(
     for instance. With dimensions in place of a domain, indices start at 0, or at `-origin[dim]`.
     Data whose axes have names, as those of xarray, must have them in the order of the domain.
     Fields, and arrays of others with `__gt_dims__` or `__gt_origin__`, are transposed to the
-    order of the dimensions and keep their indices. A function is called once, with an array of
-    indices for each dimension; these arrays broadcast against each other.
+    order of the dimensions and keep their indices, unless a domain gives others. A function is
+    called once, with an array of indices for each dimension; these arrays broadcast against each
+    other.
 
     Args:
         domain: a range for each dimension, or the dimensions in the order of the axes.
@@ -226,7 +227,8 @@ def as_connectivity(
         aligned_index: as for `zeros`.
         allocator: as for `zeros`.
         device: as for `zeros`.
-        skip_value: what marks a missing neighbour; None if none is missing.
+        skip_value: -1 if neighbours may be missing, None if none is; another mark of a file
+            becomes -1 before, as in `np.where(table == 9999, -1, table)`.
 
     Raises:
         DomainError: if the data have another shape than the domain.

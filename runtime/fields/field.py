@@ -118,6 +118,12 @@ class Field(SingleArray, NumpyFunctions, Interchange, FieldView):
             raise DomainError(f"Only a field without dimensions is a scalar, got '{self}'.")
         return self.asnumpy()[()]
 
+    def __float__(self) -> float:
+        return float(self.as_scalar())
+
+    def __int__(self) -> int:
+        return int(self.as_scalar())
+
     def restrict(self, index: Any) -> Field:
         """Return the part at an index as a view; nothing is clipped.
 

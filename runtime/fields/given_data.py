@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..language.dimension import Dimension
+from ..language.dimension import Dimension, axis_name
 from ..language.domain import Domain, DomainLike
 from ..language.domain import domain as make_domain
 from ..process.errors import DeviceError, DomainError
@@ -162,6 +162,14 @@ def check_axes(box: Domain, data: Any) -> None:
     )
 
 
+def _with_ranges(dims: Sequence[Dimension], array: np.ndarray[Any, Any]) -> list[str]:
+    """Return what to write where one value, or a function, has no indices."""
+    if array.shape:
+        return []
+    ranges = ", ".join(f"{axis_name(dim)}: 10" for dim in dims)
+    return [f"To fill a field say its indices, as in 'as_field({{{ranges}}}, ...)'."]
+
+
 def _domain_for(
     given: DomainLike | Sequence[Dimension],
     array: np.ndarray[Any, Any],
@@ -177,7 +185,8 @@ def _domain_for(
     if len(dims) != len(array.shape):
         raise DomainError(
             f"The data must have one axis for each dimension: expected {len(dims)}, "
-            f"got {len(array.shape)}."
+            f"got {len(array.shape)}.",
+            hints=_with_ranges(dims, array),
         )
     for dim in origin or {}:
         if dim not in dims:

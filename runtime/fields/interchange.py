@@ -99,8 +99,9 @@ class Interchange:
             at: the index along each dimension that is not drawn; vertical ones are at their first
                 index by default.
             ax: the axes to draw on; new ones by default.
-            options: `mesh=(x, y, triangles)` for a field on the points or the triangles of a mesh:
-                coordinates of the points, and three points for each triangle. `title`, `units`.
+            options: `mesh=` for a field on the points or the triangles of a mesh: a `Mesh`, or
+                `(x, y, triangles)`, coordinates of the points, and three points for each triangle.
+                `title`, `units`.
                 All others go to `plot`, `pcolormesh` or `tripcolor` of matplotlib.
 
         Raises:

@@ -226,6 +226,8 @@ def beyond(tables: Mapping[str, Any], codomain: Dimension, covered: UnitRange) -
             found.append(
                 f"Table '{name}' holds index {index} at ({where}), which is outside of {covered}."
             )
+            if table.asnumpy()[table.valid()].min() == 1 and index == covered.stop:
+                found.append(f"Neighbours are counted from 0, those of '{name}' begin at 1.")
     return tuple(found)
 
 
@@ -253,7 +255,11 @@ def as_indices(given: Any, dtype: Any = None) -> Any:
     array = np.ma.filled(given, 0) if is_masked else array_on_host(given)
     for kind in (array.dtype, np.dtype(dtype or np.int32)):
         if kind.kind not in "iu":
-            raise ArgumentError(f"A Connectivity holds integers, got '{kind}'.")
+            raise ArgumentError(
+                f"A Connectivity holds integers, got '{kind}'.",
+                hint="Convert the table, with -1 where a neighbour is missing, as in "
+                "'np.nan_to_num(table, nan=-1).astype(np.int32)'.",
+            )
     copy = array.astype(np.int32, order="C", copy=True)
     if array.dtype.itemsize >= 4 and not (copy == array).all():
         place = tuple(map(int, np.argwhere(copy != array)[0]))
@@ -267,7 +273,10 @@ def _check_entries(array: Any, domain: Domain, codomain: Any, skip_value: int | 
     if not isinstance(codomain, Dimension):
         raise ArgumentError(f"The codomain must be a dimension, got '{codomain!r}'.")
     if not is_skip_value(skip_value):
-        raise DomainError(f"The skip value of a Connectivity is -1 or None, got '{skip_value}'.")
+        raise DomainError(
+            f"The skip value of a Connectivity is -1 or None, got '{skip_value}'.",
+            hint=f"Write -1 for it: 'np.where(table == {skip_value}, -1, table)'.",
+        )
     if array.shape != domain.shape:
         raise DomainError(
             f"The data must have the shape of the domain: expected {domain.shape}, "
@@ -278,5 +287,8 @@ def _check_entries(array: Any, domain: Domain, codomain: Any, skip_value: int | 
         place = tuple(map(int, np.argwhere(array == least)[0]))
         raise DomainError(
             f"Index {least} at {place} in a table of '{codomain.value}' is negative.",
-            hints=["A missing neighbour is -1, with 'skip_value=-1' or none given."],
+            hints=[
+                "A missing neighbour is -1: write 'skip_value=-1', or leave it away to look for -1 "
+                "in the data."
+            ],
         )

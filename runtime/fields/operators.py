@@ -15,6 +15,7 @@ import numpy as np
 
 from ..language import operations
 from ..language.dtype import DType
+from ..language.exact_integers import with_exact
 
 
 class Operators:
@@ -143,7 +144,7 @@ def combined(op: str, *operands: Any, dtype: str | None = None) -> Any:
     for operand in operands:
         if isinstance(operand, Operators):
             return operand.combined(op, operands, dtype)
-    return operations.apply(op, *operands, dtype=dtype)
+    return with_exact(op, operands, operations.apply(op, *operands, dtype=dtype))
 
 
 def numpy_combined(op: str, *operands: Any) -> Any:
@@ -166,8 +167,9 @@ def common_dtype(*operands: Any) -> np.dtype[Any]:
 
 def converted(operand: Any, dtype: np.dtype[Any]) -> Any:
     """Return a field or number in another dtype."""
+    if isinstance(operand, Operators | np.generic) and operand.dtype == dtype:
+        return operand
     if isinstance(operand, Operators):
-        same = operand.dtype == dtype
-        return operand if same else combined("cast", operand, dtype=dtype.name)
+        return combined("cast", operand, dtype=dtype.name)
     with np.errstate(all="ignore"):
         return dtype.type(operand)

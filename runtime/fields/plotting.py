@@ -115,7 +115,8 @@ def _on_cells(axes: Any, field: Any, options: dict[str, Any]) -> Any:
 
 
 def _on_triangles(axes: Any, field: Any, mesh: Any, options: dict[str, Any]) -> Any:
-    x, y, triangles = (np.asarray(part) for part in mesh)
+    parts = mesh.triangles() if hasattr(mesh, "triangles") else mesh
+    x, y, triangles = (np.asarray(part) for part in parts)
     values = field.asnumpy()
     if len(values) not in (len(x), len(triangles)):
         raise DomainError(

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, cast, overload
 
 from ..process import classes
 from ..process.errors import DomainError, OptionError
-from .ranges import Infinity, RangeLike, UnitRange, unit_range
+from .ranges import Infinity, RangeLike, UnitRange, as_bound, unit_range
 
 STAGGERED: Final = "_Staggered"
 SUFFIX: Final = "_staggered"
@@ -113,7 +113,7 @@ class Dimension:
     def _where(self, start: Any, stop: Any, after_start: int, after_stop: int) -> Domain:
         if not (_is_index(start) and _is_index(stop)):
             return cast("Domain", NotImplemented)
-        indices = UnitRange(start + after_start, stop + after_stop)
+        indices = UnitRange(as_bound(start) + after_start, as_bound(stop) + after_stop)
         return Domain(dims=(self,), ranges=(indices,))
 
 
@@ -209,7 +209,10 @@ def named_range(given: tuple[Dimension, RangeLike]) -> NamedRange:
             return given
         case (Dimension() as dim, indices):
             return NamedRange(dim, unit_range(indices))
-    raise DomainError(f"Expected a pair of a dimension and a range, got '{given!r}'.")
+    raise DomainError(
+        f"Expected a pair of a dimension and a range, got '{given!r}'.",
+        hint="Write '{I: 10, J: (-1, 5)}', with dimensions such as 'I = Dimension(\"I\")'.",
+    )
 
 
 @classes.frozen(init=False, repr=False)

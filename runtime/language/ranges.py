@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, overload
 
 from ..process import classes
 from ..process.errors import DomainError
+from .exact_integers import exact
 
 
 class Infinity(enum.Enum):
@@ -47,11 +48,12 @@ class Infinity(enum.Enum):
 Bound: TypeAlias = int | Infinity
 
 
-def _bound(value: Any) -> Bound:
+def as_bound(value: Any) -> Bound:
+    """Return an integer or 'Infinity' as a bound, which does not wrap where 1 is added."""
     if type(value) is int or isinstance(value, Infinity):
         return value
     try:
-        return operator.index(value)
+        return exact(value)
     except TypeError:
         raise DomainError(
             f"Expected an integer or 'Infinity' as the bound of a range, got '{value!r}'."
@@ -71,7 +73,7 @@ class UnitRange(Sequence[int]):
     stop: Bound
 
     def __init__(self, start: Bound, stop: Bound) -> None:
-        start, stop = _bound(start), _bound(stop)
+        start, stop = as_bound(start), as_bound(stop)
         if not start < stop:
             start = stop = 0
         self.__attrs_init__(start, stop)

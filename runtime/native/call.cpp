@@ -14,6 +14,11 @@
 namespace fieldforge {
 namespace {
 
+// No field has indices that far away: what leaves 64 bits, and scalars beyond, stop here.
+constexpr int64_t farthest = int64_t{1} << 62;
+
+int64_t stopped(int64_t value) { return std::clamp(value, -farthest, farthest); }
+
 int64_t floor_div(int64_t a, int64_t b) {
     if (b == 0) return 0;
     if (b == -1) return static_cast<int64_t>(-static_cast<uint64_t>(a));  // MIN / -1 wraps
@@ -27,16 +32,22 @@ int64_t floor_mod(int64_t a, int64_t b) {
 }
 
 int64_t apply(Op op, int64_t a, int64_t b) {
-    const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+    int64_t result;
+    bool overflows, is_negative = a < 0;
     switch (op) {
-        case Op::add: return static_cast<int64_t>(x + y);
-        case Op::sub: return static_cast<int64_t>(x - y);
-        case Op::mul: return static_cast<int64_t>(x * y);
+        case Op::add: overflows = __builtin_add_overflow(a, b, &result); break;
+        case Op::sub: overflows = __builtin_sub_overflow(a, b, &result); break;
+        case Op::mul:
+            overflows = __builtin_mul_overflow(a, b, &result);
+            is_negative ^= b < 0;
+            break;
         case Op::min: return std::min(a, b);
         case Op::max: return std::max(a, b);
         case Op::floordiv: return floor_div(a, b);
         default: return floor_mod(a, b);
     }
+    if (overflows) [[unlikely]] return is_negative ? -farthest : farthest;
+    return result;
 }
 
 int64_t ask(FieldView& view, Op op, int64_t start, int64_t stop, const Slots& slots) {
@@ -88,7 +99,7 @@ void Frame::compute() {
         registers_[load.reg] = words[load.word] >> load.shift;
     }
     for (const ScalarLoad& load : plan_.scalar_loads) {
-        registers_[load.reg] = slot_as_int(load.dtype, &scalars_[load.slot]);
+        registers_[load.reg] = stopped(slot_as_int(load.dtype, &scalars_[load.slot]));
     }
     for (const Instruction& step : plan_.code) {
         const int64_t left = value(step.left), right = value(step.right);

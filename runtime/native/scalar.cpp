@@ -1,9 +1,11 @@
 // Which Python and NumPy numbers are which dtype, and how to get at their value.
 #include "scalar.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <limits>
 
 #include "held.h"
 
@@ -205,6 +207,10 @@ int64_t slot_as_int(DType dtype, const void* slot) {
         case DType::uint16: return *static_cast<const uint16_t*>(slot);
         case DType::int32: return *static_cast<const int32_t*>(slot);
         case DType::uint32: return *static_cast<const uint32_t*>(slot);
+        case DType::uint64: {
+            const auto largest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+            return static_cast<int64_t>(std::min(*static_cast<const uint64_t*>(slot), largest));
+        }
         default: return *static_cast<const int64_t*>(slot);
     }
 }

@@ -21,7 +21,7 @@ bool is_numpy_number(PyObject* value);
 // Whether both are numbers of one type, NumPy's or `float`, with the same bits.
 bool is_same_number(PyObject* one, PyObject* other);
 
-// The integer in `slot`, as the integer programs of a plan see it.
+// The integer in `slot`, as the integer programs of a plan see it; at most the largest of 64 bits.
 int64_t slot_as_int(DType dtype, const void* slot);
 
 // Learns NumPy's scalar types; -1 with a Python error set if that fails.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ...runtime.language.dimension import Dimension
+from ...runtime.language.exact_integers import LARGEST_POWER
 from ...runtime.language.types import INTEGERS
 from ...runtime.process.errors import DSLError
 from ..ir import bounds
@@ -14,7 +15,6 @@ from ..ir.dataflow import Leaf, Literal, Map, Ref, Scalar
 from ..ir.syntax import DomainRange, Output, OutputSlice
 from .graph import Graph
 
-LARGEST_POWER: Final = 8
 NONE: Final[Mapping[str, Sequence[Leaf]]] = {}
 
 BINARY: Final[Mapping[str, Callable[[Bound, Bound], Bound]]] = {

@@ -86,15 +86,33 @@ def outer(region: Formula) -> Box:
 
 def choice(graph: Graph, region: Formula, then: Ref, otherwise: Ref) -> Task:
     """Choose between two values of a graph by a region."""
-    while isinstance(region, Pair):
-        if region.op == "and":
-            then = yield choice(graph, region.right, then, otherwise)
-        else:
-            otherwise = yield choice(graph, region.right, then, otherwise)
-        region = region.left
     if isinstance(region, Outside):
         return _chosen(graph, region.box, otherwise, then)
-    return _chosen(graph, region, then, otherwise)
+    if not isinstance(region, Pair):
+        return _chosen(graph, region, then, otherwise)
+    for part in reversed(_joined(region)):
+        if region.op == "and":
+            then = yield choice(graph, part, then, otherwise)
+        else:
+            otherwise = yield choice(graph, part, then, otherwise)
+    return then if region.op == "and" else otherwise
+
+
+def _joined(region: Pair) -> list[Formula]:
+    """Return what `and` or `or` joins, single boxes first.
+
+    The first is the outermost choice. A box that stood below `a | b` would be a choice that both
+    parts read, hence needed on their hull, where it may have a point though it has none in either.
+    """
+    found: list[Formula] = []
+    left: list[Formula] = [region]
+    while left:
+        part = left.pop()
+        if isinstance(part, Pair) and part.op == region.op:
+            left += (part.right, part.left)
+        else:
+            found.append(part)
+    return sorted(found, key=lambda part: isinstance(part, Pair))
 
 
 def _chosen(graph: Graph, box: Box, then: Ref, otherwise: Ref) -> Ref:

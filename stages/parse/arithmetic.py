@@ -181,14 +181,32 @@ def common_type(scope: Scope, node: ast.expr, symbol: str, types: list[Numeric])
 
 
 def _conversion_hint(scope: Scope, node: ast.expr, left: str, right: str) -> str:
-    if isinstance(node, ast.BinOp):
-        for side, wanted in ((node.right, left), (node.left, right)):
-            meaning = scope.meanings[side]
-            if isinstance(meaning, Number) and meaning.written and abs(meaning.value) < MAX_HINTED:
-                text = number_text(meaning.value)
-                is_plain = type(meaning.value) is int and wanted == "float64"
-                return f"Write '{text}.0'." if is_plain else f"Write '{wanted}({text})'."
+    for side in _operands(node):
+        meaning = scope.meanings[side]
+        if isinstance(meaning, Number) and meaning.written and abs(meaning.value) < MAX_HINTED:
+            own = scope.number_type(meaning.value, side).name
+            return written_as(scope, meaning, right if own == left else left)
     return f"Convert one of them, as in 'astype(x, {left})'."
+
+
+def _operands(node: ast.expr) -> list[ast.expr]:
+    match node:
+        case ast.BinOp():
+            return [node.right, node.left]
+        case ast.Compare():
+            return [*node.comparators, node.left]
+        case ast.Call():
+            return node.args
+    return []
+
+
+def written_as(scope: Scope, number: Number, wanted: str) -> str:
+    """Return how to write a number so that it has another type."""
+    text = number_text(number.value)
+    if wanted in scope.variables_of:
+        return f"Write '{scope.variables_of[wanted]}({text})'."
+    is_plain = type(number.value) is int and wanted == "float64"
+    return f"Write '{text}.0'." if is_plain else f"Write '{wanted}({text})'."
 
 
 def _power(scope: Scope, node: ast.BinOp) -> Row:

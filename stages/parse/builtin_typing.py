@@ -18,9 +18,9 @@ from ...runtime.language.types import (
 )
 from ...runtime.process.errors import DomainError
 from ..ir import syntax
-from .arithmetic import combine
+from .arithmetic import combine, written_as
 from .choices import concat_where, map_elements, where
-from .meanings import Axis, Builtin, Meaning, Pack, Row, ScalarName, describe
+from .meanings import Axis, Builtin, Meaning, Number, Pack, Row, ScalarName, describe
 from .promotion import (
     BOOL,
     Numeric,
@@ -169,8 +169,14 @@ def _as_offset(scope: Scope, node: ast.Call, _: str) -> Meaning:
 def _unexpected(
     scope: Scope, node: ast.Call, index: int, expected: str, type_: RowType
 ) -> Exception:
+    given = scope.meanings[node.args[index]]
+    hints = []
+    if isinstance(given, Number) and type(given.value) is int and "float" in expected:
+        hints = [written_as(scope, given, "float64")]
     return scope.type_error(
-        node.args[index], f"Expected {index}-th argument to be {expected}, got '{type_}'."
+        node.args[index],
+        f"Expected {index}-th argument to be {expected}, got '{type_}'.",
+        hints=hints,
     )
 
 

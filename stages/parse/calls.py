@@ -156,9 +156,20 @@ def arguments(
     if problems:
         at = problems[0][0] if len(problems) == 1 else node
         raise scope.type_error(
-            at, f"Invalid call to '{name}'.", notes=[text for _, text in problems]
+            at,
+            f"Invalid call to '{name}'.",
+            notes=[text for _, text in problems],
+            hints=_results(node),
         )
     return tuple(references)
+
+
+def _results(node: ast.Call) -> list[str]:
+    """Return what to write instead of the keywords of a call in Python or in a program."""
+    if not any(keyword.arg in ("out", "domain") for keyword in node.keywords):
+        return []
+    called = ast.unparse(ast.Call(node.func, node.args, []))
+    return [f"An operator takes the result of a call: 'x = {called}'; the domain follows."]
 
 
 def _given(

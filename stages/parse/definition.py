@@ -106,6 +106,7 @@ def _scope(source: Source, definition: Definition, callees: Mapping[int, Tree]) 
         assigned=frozenset((*code.co_varnames, *code.co_cellvars)),
         variables={},
         scan=definition.kind == "scan_operator",
+        variables_of={type_: variable.__name__ for variable, type_ in definition.types},
     )
 
 

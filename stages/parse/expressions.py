@@ -19,7 +19,7 @@ from .calls import call
 from .closure import meaning_of
 from .free_names import member
 from .meanings import Meaning, Namespace, Number, OffsetTag, Pack, Row, Text, describe
-from .promotion import BOOL
+from .promotion import BOOL, RowType
 from .scope import Scope
 from .shifts import local_element, offset_element
 from .source import Located
@@ -111,6 +111,12 @@ def static(scope: Scope, node: ast.expr, value: Any, path: str, name: str) -> Me
     )
 
 
+_REDUCED: Final = (
+    "An operator computes point by point: reduce the field in Python, as in 'ff.sum(field)', and "
+    "neighbours with 'neighbor_sum(f, axis=L)'."
+)
+
+
 def _attribute(scope: Scope, node: ast.Attribute) -> Meaning:
     owner = scope.meanings[node.value]
     if isinstance(owner, Row | Pack) and isinstance(owner.type, CollectionType):
@@ -140,7 +146,10 @@ def _attribute(scope: Scope, node: ast.Attribute) -> Meaning:
         )
     shown = describe(owner)
     raise MissingAttributeError(
-        scope.source.span(node), node.attr, owner=shown[0].upper() + shown[1:]
+        scope.source.span(node),
+        node.attr,
+        owner=shown[0].upper() + shown[1:],
+        hints=[_REDUCED] if node.attr in ("sum", "max", "min", "mean", "norm") else [],
     )
 
 
@@ -201,6 +210,7 @@ def _ternary(scope: Scope, node: ast.IfExp) -> Meaning:
             node,
             f"Expected both branches of the ternary to be of one type, got '{then.type}' and "
             f"'{otherwise.type}'.",
+            hints=_spread(then.type, otherwise.type),
         )
     if isinstance(then.type, DomainType):
         raise scope.type_error(node, "A ternary can not choose between regions.")
@@ -210,6 +220,16 @@ def _ternary(scope: Scope, node: ast.IfExp) -> Meaning:
         ),
         node,
     )
+
+
+def _spread(*types: RowType) -> list[str]:
+    """Return what to write where one branch is a field and the other a number."""
+    fields = [each for each in types if isinstance(each, FieldType)]
+    if len(fields) != 1 or fields[0].dtype not in types:
+        return []
+    dims = ", ".join(dim.value for dim in fields[0].dims)
+    more = "," if len(fields[0].dims) == 1 else ""
+    return [f"Make the number a field: 'broadcast(x, ({dims}{more}))'."]
 
 
 def expect_condition(scope: Scope, node: ast.expr, where: str) -> Row:

@@ -36,6 +36,7 @@ class Scope:
     `operators` maps the identity of each callee's `Definition` to its key and tree. `assigned` are
     the names that Python treats as local because a statement binds them. `meanings` maps each
     expression read so far to its meaning. `called` lists the keys of the callees in order.
+    `variables_of` has the type variables of a generic operator, by the type that each has here.
     """
 
     source: Source
@@ -50,6 +51,7 @@ class Scope:
     spans: list[Span] = attrs.Factory(list)
     meanings: dict[ast.expr, Meaning] = attrs.Factory(dict)
     called: dict[str, None] = attrs.Factory(dict)
+    variables_of: Mapping[str, str] = attrs.Factory(dict)
 
     def add(self, expression: syntax.Expression, node: Located) -> Row:
         """Append a row for the source at `node`."""

@@ -144,6 +144,8 @@ def _applied(scope: Scope, node: ast.Call, argument: ast.expr, row: Row, meaning
     hints = [f"Write '{meaning.dim.value} + 1'."] if isinstance(meaning, Axis) else []
     if isinstance(meaning, OffsetTag):
         hints = [f"Write '{meaning.type.name}[1]'."]
+    if isinstance(meaning, Number) and isinstance(row.type, FieldType) and row.type.dims:
+        hints = [f"Name the dimension: '{_written(row.type.dims[0])} + 1'."]
     raise scope.type_error(argument, f"Expected an offset, got {describe(meaning)}.", hints=hints)
 
 
@@ -216,7 +218,7 @@ def _other_place(
     """Return what to write where cells and faces of one dimension are taken for each other."""
     other = flip_staggered(source)
     if other not in dims:
-        return ()
+        return (f"The offset shifts fields that have the dimension '{source.value}'.",)
     if target == (source,):
         return (
             f"The field lies on '{other.value}': write '{_written(other)} + 1' to stay there, or "

@@ -6,10 +6,12 @@ import ast
 from collections.abc import Generator, Iterable
 from typing import Any, TypeAlias
 
-from ...runtime.language.types import CollectionType, DataType, DomainType, TupleType
+from ...runtime.language.dimension import DimensionKind
+from ...runtime.language.types import CollectionType, DataType, DomainType, FieldType, TupleType
 from ..ir import syntax
 from .expressions import expect_condition, read, understand
 from .meanings import Row
+from .promotion import RowType
 from .scope import Scope, Variable
 from .signature import annotation_type
 from .source import Located
@@ -173,6 +175,7 @@ def _return(scope: Scope, node: ast.Return) -> syntax.Statement:
             node.value,
             "Annotated return type does not match deduced return type: annotation is "
             f"'{scope.annotated}', got '{row.type}'.",
+            hints=_over_neighbours(scope.annotated, row.type),
         )
     if scope.result is not None and row.type != scope.result:
         raise scope.type_error(
@@ -223,3 +226,15 @@ def _merged(
             )
         merged[name] = variable
     return merged
+
+
+def _over_neighbours(wanted: DataType, got: RowType) -> list[str]:
+    """Return what to write where a result still has all neighbours of its points."""
+    if not isinstance(wanted, FieldType) or not isinstance(got, FieldType):
+        return []
+    return [
+        f"It has all neighbours along '{dim.value}': reduce them, as in 'neighbor_sum(f, axis=L)', "
+        "or choose one, as in 'f[L(0)]'."
+        for dim in got.dims
+        if dim.kind is DimensionKind.LOCAL and dim not in wanted.dims
+    ]

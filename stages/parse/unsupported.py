@@ -8,7 +8,10 @@ from typing import Final
 from ...runtime.process.errors import UnsupportedPythonFeatureError
 from ...runtime.process.source import Span
 
-_NO_LOOP: Final = "There are no loops; to walk along the vertical axis write a 'scan_operator'."
+_NO_LOOP: Final = (
+    "There are no loops: walk along the vertical axis with a 'scan_operator', and over neighbours "
+    "with 'neighbor_sum(f, axis=L)'; a loop over time steps is one of Python, around the calls."
+)
 _NO_ELEMENTS: Final = "Write the elements of a tuple one by one; there are no comprehensions."
 _NO_FUNCTION: Final = "Write a field operator of its own and call it."
 _NO_EXCEPTION: Final = "Nothing raises inside an operator; use 'where' to choose between values."
@@ -19,6 +22,7 @@ INSTEAD: Final = {
     "min": "Write 'minimum(a, b)'; of neighbours: 'min_over(f, axis=L)'.",
     "sum": "Write 'a + b'; of neighbours: 'neighbor_sum(f, axis=L)'.",
     "pow": "Write 'a ** b'.",
+    "round": "Write 'floor(a + 0.5)'.",
     "print": "Print after the call, in Python: 'print(out.asnumpy())'. A checked call, "
     "'checked(...)' of the program, says where a number that is not finite arises.",
 }
@@ -59,6 +63,11 @@ _NAMED: Final = {
     ),
     "List": ("List", "Use a tuple."),
     "Expr": ("a value that nothing takes", "Bind the value to a name or return it."),
+    "Subscript": (
+        "Subscript",
+        "Nothing is assigned to a part of a field: choose point by point with 'where', or by index "
+        "with 'concat_where'.",
+    ),
     "Pass": ("Pass", "'pass' stands only inside the branches of 'if'."),
 }
 

@@ -131,9 +131,9 @@ def written(low: Lowered, variant: Variant, schedule: Schedule, target: CpuTarge
         return _finished(CodegenGpu(arrays=arrays, inline=inline, **options), low, variant)
     stage = Codegen(
         target,
-        schedule.parallel_from,
-        arrays,
-        inline,
+        parallel_from=schedule.parallel_from,
+        arrays=arrays,
+        inline=inline,
         numerics="strict",
         stream_from=1 if schedule.small_tiles else None,
         checked=schedule.checked,

@@ -51,7 +51,7 @@ class Disagreement:
     @property
     def sort(self) -> str:
         """What disagreements have in common that shrinking must keep."""
-        return f"{self.stage}: {self.what.partition(chr(10))[0].partition(' at ')[0][:60]}"
+        return f"{self.stage}: {self.what.partition(chr(10))[0].partition(' at ')[0][:80]}"
 
 
 @contextmanager

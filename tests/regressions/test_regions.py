@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import signal
 
+import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import Dims, Field, float64, int32
-from fieldforge.experimental import concat_where
+from fieldforge import Dims, Field, broadcast, float64, int32
+from fieldforge.experimental import as_offset, concat_where
 
 from .executions import agree
 
@@ -87,3 +88,96 @@ def test_a_part_without_points_requires_nothing_of_fields_without_its_dimension(
         return {"a": ff.zeros({J: 1}), "out": ff.ones({I: 3, J: 4}), "n": 100}
 
     assert not agree(beyond_some, arguments)["out"].any()
+
+
+Cell = ff.Dimension("Cell")
+K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
+C2CDim = ff.Dimension("C2C", ff.DimensionKind.LOCAL)
+C2C = ff.FieldOffset("C2C", source=Cell, target=(Cell, C2CDim))
+Koff = ff.FieldOffset("Koff", source=K, target=(K,))
+Levels = Field[Dims[K], float64]
+Cells = Field[Dims[Cell], float64]
+
+
+@ff.field_operator(backend=None)
+def in_no_cell(short: Levels, b: Cells, n: int32):
+    """The short field is read in cell 5 on level n, if that is cell 0 or above n: nowhere."""
+    return concat_where(((Cell == 0) | (n + 1 <= K)) & ((Cell == 5) & (n == K)), short, b)
+
+
+@ff.field_operator(backend=None)
+def in_every_cell_but_one(short: Levels, b: Cells, n: int32):
+    return concat_where(((Cell != 0) & (n + 1 > K)) | ((Cell != 5) | (n != K)), b, short) + 1.0
+
+
+@ff.field_operator(backend=None)
+def of_itself(short: Levels, b: Cells, n: int32):
+    return in_no_cell(short, b, n) + 1.0
+
+
+@ff.field_operator(backend=None)
+def of_a_neighbour(short: Levels, b: Cells, n: int32):
+    return in_no_cell(short, b, n)(C2C[0])
+
+
+@ff.field_operator(backend=None)
+def of_all_neighbours(short: Levels, b: Cells, n: int32):
+    return ff.neighbor_sum(in_no_cell(short, b, n)(C2C), axis=C2CDim)
+
+
+@ff.field_operator(backend=None)
+def of_another_level(short: Levels, b: Cells, n: int32):
+    return in_no_cell(short, b, n)(K - 1) + 1.0
+
+
+@ff.field_operator(backend=None)
+def of_a_displaced_level(short: Levels, b: Cells, n: int32):
+    return in_no_cell(short, b, n)(as_offset(Koff, broadcast(n - 1, (K,)))) + 1.0
+
+
+@ff.field_operator(backend=None)
+def of_a_pair(short: Levels, b: Cells, n: int32):
+    condition = ((Cell == 0) | (n + 1 <= K)) & ((Cell == 5) & (n == K))
+    first, second = concat_where(condition, (short, short), (b, 2.0 * b))
+    return first + second
+
+
+@ff.field_operator(backend=None)
+def of_a_nested_one(short: Levels, b: Cells, n: int32):
+    return concat_where(Cell < 7, in_no_cell(short, b, n), 2.0) + 1.0
+
+
+@ff.scan_operator(axis=K, init=0.0)
+def accumulated(above: float64, value: float64) -> float64:
+    return above + value
+
+
+@ff.field_operator(backend=None)
+def of_a_scan(short: Levels, b: Cells, n: int32):
+    return accumulated(in_no_cell(short, b, n))
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        of_itself, of_a_neighbour, of_all_neighbours, of_another_level, of_a_displaced_level,
+        of_a_pair, of_a_nested_one, of_a_scan, in_every_cell_but_one,
+    ],
+)  # fmt: skip
+def test_a_box_and_alternatives_without_a_common_point_require_nothing(operator):
+    """Seed 72000, 236/58: the hull of both alternatives met the box, so 'short' was required."""
+
+    @ff.program(backend=None)
+    def run(short: Levels, b: Cells, n: int32, out: Field[Dims[Cell, K], float64]):
+        operator(short, b, n, out=out)
+
+    def arguments():
+        return {
+            "short": ff.ones({K: (-2, -1)}),
+            "b": ff.as_field([Cell], np.arange(8.0)),
+            "n": 1,
+            "out": ff.zeros({Cell: 8, K: 4}),
+        }
+
+    entries = np.array([[(cell + 1) % 8, (cell + 3) % 8] for cell in range(8)], np.int32)
+    agree(run, arguments, tables={"C2C": ff.as_connectivity([Cell, C2CDim], Cell, entries)})

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fieldforge.runtime._core import Entry, FieldView, Library, Program
@@ -295,12 +295,9 @@ OPERATIONS = {
     "floordiv": lambda a, b: a // b if b else 0,
     "mod": lambda a, b: a % b if b else 0,
 }
-EDGES = (0, 1, -1, 2, 7, -7, 2**31, 2**62, 2**63 - 1, -(2**63))
-NUMBERS = st.sampled_from(EDGES) | st.integers(-(2**63), 2**63 - 1)
-
-
-def wrapped(value):
-    return (value + 2**63) % 2**64 - 2**63
+FARTHEST = 2**62
+EDGES = (0, 1, -1, 2, 7, -7, 2**31, 2**40, FARTHEST - 1, 1 - FARTHEST)
+NUMBERS = st.sampled_from(EDGES) | st.integers(-(2**31), 2**31 - 1)
 
 
 @st.composite
@@ -330,7 +327,8 @@ def evaluated(code, scalars):
             stack.append(scalars[word.argument])
         else:
             right, left = stack.pop(), stack.pop()
-            stack.append(wrapped(OPERATIONS[word.op](left, right)))
+            stack.append(OPERATIONS[word.op](left, right))
+            assume(abs(stack[-1]) < FARTHEST)
     return stack[0]
 
 
@@ -346,9 +344,38 @@ def test_integer_programs_compute_what_python_would(library, programs, m, n):
     plan = Plan("p", ("out", "m", "n"), arguments, every, ())
     out = np.zeros(len(every), np.int64)
 
+    meant = [evaluated(code, {1: m, 2: n}) for code in programs]
     make_program(plan, library, "copy_ints")(view(out, I), m, n)
 
-    assert out[1:].tolist() == [evaluated(code, {1: m, 2: n}) for code in programs]
+    assert out[1:].tolist() == meant
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize(
+    ("n", "meant"),
+    [
+        (FARTHEST - 1, [FARTHEST - 1, FARTHEST + 4, FARTHEST, -FARTHEST, FARTHEST]),
+        (2**63 - 1, [FARTHEST, FARTHEST + 5, FARTHEST, -FARTHEST, FARTHEST]),
+        (-(2**63), [-FARTHEST, 5 - FARTHEST, -FARTHEST, FARTHEST, FARTHEST]),
+    ],
+)
+def test_integer_programs_stop_before_they_leave_64_bits(library, n, meant):
+    number = Word("scalar", argument=1)
+    programs = (
+        (number,),
+        (number, Word("const", 5), Word("add")),
+        (number, Word("const", 3), Word("mul")),
+        (number, Word("const", -3), Word("mul")),
+        (number, number, Word("mul")),
+    )
+    every = (const(len(programs) + 1), *programs)
+    arguments = (field("out", 0, dtype="int64", written=True), scalar("n", 1, "int64"))
+    plan = Plan("p", ("out", "n"), arguments, every, ())
+    out = np.zeros(len(every), np.int64)
+
+    make_program(plan, library, "copy_ints")(view(out, I), n)
+
+    assert out[1:].tolist() == meant
 
 
 @pytest.mark.needs_compiler

@@ -20,7 +20,7 @@ from ..options.database import MODEL, checked, database, use_options
 from ..options.option_file import read_options
 from ..options.tags import DEVICES, chosen, split_tag
 from ..options.usage import matching_nothing, rows, unused
-from .arguments import find_program, program_argument, report_errors
+from .arguments import backend_of, find_program, program_argument, report_errors
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,14 +46,16 @@ def options() -> None:
 
 @options.command(epilog="Example: fieldforge options show model.py:smooth --arch sm_90 --why")
 @program_argument
-@click.option("--backend", default="cpu", show_default=True, help="The tag of the backend.")
+@click.option("--backend", help="The tag of the backend; by default that of the program, or 'cpu'.")
 @click.option(
     "--arch", multiple=True, help="A name of the architecture, such as sm_90, A100 or znver4."
 )
 @click.option("--why", is_flag=True, help="Also show what each value overrules.")
 @model_option
 @report_errors
-def show(program: str, backend: str, arch: tuple[str, ...], why: bool, file: str | None) -> None:
+def show(
+    program: str, backend: str | None, arch: tuple[str, ...], why: bool, file: str | None
+) -> None:
     """Print each effective option of a program, with the file and line that set it.
 
     `--arch` shows the options on that architecture; it need not be there.
@@ -62,8 +64,9 @@ def show(program: str, backend: str, arch: tuple[str, ...], why: bool, file: str
 
     if file is not None:
         use_options(file)
-    address = address_of(find_program(program, None).__definition__)
-    tag, options = split_tag(backend, {})
+    entry = find_program(program, None)
+    address = address_of(entry.__definition__)
+    tag, options = split_tag(backend or backend_of(entry).name, {})
     archs = arch or tuple(options.values())
     found = _plain_backend(tag, address, names_implied(archs))
     names = names_implied(archs) or names_of(found.target)

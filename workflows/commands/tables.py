@@ -20,8 +20,9 @@ tables_option = click.option(
     "--tables",
     metavar="FILE|NAME=NEIGHBOURS,...",
     help="Neighbour tables that the program reads: a mesh file (NetCDF or .npz), a level as R2B4, "
-    "a function as ':name' that returns them, or numbers of neighbours, as in 'C2E=3, V2E=6?', "
-    "where '?' says that some may be missing. Not needed after a call or 'compile' in the module.",
+    "':name' of a dictionary, or of a function that returns one, or numbers of neighbours, as in "
+    "'C2E=3, V2E=6?', where '?' says that some may be missing. Not needed after a call or "
+    "'compile' in the module.",
 )
 _SIZES: Final = re.compile(r"\s*(\w+)\s*=\s*(\d+)(\?)?\s*")
 
@@ -63,9 +64,13 @@ def read_tables(words: str, names: list[str], address: str) -> Mapping[str, Any]
     if ":" in words:
         where = f"{address.rpartition(':')[0]}{words}" if words.startswith(":") else words
         try:
-            made: Mapping[str, Any] = find(where)()
+            found = find(where)
         except AddressError as error:
             raise click.BadParameter(str(error)) from error
+        made = found() if callable(found) else found
+        if not isinstance(made, Mapping):
+            kind = type(made).__name__
+            raise click.BadParameter(f"'{where}' gives a '{kind}', no dictionary of tables.")
         return made
     if Path(words).suffix in (".nc", ".nc4"):
         tables: Mapping[str, Any] = isolated.read_mesh(words).with_tables(*names).tables

@@ -25,7 +25,7 @@ class Reason:
 
     stage: str
     program: str
-    record: Record | None
+    record: Record | None = attrs.field(repr=False)
     changed: tuple[Difference, ...] = ()
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ import attrs
 
 from ...runtime import _core
 from ...runtime.calls.on_reject import reject
+from ...runtime.process.errors import in_words
 from ...stages.artifacts import Variant
 from ...stages.ir.literal import number
 from ..variants.naming import variant_of
@@ -117,7 +118,7 @@ class BoundProgram(_core.BoundCall):
         return self._whole.replace(parameters=left)
 
     def __repr__(self) -> str:
-        return f"<{self.name}{self.__signature__}>"
+        return in_words(f"<{self.name}{self.__signature__}>")
 
 
 def laid_out(variant: Variant, parameters: Sequence[str], fixed: Mapping[str, Any]) -> Variant:

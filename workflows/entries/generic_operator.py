@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from ...runtime.fields import context
+from ...runtime.language.annotations import type_from_annotation
 from ...runtime.language.definition import Definition
-from ...runtime.language.generics import call_names, generic, instance_for_values
+from ...runtime.language.generics import (
+    call_names,
+    generic,
+    instance_for_types,
+    instance_for_values,
+)
 from ..builds.building import check
 from ..variants.builds import Variants
 from ..variants.call_shape import CallShape
@@ -87,8 +93,16 @@ class GenericOperator(FieldOperator):
         return {types: self._operator(each) for types, each in found.instances.items()}
 
     def compile(self, *args: Any, **kwargs: Any) -> Self:
-        """Build all instances in the background; the arguments are those of an operator."""
-        for each in self.instances.values():
+        """Build all instances in the background; the arguments are those of an operator.
+
+        Of a scan operator with `types=` only the instance for these types is built.
+        """
+        if kwargs.get("types") is None:
+            wanted = list(self.instances.values())
+        else:
+            types = {name: type_from_annotation(each) for name, each in kwargs["types"].items()}
+            wanted = [self._operator(instance_for_types(self._current(), types))]
+        for each in wanted:
             each.compile(*args, **kwargs)
         return self
 

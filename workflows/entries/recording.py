@@ -77,8 +77,7 @@ class Step(_core.Recorder):
         except TypeError as error:
             raise ArgumentError(
                 f"{error}.".replace("..", "."),
-                hint="Equal numbers of Python may be one object: before the recording write "
-                "'dt = np.float64(dt)', and pass 'dt' to the calls.",
+                hint=_as_numpy(slots),
             ) from None
         held.append(self)
         return self
@@ -187,3 +186,14 @@ def paused() -> Iterator[None]:
 
 def _name(call: Any) -> str:
     return getattr(call, "__name__", None) or getattr(call, "name", None) or repr(call)
+
+
+def _as_numpy(slots: Mapping[str, Any]) -> str:
+    """Return how to write the first slot that is a number of Python."""
+    kinds = {int: "np.int32", float: "np.float64"}
+    numbers = ((name, kinds[type(value)]) for name, value in slots.items() if type(value) in kinds)
+    name, kind = next(numbers, ("dt", "np.float64"))
+    return (
+        "Equal numbers of Python may be one object: before the recording write "
+        f"'{name} = {kind}({name})', and pass '{name}' to the calls."
+    )

@@ -12,7 +12,7 @@ import attrs
 from ...runtime.language.annotations import type_from_annotation
 from ...runtime.language.definition import Definition
 from ...runtime.language.structure import elements
-from ...runtime.language.types import CollectionType, TupleType, Type, type_of_value
+from ...runtime.language.types import CollectionType, TupleType, Type, leaves, type_of_value
 from ...runtime.process.errors import ArgumentError
 from ...runtime.process.source import SourceText
 from .decorated import Made
@@ -78,10 +78,21 @@ class ScanOperator(FieldOperator):
         return found
 
     def _made_for(self, names: list[str], types: tuple[Type, ...]) -> FieldOperator:
+        self._check_types(types)
         definition = _wrapper(self, names, types)
         return FieldOperator(
             attrs.evolve(self._made, definition=definition, watch=watch(definition), checked=None)
         )
+
+    def _check_types(self, types: tuple[Type, ...]) -> None:
+        """Refuse arguments whose elements have other types than the parameters."""
+        _, *parameters = self._variants.shape.summary.signature.parameters
+        for (name, expected), given in zip(parameters, types, strict=True):
+            if _dtypes(given) != _dtypes(expected):
+                raise ArgumentError(
+                    f"Expected argument '{name}' of scan operator '{self.__name__}' to be a field "
+                    f"or number of type '{expected}', got '{given}'.",
+                )
 
     def compile(  # type: ignore[override]  # passes all on
         self, *args: Any, types: Mapping[str, Any] | None = None, **kwargs: Any
@@ -168,6 +179,10 @@ def _type_of(value: Any, parameter: Type) -> Type:
         return parameter
     inner = zip(parts, parameter.elements, strict=True)
     return attrs.evolve(parameter, elements=tuple(_type_of(*pair) for pair in inner))
+
+
+def _dtypes(type_: Type) -> list[str]:
+    return [str(getattr(leaf, "dtype", leaf)) for _, leaf in leaves(type_)]
 
 
 def _wrapper(scan: ScanOperator, names: list[str], types: tuple[Type, ...]) -> Definition:

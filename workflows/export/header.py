@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ...runtime.language.axes import axis_name
 from .names import C_TYPES, DTYPES
 from .program import Exported, Leaf
 
@@ -93,7 +94,7 @@ def _about(program: Exported) -> Iterator[str]:
     yield f"/* {program.about or program.name}"
     for leaf in program.leaves:
         if leaf.dims is not None:
-            dims = ", ".join(dim.value for dim in leaf.dims)
+            dims = ", ".join(map(axis_name, leaf.dims))
             kind = "neighbour table" if leaf.is_table else f"field of {leaf.dtype}"
             written = ", written" if leaf.is_written else ""
             yield f"   {leaf.c}: {kind} over ({dims}){written}"

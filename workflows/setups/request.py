@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from ...runtime.fields.bare_array import advice
 from ...runtime.language.operations import of_same_value
 from ...runtime.language.types import FieldType, ScalarType, Type, type_of_value
 from ...runtime.process.errors import ArgumentError, FieldforgeError, nearest
@@ -230,7 +231,7 @@ def _typed(program: str, where: str, name: str, expected: Type, value: Any) -> A
     if same is None:
         raise ArgumentError(
             f"'{name}' in '{where}' of '{program}' must be a '{expected}', got a '{found}'.",
-            hint="A Python number is converted if the type of the parameter has the same number.",
+            hint=advice(name, expected, value),
         )
     return same
 

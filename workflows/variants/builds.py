@@ -156,7 +156,8 @@ class Variants:
             if variant in self.table:
                 raise ValueError(
                     f"'{definition.name}' is compiled already for "
-                    f"{describe_variant(variant) or 'any arguments'}."
+                    f"{describe_variant(variant) or 'any arguments'}; compile before the first "
+                    f"call, or by 'precompile', which skips what is there."
                 )
         for variant, provider in wanted:
             task = _Task(self, variant, used, provider)

@@ -53,6 +53,6 @@ def _table(name: str, given: Any) -> Table:
         raise ArgumentError(
             f"Expected offset '{name}' in the offset provider to be a neighbour table, got an "
             f"object of type '{type(given).__name__}'.",
-            hint="Make it with 'as_connectivity'.",
+            hint=f"Make it with 'as_connectivity'; of a mesh pass 'mesh.connectivities({name})'.",
         )
     return name, int(width), given.skip_value is not None

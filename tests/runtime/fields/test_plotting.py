@@ -66,6 +66,9 @@ def test_a_mesh_is_drawn_by_points_or_triangles():
     on_triangles = ff.as_field([V], np.arange(2.0)).plot(mesh=mesh)
     np.testing.assert_array_equal(cells(on_points).get_array(), np.arange(4.0))
     np.testing.assert_array_equal(cells(on_triangles).get_array(), np.arange(2.0))
+    whole = ff.Mesh({"C2V": mesh[2]}, {"V": mesh[:2]})
+    of_mesh = ff.as_field([V], np.arange(2.0)).plot(mesh=whole)
+    np.testing.assert_array_equal(cells(of_mesh).get_array(), np.arange(2.0))
     with pytest.raises(ff.errors.DomainError, match="3 values, the mesh 4 points and 2 triangles"):
         ff.zeros({V: 3}).plot(mesh=mesh)
 

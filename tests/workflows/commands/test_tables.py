@@ -31,6 +31,7 @@ def gradient(c: Cells, k: float, out: Edges):
 def tables():
     return {"E2C": ff.as_connectivity([Edge, E2CDim], Cell, np.array([[0, 1], [1, 2]], np.int32))}
 
+made = tables()
 called, compiled, embedded = (gradient.with_backend(each) for each in ("cpu", "cpu", None))
 c, out = ff.ones({Cell: 3}), ff.zeros({Edge: 2})
 called(c, 2.0, out, offset_provider=tables())
@@ -80,7 +81,7 @@ def test_without_tables_a_command_says_how_to_give_them(model, call, command, na
     assert "offset_provider" not in done.output
 
 
-@pytest.mark.parametrize("tables", ["E2C=2", "{npz}", ":tables"])
+@pytest.mark.parametrize("tables", ["E2C=2", "{npz}", ":tables", ":made"])
 def test_tables_come_from_a_file_a_function_or_as_sizes(model, call, tmp_path, tables):
     np.savez(tmp_path / "mesh.npz", E2C=[[0, 1], [1, 2]])
     words = tables.format(npz=tmp_path / "mesh.npz")
@@ -92,6 +93,13 @@ def test_tables_come_from_a_file_a_function_or_as_sizes(model, call, tmp_path, t
     assert "E2C" in shown
     assert built.exit_code == checked.exit_code == 0
     assert "1 of 1 builds are in the store." in checked.output
+
+
+def test_tables_that_are_no_dictionary_are_refused(model, call):
+    done = call("show", f"{model}:gradient", "--tables", ":np")
+
+    assert done.exit_code == 2
+    assert "gives a 'module', no dictionary of tables." in done.output
 
 
 @pytest.mark.parametrize("tables", ["E2C=2", ":tables"])

@@ -182,3 +182,22 @@ def test_a_bound_call_keeps_its_fields_alive(out):
         bound()
 
     assert out.asnumpy().tolist() == [2.0, 2.0, 2.0]
+
+
+Ih = ff.flip_staggered(I)
+Faces = ff.Field[ff.Dims[Ih], ff.float64]
+
+
+@ff.field_operator
+def scaled_faces(u: Faces, by: ff.float64) -> Faces:
+    return u * by
+
+
+@ff.program(backend=ff.cpu)
+def scale_faces(u: Faces, by: ff.float64, out: Faces):
+    scaled_faces(u, by, out=out)
+
+
+def test_a_bound_program_shows_staggered_dimensions_by_their_name():
+    shown = "<scale_faces(u: Field[[I_staggered], float64], out: Field[[I_staggered], float64])>"
+    assert repr(scale_faces.bind(by=2.0)) == shown

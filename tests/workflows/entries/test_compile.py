@@ -108,7 +108,7 @@ def test_a_program_that_was_called_natively_takes_no_static_values_later():
 def test_the_same_variant_twice_is_refused():
     made = multiply.with_backend("reference").compile(n=[1])
 
-    with pytest.raises(ValueError, match="'multiply' is compiled already for n=1"):
+    with pytest.raises(ValueError, match="'multiply' is compiled already for n=1; compile before"):
         made.compile(n=[2, 1])
     with pytest.raises(ValueError, match="are the same for all its variants"):
         made.compile(flag=[True])

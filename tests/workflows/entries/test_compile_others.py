@@ -1,5 +1,7 @@
 """`compile` for what is not a plain program: scans, operators with `domain=`, bound programs."""
 
+from typing import TypeVar
+
 import numpy as np
 import pytest
 
@@ -70,3 +72,31 @@ def test_bound_programs_are_compiled_for_what_is_bound(own_engine):
         other(transposed, out)
         assert (out.asnumpy() == 2.0).all()
     assert "static by: 1 value: 3.0" in one.variants
+
+
+T = TypeVar("T", ff.float32, ff.float64)
+
+
+@ff.scan_operator(axis=K, forward=True, init=0.0)
+def generic_total(above: T, x: T) -> T:
+    return above + x
+
+
+@pytest.mark.parametrize("dtype", [ff.float32, ff.float64])
+def test_a_generic_scan_is_compiled_for_the_types_that_are_given(dtype, own_engine):
+    scan = generic_total.with_backend("cpu")
+    x, out = (ff.ones({I: 2, K: 3}, dtype=dtype) for _ in range(2))
+
+    scan.compile(types={"x": ff.Field[ff.Dims[I, K], dtype]})
+    ff.wait_for_compilation()
+
+    with ff.policy("must_hit"), pytest.warns(UserWarning, match="called directly"):
+        scan(x, out=out)
+    assert out.asnumpy()[0].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_scan_names_itself_where_types_do_not_fit(own_engine):
+    single = ff.Field[ff.Dims[I, K], ff.float32]
+
+    with pytest.raises(ArgumentError, match="Expected argument 'x' of scan operator 'total'"):
+        total.with_backend("cpu").compile(types={"x": single})

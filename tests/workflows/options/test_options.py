@@ -461,6 +461,17 @@ def test_show_obeys_the_backend_that_the_file_uses_on_another_architecture(call,
     assert call(*words, "--backend", "gpu:A30").output.splitlines()[0].strip().endswith("on gpu")
 
 
+def test_show_takes_the_backend_of_the_program(call, tmp_path):
+    (tmp_path / "doubling.py").write_text(f"{MODEL}\non_gpu = double.with_backend('gpu')\n")
+
+    titles = [
+        call("options", "show", f"{tmp_path}/doubling.py:{name}").output.splitlines()[0].split()
+        for name in ("double", "on_gpu")
+    ]
+
+    assert [title[-1] for title in titles] == ["cpu", "gpu"]
+
+
 def test_show_refuses_an_architecture_that_no_machine_has(call, tmp_path):
     (tmp_path / "doubling.py").write_text(MODEL)
     words = ("options", "show", f"{tmp_path}/doubling.py:double")
