@@ -18,8 +18,8 @@ from ...stages.lower.stage import Lower
 from ...stages.parse.stage import Parse
 from ...stages.sizes import Patches, ThreadBlock, ThreadPoints
 from ...stages.target import CpuTarget
+from ..graph.edges import chain_edges
 from ..graph.graph import Workflow
-from ..graph.plan import chain_edges
 
 if TYPE_CHECKING:  # imported with the stages for GPUs, see decision 0005
     from ...stages.gpu_target import GpuTarget
