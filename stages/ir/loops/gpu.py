@@ -115,7 +115,7 @@ class Long:
     outside: Range
 
 
-ColumnLoad: TypeAlias = Landing | Rows | Long
+Load: TypeAlias = Landing | Rows | Long
 
 
 @attrs.frozen
@@ -133,7 +133,7 @@ class Columns(Node):
     needed: Bound
     most: int
     scans: tuple[Nest, ...]
-    load: ColumnLoad | None = None
+    load: Load | None = None
     blocks: int = 1
     keeps: bool = False
 

@@ -26,9 +26,9 @@ from ...schedule.costs import ITEMSIZES
 from ...schedule.hazards import is_own_column
 from ...schedule.rules import Rules
 from ..options import options_of
+from .blocking import in_blocks
 from .column_tiles import in_tiles
 from .landing import land, said
-from .long_columns import in_blocks
 
 # Shared memory answers soon, and registers are for more blocks.
 AHEAD_IN_TILES: Final = 3

@@ -15,7 +15,7 @@ from .lines import braced, indented, shared_arrays
 from .long import rooms, write_long
 from .rows import write_rows
 from .sweep import scoped, write_sweep
-from .windows import SharedLevels, rooms_of, sweep_of
+from .windows import Room, rooms_of, sweep_of
 
 
 def write_columns(scope: Scope, columns: Columns) -> Iterator[str]:
@@ -48,7 +48,7 @@ def _scans(
     """Write the scans of a column, what they hand on in shared memory."""
     start, load = scope.bound(nests[0].loops[-1].range.start), columns.load
     place = f"({{level}} - {start}) * {columns.threads} + threadIdx.x"
-    shared = {name: SharedLevels(room, place) for name, room, *_ in _kept(scope, columns)}
+    shared = {name: Room(room, place) for name, room, *_ in _kept(scope, columns)}
     for number, nest in enumerate(nests):
         if isinstance(load, Landing) and number == 0:
             handed = {name: shared[name] for name in columns.arrays}

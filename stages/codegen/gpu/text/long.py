@@ -18,7 +18,7 @@ from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from .lines import braced, shared_arrays
 from .sweep import first_elements, outside, rounds, scoped, write_sweep
-from .windows import SharedLevels, rooms_of, sweep_of
+from .windows import Room, rooms_of, sweep_of
 
 
 def write_long(
@@ -53,8 +53,8 @@ def rooms(scope: Scope, columns: Columns, load: Long) -> Iterator[str]:
     )
 
 
-def _rooms(nest: Nest, columns: Columns, place: str) -> dict[int, SharedLevels]:
-    rooms = {name: SharedLevels(f"h{number}", place) for number, name in enumerate(columns.arrays)}
+def _rooms(nest: Nest, columns: Columns, place: str) -> dict[int, Room]:
+    rooms = {name: Room(f"h{number}", place) for number, name in enumerate(columns.arrays)}
     return rooms_of(nest, rooms)
 
 

@@ -17,11 +17,10 @@ from .wide import aligned, packed, packs_of, starts_of
 
 
 @attrs.frozen
-class PatchArrays:
-    """The arrays of a patch in shared memory, and the column of near indices for a reading.
+class Room:
+    """The arrays in shared memory: their names, and the column of near indices for a reading.
 
-    `arrays` has their names, `fillers` the number of the list of each, `near` by list and way the
-    number of the column.
+    `near` has by list and way the number of the column, `fillers` by array the number of its list.
     """
 
     arrays: Mapping[str, str]
@@ -41,11 +40,11 @@ class Near:
 
     body: Body
     nest: Nest
-    room: PatchArrays
+    room: Room
     pointers: Mapping[Row, str]
 
 
-def near(scope: Scope, nest: Nest, room: PatchArrays) -> Near:
+def near(scope: Scope, nest: Nest, room: Room) -> Near:
     """Return the rows of a nest whose arrays have a row of levels for each element of a patch."""
     body = thread_body(scope, nest)
     pointers = {
@@ -90,7 +89,7 @@ def _definitions(near: Near) -> dict[str, str]:
 
 
 def all_at_once(
-    scope: Scope, nest: Nest, room: PatchArrays, points: int, indent: str
+    scope: Scope, nest: Nest, room: Room, points: int, indent: str
 ) -> tuple[list[str], list[str]]:
     """Return addresses that must be aligned, and the lines for all levels of a thread.
 
@@ -117,9 +116,7 @@ def all_at_once(
     return aligned(own.body, packs, room.arrays), lines
 
 
-def one_by_one(
-    scope: Scope, nest: Nest, room: PatchArrays, points: int, indent: str
-) -> Iterator[str]:
+def one_by_one(scope: Scope, nest: Nest, room: Room, points: int, indent: str) -> Iterator[str]:
     """Write a loop over those levels of a thread that lie inside."""
     own = near(scope, nest, room)
     start, stop = scope.ends(nest.loops[1].range)

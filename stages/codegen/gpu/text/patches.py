@@ -17,7 +17,7 @@ from ..passes.sharing_in_patches import fillers_of
 from .body import arrays as define
 from .body import buffers_of
 from .lines import indented, shared_arrays
-from .near import PatchArrays, all_at_once, one_by_one
+from .near import Room, all_at_once, one_by_one
 from .wide import together as all_aligned
 
 # Words of each nest at the begin of the lists: where its near indices and its elements begin, and
@@ -101,9 +101,7 @@ def _stored(nest: Nest) -> set[str]:
     return {row.buffer for row in nest.body if isinstance(row, Store)}
 
 
-def _loop(
-    scope: Scope, patches: Patches, loop: _Loop, room: PatchArrays, *, waits: bool
-) -> Iterator[str]:
+def _loop(scope: Scope, patches: Patches, loop: _Loop, room: Room, *, waits: bool) -> Iterator[str]:
     """Write a loop over the elements of a list that a patch has.
 
     Each thread knows its first element before it `waits` for the others, and the next one early.
@@ -138,12 +136,7 @@ def _list(scope: Scope, count: int, loop: _Loop, *, is_near: bool) -> Iterator[s
 
 
 def _versions(
-    scope: Scope,
-    nest: Nest,
-    room: PatchArrays,
-    points: int,
-    tests: Sequence[str],
-    opening: Sequence[str],
+    scope: Scope, nest: Nest, room: Room, points: int, tests: Sequence[str], opening: Sequence[str]
 ) -> Iterator[str]:
     """Write a loop for threads that have all of their levels inside, and one for others."""
     start, stop = scope.ends(nest.loops[1].range)
@@ -157,12 +150,10 @@ def _versions(
     yield from (*opening, *one_by_one(scope, nest, room, points, " " * 10), "      }}", "    }")
 
 
-def _room(
-    patches: Patches, each: Each, arrays: Mapping[str, str], once: frozenset[str]
-) -> PatchArrays:
+def _room(patches: Patches, each: Each, arrays: Mapping[str, str], once: frozenset[str]) -> Room:
     near = {way: number for number, way in enumerate(patches.order.members[each.elements].readings)}
     own = frozenset(_stored(each.nest) & arrays.keys())
-    return PatchArrays(arrays, fillers_of(patches), near, own, once, patches.levels)
+    return Room(arrays, fillers_of(patches), near, own, once, patches.levels)
 
 
 def _once(scope: Scope, each: Each, others: Sequence[_Loop]) -> Iterator[str]:

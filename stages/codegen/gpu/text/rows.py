@@ -18,10 +18,10 @@ from .lines import braced, shared_arrays
 from .sweep import scoped, write_sweep
 from .wide import addresses
 from .wide import together as all_aligned
-from .windows import SharedLevels, sweep_of
+from .windows import Room, sweep_of
 
 
-def _tiles(nest: Nest, columns: Columns, load: Rows) -> dict[Row, SharedLevels]:
+def _tiles(nest: Nest, columns: Columns, load: Rows) -> dict[Row, Room]:
     """Return the tiles in which accesses of a scan find their rows."""
     read = {(tile.source, tile.offsets): n for n, tile in enumerate(load.tiles) if tile.source}
     held = {name: number for number, tile in enumerate(load.tiles) for name in tile.holds}
@@ -35,7 +35,7 @@ def _tiles(nest: Nest, columns: Columns, load: Rows) -> dict[Row, SharedLevels]:
             offsets = tuple(offset * (dim is not inner) for dim, offset in pairs)
             found[number] = read.get((row.buffer, offsets))
     place = "s64(threadIdx.x) * pitch + ({level} - first_level)"
-    return {row: SharedLevels(f"t{tile}", place) for row, tile in found.items() if tile is not None}
+    return {row: Room(f"t{tile}", place) for row, tile in found.items() if tile is not None}
 
 
 def write_rows(scope: Scope, columns: Columns, load: Rows, nests: Sequence[Nest]) -> Iterator[str]:

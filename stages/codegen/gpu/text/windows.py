@@ -22,7 +22,7 @@ from .lines import braced
 
 
 @attrs.frozen
-class SharedLevels:
+class Room:
     """Levels of a buffer in shared memory: `place` spells the place of a '{level}' or '{step}'."""
 
     array: str
@@ -80,7 +80,7 @@ class Sweep:
     nest: Nest
     body: Body
     usual: Mapping[Row, bool]
-    rooms: Mapping[Row, SharedLevels]
+    rooms: Mapping[Row, Room]
     once: Collection[str]
     ahead: int
     unroll: int = 0
@@ -107,7 +107,7 @@ class Sweep:
 def sweep_of(
     scope: Scope,
     nest: Nest,
-    rooms: Mapping[Row, SharedLevels],
+    rooms: Mapping[Row, Room],
     once: Collection[str] = (),
     *,
     tiles: bool = False,
@@ -155,7 +155,7 @@ def _windows(sweep: Sweep, *, tiles: bool) -> Iterator[Window]:
     yield from (window for window in found.values() if window.span <= sweep.ahead)
 
 
-def rooms_of(nest: Nest, rooms: Mapping[str, SharedLevels]) -> dict[Row, SharedLevels]:
+def rooms_of(nest: Nest, rooms: Mapping[str, Room]) -> dict[Row, Room]:
     """Return the rooms of the accesses of a nest, from those of buffers."""
     return {
         number: rooms[row.buffer]
@@ -164,7 +164,7 @@ def rooms_of(nest: Nest, rooms: Mapping[str, SharedLevels]) -> dict[Row, SharedL
     }
 
 
-def in_room(body: Body, access: Access, room: SharedLevels, step: int = 0) -> Element:
+def in_room(body: Body, access: Access, room: Room, step: int = 0) -> Element:
     """Return the address of an access in shared memory."""
     axis = body.scope.by_name[access.buffer].dims.index(body.inner)
     return Element(room.array, room.place.format(level=index(body, access, axis), step=step))
