@@ -11,7 +11,7 @@ from ..ir.loops.gpu import Columns, Long, Patches, Rows
 from ..ir.loops.kernel import Choice, Kernel, Loop, Node
 from ..ir.loops.nest import Number
 from ..ir.loops.traverse import arrays_of, nests_of, nodes_of, values_of
-from ..ir.settled import long_parts
+from ..ir.settled import shared
 from ..ir.strides import Stride
 
 
@@ -29,7 +29,7 @@ def integers(kernel: Kernel) -> tuple[Bound | Stride, ...]:
                     found[Stride(buffer.name, axis)] = None
     symbols = dict.fromkeys(split(bound)[0] for bound in _bounds(kernel))
     known = [symbol for symbol in symbols if symbol is not None]
-    found |= dict.fromkeys(long_parts(known))
+    found |= dict.fromkeys(shared(known))
     found |= dict.fromkeys(known)
     return tuple(found)
 

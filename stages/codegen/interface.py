@@ -19,7 +19,7 @@ from ..ir.loops.kernel import Choice, Kernel, Node
 from ..ir.loops.nest import Load, Nest
 from ..ir.loops.nest import Store as Write
 from ..ir.loops.traverse import accesses, children, nests_of, nodes_of, walk
-from ..ir.settled import long_parts
+from ..ir.settled import shared
 from ..ir.strides import Stride
 from .integers import ends, integers
 from .schedule.drafts import StoreGroup
@@ -54,11 +54,11 @@ def describe(
     ints += (Const(0),) if stepped is not None else ()
     boxes = [range_ for read in reads for range_ in (*read.box, *(read.hard or ()))]
     # integers that only the checks need follow those of the generated code
-    checked = long_parts(list(ends(boxes)))
+    checked = shared(list(ends(boxes)))
     ints += tuple(dict.fromkeys(each for each in checked if each not in set(ints)))
     if more:
         known = {e for i, e in enumerate(ints) if clamping is None or i != clamping.flag}
-        ints += tuple(dict.fromkeys(e for e in (*long_parts(more), *more) if e not in known))
+        ints += tuple(dict.fromkeys(e for e in (*shared(more), *more) if e not in known))
     return Interface(
         program=program.name,
         parameters=program.parameters,

@@ -25,7 +25,7 @@ def is_settled(bound: Bound) -> TypeGuard[Apply]:
     return isinstance(bound, Apply) and bound.op == "floordiv" and bound.args[1] == Const(1)
 
 
-def long_parts(bounds: Iterable[Bound]) -> list[Bound]:
+def shared(bounds: Iterable[Bound]) -> list[Bound]:
     """Return the long parts and the bounds of tables, each once, before those that contain them."""
     done: dict[Bound, None] = {}
     pending = [(bound, False) for bound in bounds][::-1]
