@@ -129,9 +129,9 @@ def overhead(_: Path) -> list[tuple[str, str]]:
     from fieldforge.cache.memory import Memory
     from fieldforge.stages.base import Stage
     from fieldforge.workflows.engine.engine import Engine
+    from fieldforge.workflows.graph.edges import chain_edges
     from fieldforge.workflows.graph.function_stage import Text
     from fieldforge.workflows.graph.graph import Workflow
-    from fieldforge.workflows.graph.plan import chain_edges
 
     @attrs.frozen
     class Pass(Stage):

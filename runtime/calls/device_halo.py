@@ -23,7 +23,7 @@ from .halo_transfers import NEGATE, SET, Sides, Transfer, check_sides, number_of
 
 # Axis, kind and steps of a transfer, and whether it has a number: its text depends on these alone.
 Shape: TypeAlias = tuple[int, int, int, int, bool]
-Launch: TypeAlias = tuple[Any, list[int], list[int], int]  # kernel, integers, numbers, blocks
+HaloLaunch: TypeAlias = tuple[Any, list[int], list[int], int]  # kernel, integers, numbers, blocks
 
 BLOCK: Final = 128
 _LETTERS: Final = {
@@ -67,7 +67,7 @@ def _launches(
     place: tuple[tuple[Dimension, ...], Sequence[int], Sequence[int], tuple[int, ...]],
     interior: DomainLike,
     sides: Sides,
-) -> list[Launch]:
+) -> list[HaloLaunch]:
     """Return the launches for one place in memory: one, or more if mirrors read walls."""
     check_sides(sides)
     (dims, starts, stops, steps), box = place, make_domain(interior)

@@ -20,14 +20,14 @@ from ..language.regions import Region
 from ..process import classes
 from .piecewise_field import AnyValue, Piece, PiecewiseField, nothing, pieces_of
 
-Walk: TypeAlias = Callable[[UnitRange], Sequence[AnyValue]]  # each leaf on these levels
+WalkOn: TypeAlias = Callable[[UnitRange], Sequence[AnyValue]]  # each leaf on these levels
 
 
 @classes.define(eq=False)
 class Walks:
     """One call of a scan and the walks done so far, by range of levels."""
 
-    walk: Walk
+    walk: WalkOn
     axis: Dimension
     levels: UnitRange
     _done: dict[UnitRange, Sequence[AnyValue]] = attrs.field(factory=dict)

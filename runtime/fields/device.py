@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 
 class DeviceType(enum.IntEnum):
@@ -17,6 +17,10 @@ class DeviceType(enum.IntEnum):
     CUDA = 2
     ROCM = 10
     NULL = 12  # the simulated device of the GPU runtime; an extension, to DLPack
+
+
+# The platform of the GPU runtime for each kind of GPU.
+PLATFORM_OF: Final = {DeviceType.CUDA: "cuda", DeviceType.ROCM: "hip", DeviceType.NULL: "null"}
 
 
 class Device(NamedTuple):

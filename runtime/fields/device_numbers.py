@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import gpu
-from .allocators.device import PLATFORMS
-from .device import DeviceType
+from .device import PLATFORM_OF, DeviceType
 
 
 def number_on(value: Any, dtype: str, device_type: int, device_id: int) -> gpu.Array:
@@ -24,7 +23,7 @@ def number_on(value: Any, dtype: str, device_type: int, device_id: int) -> gpu.A
 
 @functools.lru_cache(maxsize=1024)
 def _kept(bits: bytes, dtype: str, device_type: DeviceType, device_id: int) -> gpu.Array:
-    place = gpu.Device(device_id, platform=PLATFORMS[device_type])
+    place = gpu.Device(device_id, platform=PLATFORM_OF[device_type])
     memory = gpu.DeviceMemoryResource(place)
     array = gpu.Array.empty((), np.dtype(dtype), device=place, resource=memory)
     array.copy_from(np.frombuffer(bits, dtype).reshape(()))

@@ -47,9 +47,9 @@ def _made(data: bytes, device_type: DeviceType, device_id: int) -> Lists | None:
         array = numbers.copy()
         return Lists(array, array.ctypes.data)
     from .. import gpu  # a first call on a CPU does not import it, see decision 0005
-    from .allocators.device import PLATFORMS
+    from .device import PLATFORM_OF
 
-    place = gpu.Device(device_id, platform=PLATFORMS[device_type])
+    place = gpu.Device(device_id, platform=PLATFORM_OF[device_type])
     if gpu.current_stream(place).capturing:
         return None
     # Such memory is freed when the device has nothing left to do, since a call may still read it.

@@ -23,7 +23,7 @@ from ..ir.loops.traverse import accesses, children, instructions, nests_of, node
 from ..ir.settled import shared
 from ..ir.strides import Stride
 from .integers import ends, integers
-from .schedule.drafts import Group
+from .schedule.drafts import StoreGroup
 from .schedule.hazards import Turn, is_own_column, is_pointwise, loads
 from .soft_reads import Clamping, Hard, beside_displaced, with_hard
 
@@ -31,7 +31,7 @@ from .soft_reads import Clamping, Hard, beside_displaced, with_hard
 def describe(
     program: dataflow.Dataflow,
     kernel: Kernel,
-    groups: Sequence[Group],
+    groups: Sequence[StoreGroup],
     backend: str,
     device: DeviceType,
     alike: tuple[tuple[str, ...], ...] = (),
@@ -88,7 +88,7 @@ def describe(
 
 
 def step_place(
-    known: Sequence[Bound | Stride], groups: Sequence[Group], clamping: Clamping | None = None
+    known: Sequence[Bound | Stride], groups: Sequence[StoreGroup], clamping: Clamping | None = None
 ) -> int | None:
     """Return the place of the integer that selects a statement; None for a single statement.
 
@@ -99,7 +99,7 @@ def step_place(
     return len(known) + (len(clamping.integers) if clamping else 0)
 
 
-def step_numbers(groups: Sequence[Group]) -> tuple[int, ...]:
+def step_numbers(groups: Sequence[StoreGroup]) -> tuple[int, ...]:
     """Return the number of each group's statement, from 1 on."""
     places = list(dict.fromkeys(group.statement for group in groups))
     return tuple(1 + places.index(group.statement) for group in groups)
@@ -137,7 +137,7 @@ def _crosses(nest: Nest, name: str) -> bool:
 
 
 def _accesses(
-    program: dataflow.Dataflow, kernel: Kernel, groups: Sequence[Group], hard: Sequence[Hard]
+    program: dataflow.Dataflow, kernel: Kernel, groups: Sequence[StoreGroup], hard: Sequence[Hard]
 ) -> tuple[list[Statement], list[Read], tuple[int, ...]]:
     beside = beside_displaced(program, groups, hard)
     statements: list[Statement] = []

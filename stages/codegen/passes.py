@@ -11,7 +11,7 @@ from ..ir.loops.kernel import Kernel
 from ..ir.loops.text import show
 from ..ir.loops.verify import verify
 from .pass_list import LoopPass, name_of
-from .schedule.drafts import Group
+from .schedule.drafts import StoreGroup
 from .schedule.rules import Rules
 from .schedule.schedule import schedule
 
@@ -28,7 +28,7 @@ def make_loops(
     rules: Rules,
     passes: Iterable[LoopPass],
     watch: Watch = ignore,
-) -> tuple[Kernel, tuple[Group, ...]]:
+) -> tuple[Kernel, tuple[StoreGroup, ...]]:
     """Schedule a program and apply `passes` in order; every step leaves a valid kernel.
 
     `watch` sees the kernel after each step, under the name of the step; the first is `schedule`.

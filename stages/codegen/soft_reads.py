@@ -19,7 +19,7 @@ from ..ir.dataflow import Dataflow, Displace, Input, Leaf, Map, Read, Ref, Regio
 from ..ir.strides import Stride
 from ..lower.boxes.areas import Area, Areas, Dims, Need
 from ..lower.boxes.infer_boxes import Walk
-from .schedule.drafts import Group
+from .schedule.drafts import StoreGroup
 
 Ends: TypeAlias = Mapping[str, tuple[tuple[Bound, Bound], ...]]  # of each axis of a field
 Hard: TypeAlias = Mapping[str, Ranges | None]  # the hull of the hard reads of soft fields
@@ -40,7 +40,7 @@ class Clamping:
 
 
 def clamping_of(
-    program: Dataflow, groups: Sequence[Group], known: Sequence[Bound | Stride]
+    program: Dataflow, groups: Sequence[StoreGroup], known: Sequence[Bound | Stride]
 ) -> Clamping | None:
     """Return the soft reads of a program, None if all reads must lie inside their fields.
 
@@ -58,7 +58,7 @@ def clamping_of(
 
 
 def beside_displaced(
-    program: Dataflow, groups: Sequence[Group], hard: Sequence[Hard]
+    program: Dataflow, groups: Sequence[StoreGroup], hard: Sequence[Hard]
 ) -> list[dict[str, Read]]:
     """Return for each group what it reads of each field and table but by displacements.
 
@@ -70,7 +70,7 @@ def beside_displaced(
     return [_beside(program, walk, *each) for each in zip(groups, hard, strict=True)]
 
 
-def _beside(program: Dataflow, walk: Walk, group: Group, hard: Hard) -> dict[str, Read]:
+def _beside(program: Dataflow, walk: Walk, group: StoreGroup, hard: Hard) -> dict[str, Read]:
     areas = walk.areas
     found: dict[str, Need] = {}
     dims: dict[str, Dims] = {}
@@ -96,7 +96,7 @@ def with_hard(read: Read, hard: Hard) -> Read:
     return attrs.evolve(read, hard=_hard_part(read.box, hard[read.name])) if is_soft else read
 
 
-def soft_reads(program: Dataflow, groups: Sequence[Group]) -> list[Hard]:
+def soft_reads(program: Dataflow, groups: Sequence[StoreGroup]) -> list[Hard]:
     """Return for each group of stores the fields that it reads softly, and what must exist.
 
     None stands for no hard read. A field that is not listed must hold all that is read.

@@ -30,7 +30,7 @@ _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLO
 
 
 @attrs.frozen
-class Dialect:
+class CompilerKind:
     """What compilers differ in: the name of a source, and how they hide the folder of a build."""
 
     source: str = SOURCE
@@ -38,7 +38,7 @@ class Dialect:
     headers: str = "-MD"
 
 
-CPLUSPLUS: Final = Dialect()
+CPLUSPLUS: Final = CompilerKind()
 
 
 def compile_source(
@@ -47,7 +47,7 @@ def compile_source(
     environment: Mapping[str, str],
     logs: Path | None = None,
     symbol: str | None = None,
-    dialect: Dialect = CPLUSPLUS,
+    kind: CompilerKind = CPLUSPLUS,
     libraries: Sequence[str] = (),
 ) -> Outcome:
     """Compile `source` with `command`, to which input and output are added.
@@ -64,13 +64,13 @@ def compile_source(
     with build_folder() as folder:
         directory = folder.path
         try:
-            _write(folder, dialect.source, source.encode())
+            _write(folder, kind.source, source.encode())
         except OSError as error:
             raise CompilationError(
                 f"The source cannot be written to '{directory}': {error.strerror or error}.",
                 hints=("Free some space, or name another folder in FIELDFORGE_LOCAL_DIR.",),
             ) from error
-        steps = commands(command, count_units(source), directory, dialect, libraries)
+        steps = commands(command, count_units(source), directory, kind, libraries)
         began = time.time_ns()
         log = "".join(_run(step, source, folder, environment, logs) for step in steps)
         shown = _shown(steps[-1][0], directory)
@@ -98,7 +98,7 @@ def commands(
     command: Sequence[str],
     units: int,
     directory: str,
-    dialect: Dialect = CPLUSPLUS,
+    kind: CompilerKind = CPLUSPLUS,
     libraries: Sequence[str] = (),
 ) -> list[list[list[str]]]:
     """Return the steps of a build: commands that may run side by side.
@@ -110,14 +110,14 @@ def commands(
     c++ -O2 -ffile-prefix-map=/b=. -MD -MF unit1.d -c -DUNIT=1 -o unit1.o program.cpp
     c++ -O2 -shared -lm -ffile-prefix-map=/b=. -o program.so unit0.o unit1.o
     """
-    hidden = [word.format(directory) for word in dialect.hide]
+    hidden = [word.format(directory) for word in kind.hide]
     if units == 1:
-        asks = [dialect.headers, "-MF", HEADERS]
-        return [[[*command, *hidden, *asks, "-o", LIBRARY, dialect.source, *libraries]]]
+        asks = [kind.headers, "-MF", HEADERS]
+        return [[[*command, *hidden, *asks, "-o", LIBRARY, kind.source, *libraries]]]
     ours = [word for word in (*command, *libraries) if not word.startswith(_OF_LINKER)]
     compiled = [
-        [*ours, *hidden, dialect.headers, "-MF", rule_of(unit), "-c", f"-D{MACRO}={unit}",
-         "-o", f"unit{unit}.o", dialect.source]
+        [*ours, *hidden, kind.headers, "-MF", rule_of(unit), "-c", f"-D{MACRO}={unit}",
+         "-o", f"unit{unit}.o", kind.source]
         for unit in range(units)
     ]  # fmt: skip
     objects = [f"unit{unit}.o" for unit in range(units)]

@@ -43,17 +43,17 @@ class VendorToolchain:
 
     def compile(self, source: str, flags: Sequence[str]) -> Outcome:
         """Compile one source text to a shared library."""
-        from .command import Dialect, compile_source
+        from .command import CompilerKind, compile_source
 
         if self.host is not None:
             words = (*self.compiler.command, "-ccbin", self.host.command[0], *self.linking)
             # nvcc makes names of functions from that of the source, which has no folder
-            dialect = Dialect("program.cu", ("-Xcompiler", "-ffile-prefix-map={}=."))
+            kind = CompilerKind("program.cu", ("-Xcompiler", "-ffile-prefix-map={}=."))
         else:
-            words, dialect = (*self.compiler.command, *self.linking), Dialect()
+            words, kind = (*self.compiler.command, *self.linking), CompilerKind()
         environment = {**dict(self.variables), "HIP_PLATFORM": "amd"}
         symbol = ENTRY if ENTRY in source else None
-        return compile_source(source, (*words, *flags), environment, self.logs, symbol, dialect)
+        return compile_source(source, (*words, *flags), environment, self.logs, symbol, kind)
 
 
 @classes.frozen

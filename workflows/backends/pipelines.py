@@ -18,8 +18,8 @@ from ...stages.lower.stage import Lower
 from ...stages.parse.stage import Parse
 from ...stages.sizes import Patches, ThreadBlock, ThreadPoints
 from ...stages.target import CpuTarget
+from ..graph.edges import chain_edges
 from ..graph.graph import Workflow
-from ..graph.plan import chain_edges
 
 if TYPE_CHECKING:  # imported with the stages for GPUs, see decision 0005
     from ...stages.gpu_target import GpuTarget
@@ -148,14 +148,14 @@ def _target() -> CpuTarget:
 def _gpu_target() -> GpuTarget:
     """Return the GPU of the settings, or of this process; without one, the most common target."""
     from ...runtime import gpu as devices
+    from ...runtime.gpu.platform import PLATFORMS
     from ...stages.gpu_target import GPU_TARGET, KNOWN_ARCHS, GpuTarget
 
     wanted = current().gpu_arch
     if wanted is not None:
         chosen: GpuTarget = GPU_TARGET.taken("FIELDFORGE_GPU_ARCH", wanted)
         return chosen
-    name = devices.platform()
-    if name in ("cuda", "hip"):
+    if devices.platform() in PLATFORMS:
         arch = devices.Device(0).arch
         if arch in KNOWN_ARCHS:
             return GpuTarget(arch)

@@ -6,7 +6,7 @@ from typing import Final
 
 from ...runtime.process.errors import OptionError
 from .backend import Backend
-from .rows import ROWS
+from .known import ROWS
 
 _MADE: Final = {row: row.backend() for row in ROWS}
 # By name, then by alias.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import pipelines, rows
+from . import known, pipelines
 from .backend import Backend
 
 
@@ -13,12 +13,12 @@ def cpu(**options: Any) -> Backend:
 
     Options are those of its stages: `cpu(fold=False, target=CpuTarget(isa="x86-64-v3"))`.
     """
-    return rows.CPU.backend(**options)
+    return known.CPU.backend(**options)
 
 
 def dace(**options: Any) -> Backend:
     """Return the backend that writes its C++ with DaCe; it needs the extra 'dace' to build."""
-    return rows.DACE_CPU.backend(**options)
+    return known.DACE_CPU.backend(**options)
 
 
 def gpu(**options: Any) -> Backend:
@@ -26,7 +26,7 @@ def gpu(**options: Any) -> Backend:
 
     `gpu(target=GpuTarget("gfx90a"))` names a GPU that need not be there.
     """
-    return rows.GPU.backend(**options)
+    return known.GPU.backend(**options)
 
 
 def dace_gpu(**options: Any) -> Backend:
@@ -34,12 +34,12 @@ def dace_gpu(**options: Any) -> Backend:
 
     `dace_gpu(target=GpuTarget("gfx90a"))` names a GPU that need not be there.
     """
-    return rows.DACE_GPU.backend(**options)
+    return known.DACE_GPU.backend(**options)
 
 
 def reference(**options: Any) -> Backend:
     """Return the backend that interprets the dataflow IR with NumPy: slow, and the oracle."""
-    return rows.REFERENCE.backend(**options)
+    return known.REFERENCE.backend(**options)
 
 
 def registry() -> dict[str, Any]:

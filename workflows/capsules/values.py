@@ -19,7 +19,7 @@ from ...runtime.language.dimension import Dimension
 from ...runtime.language.domain import Domain
 from ...runtime.language.structure import elements
 from ...runtime.process.errors import FieldforgeError
-from .sharing import Memory, place_of, shared_memory
+from .aliasing import Memory, place_of, shared_memory
 from .statistics import drawn, statistics_of
 
 Array: TypeAlias = np.ndarray[Any, Any]

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from ...cache.fingerprint import components_key
 from ...cache.store import Files, Store
 from ...runtime.process import classes
+from ..graph.edges import ancestors
 from ..graph.graph import Workflow
-from ..graph.plan import ancestors
 from .handle import Handle, Result
 from .keys import input_components, is_nameless, own_components
 

@@ -17,8 +17,8 @@ from ...runtime.process import classes
 from ...runtime.process.errors import WorkflowError
 from ...runtime.process.settings import current
 from ...stages.base import Stage
+from ..graph.edges import Step
 from ..graph.graph import Workflow
-from ..graph.plan import Step
 from .deep import Shortcut, find_shortcut, keep_shortcut
 from .events import Event, Hit, Observer
 from .handle import Handle, Result, given

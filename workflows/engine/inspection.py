@@ -14,7 +14,7 @@ from ...cache.record import Record
 from ...cache.store import Store
 from ...runtime.process.errors import WorkflowError, nearest
 from ...stages.base import Stage
-from ..graph.plan import Step as PlanStep
+from ..graph.edges import Step as PlanStep
 from ..reports.view import BuildView, Feed, StageView
 from .events import Outcome
 from .handle import Result

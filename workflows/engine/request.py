@@ -23,8 +23,8 @@ from ...cache.record import parse_record
 from ...cache.store import Store
 from ...runtime.process.errors import FieldforgeError
 from ...stages.compile.slots import Slots, using_slots
+from ..graph.edges import Step, ancestors
 from ..graph.graph import Workflow
-from ..graph.plan import Step, ancestors
 from .engine import Engine
 from .events import Collector, Event
 from .keys import is_nameless, own_components

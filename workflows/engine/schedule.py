@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 
-from ..graph.plan import Step
+from ..graph.edges import Step
 from .side_by_side import dependencies
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from heapq import heapify, heappop, heappush
 
-from ..graph.plan import Step
+from ..graph.edges import Step
 
 
 def run_side_by_side(plan: Sequence[Step], work: Callable[[Step], None], most: int) -> None:

@@ -29,7 +29,7 @@ from ..builds.building import OUT, parsed
 from .calls import is_native
 
 Array: TypeAlias = np.ndarray[Any, Any]
-Written: TypeAlias = tuple[str, tuple[int, ...]]  # a parameter, and a path inside
+OutputPath: TypeAlias = tuple[str, tuple[int, ...]]  # a parameter, and a path inside
 OPTION: Final = "codegen.checked"
 
 
@@ -40,7 +40,7 @@ def with_checks(backend: Backend | None) -> Backend | None:
     return backend.with_options(checked=True)
 
 
-def written_by(definition: Definition) -> tuple[Written, ...]:
+def written_by(definition: Definition) -> tuple[OutputPath, ...]:
     """Return the leaves that a call writes: the output of an operator, the outputs of a program."""
     root = parsed(definition).root
     if not isinstance(root, syntax.Program):
@@ -74,7 +74,7 @@ class Checks:
 
     compiled: Callable[..., Any] | None
     embedded: Callable[..., Any]
-    written: tuple[Written, ...]
+    written: tuple[OutputPath, ...]
     spare: dict[Any, list[Array]] = attrs.field(factory=dict, init=False)
 
     def run(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .plan import Step
+from .edges import Step
 
 
 def draw(plan: Sequence[Step]) -> str:

@@ -12,9 +12,9 @@ from ...runtime.process.errors import WorkflowError
 from ...stages.base import Stage
 from . import drawing
 from . import text as graph_text
+from .edges import Edge, Nodes, Step, accepted, ancestors, chain_edges, check, order
 from .function_stage import as_stage
 from .merge import merged
-from .plan import Edge, Nodes, Step, accepted, ancestors, chain_edges, check, order
 
 
 def _nodes(nodes: Iterable[tuple[str, Stage]]) -> Nodes:

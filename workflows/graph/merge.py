@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from .plan import Edge, Nodes, Step
+from .edges import Edge, Nodes, Step
 
 
 def merged(

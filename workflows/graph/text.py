@@ -17,9 +17,9 @@ import attrs
 
 from ...runtime.process.errors import FieldforgeError, OptionError, WorkflowError
 from ...stages.base import Stage
+from .edges import Edge, Nodes, chain_edges
 from .function_stage import as_stage
 from .options import name_of_option, options_of
-from .plan import Edge, Nodes, chain_edges
 
 OPENING, CLOSING = "([{", ")]}"
 

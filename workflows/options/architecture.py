@@ -104,8 +104,9 @@ def _is_product(product: str, word: str) -> bool:
 def _device() -> tuple[str | None, tuple[str, ...]]:
     """Return the architecture of the GPU of this process, and the words of its name."""
     from ...runtime import gpu as devices
+    from ...runtime.gpu.platform import PLATFORMS
 
-    if devices.platform() not in ("cuda", "hip"):
+    if devices.platform() not in PLATFORMS:
         return None, ()
     device = devices.Device(0)
     return device.arch, tuple(re.findall(r"[A-Z0-9]+", device.name.upper()))

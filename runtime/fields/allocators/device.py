@@ -15,11 +15,10 @@ from ...language.domain import Domain
 from ...language.dtype import DType
 from ...process.errors import DeviceError
 from ..alignment import first
-from ..device import Device, DeviceType
+from ..device import PLATFORM_OF, Device, DeviceType
 from ..layout import memory_order
 
 ALIGNMENT: Final = 128  # bytes of one memory transaction of a warp
-PLATFORMS: Final = {DeviceType.CUDA: "cuda", DeviceType.ROCM: "hip", DeviceType.NULL: "null"}
 
 
 @attrs.frozen
@@ -60,7 +59,7 @@ class DeviceAllocator:
     def device(self, device_id: int) -> gpu.Device:
         """Return a device of the GPU runtime, or say why there is none."""
         try:
-            return gpu.Device(device_id, platform=PLATFORMS[self.__gt_device_type__])
+            return gpu.Device(device_id, platform=PLATFORM_OF[self.__gt_device_type__])
         except GpuError as error:
             name = Device(self.__gt_device_type__, device_id)
             raise DeviceError(f"Fields cannot be allocated on '{name}': {error.message}") from error
@@ -118,4 +117,4 @@ def fill(target: Any, value: Any) -> None:
 
 def wait_for(device_type: int, device_id: int) -> None:
     """Wait until a device has done all that it was given, on every stream."""
-    gpu.Device(device_id, platform=PLATFORMS[DeviceType(device_type)]).sync()
+    gpu.Device(device_id, platform=PLATFORM_OF[DeviceType(device_type)]).sync()

@@ -14,7 +14,7 @@ from ...language.dtype import DType
 from ...process import classes
 from ...process.errors import ArgumentError, DeviceError, DomainError
 from ..alignment import first
-from ..device import CPU, Device, DeviceType
+from ..device import CPU, PLATFORM_OF, Device, DeviceType
 from ..layout import allocate
 
 
@@ -99,7 +99,7 @@ class GPUAllocator:
         return kind.__gt_allocate__(domain, dtype, device_id, aligned_index)
 
 
-_KINDS: Final = {"cuda": DeviceType.CUDA, "hip": DeviceType.ROCM, "null": DeviceType.NULL}
+_KINDS: Final = {platform: kind for kind, platform in PLATFORM_OF.items()}
 
 
 CPU_ALLOCATOR: Final = CPUAllocator()

@@ -16,7 +16,7 @@ from ..interface import step_numbers, step_place
 from ..pass_list import PassName, without
 from ..passes import make_loops
 from ..rows.options import WriterOptions
-from ..schedule.drafts import Group
+from ..schedule.drafts import StoreGroup
 from ..schedule.rules import Rules
 from ..soft_reads import Clamping, clamping_of
 from .arrangement import arranged
@@ -50,7 +50,7 @@ class SdfgLoops:
     """
 
     kernel: Kernel
-    groups: tuple[Group, ...]
+    groups: tuple[StoreGroup, ...]
     integers: tuple[Bound | Stride, ...]
     clamping: Clamping | None
     steps: tuple[int, ...]

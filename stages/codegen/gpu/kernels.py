@@ -14,9 +14,9 @@ from ...ir.loops.gpu import Columns, GpuMarks, Patches, Rows, marked, marks_of
 from ...ir.loops.kernel import Choice, Kernel, Loop, Node
 from ...ir.loops.nest import Nest
 from ...ir.loops.traverse import arrays_of, children, nests_of, rewrite, with_nests
+from .passes.thread_blocks import OF_COLUMNS
 
 Whole: TypeAlias = Nest | Column | Columns | Patches
-OF_COLUMNS: Final = 64  # threads of a block
 ALWAYS: Final[Bound] = Const(1)
 
 
@@ -75,7 +75,7 @@ def parts(node: Node | Kernel, first: int = 0) -> list[Part]:
 def threads_of(column: Column) -> Nest:
     """Return the loops of a column as those of a nest: a thread has a column."""
     loops = tuple(attrs.evolve(loop, kind="thread") for loop in column.loops)
-    marks = GpuMarks(block=(OF_COLUMNS,) if loops else ())
+    marks = GpuMarks(block=OF_COLUMNS[1] if loops else ())
     return Nest(column.group, loops, (), column.reason, marks=marks)
 
 

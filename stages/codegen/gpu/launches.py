@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import Final, TypeVar
 
 import attrs
@@ -77,8 +77,9 @@ def orders_of(
 
     `steps` are the numbers of the statements that the groups of stores belong to.
     """
-    sums = accumulate(tree.slots, add, initial=NOTHING)
-    offsets: list[Bound] = list(sums)
+    offsets = [NOTHING]
+    for size in tree.slots:
+        offsets.append(add(offsets[-1], size))
     orders = (
         attrs.evolve(
             _order(tree, written),

@@ -16,7 +16,7 @@ def gpu_passes(passes: Iterable[PassName]) -> tuple[LoopPass, ...]:
     from .passes.patching import patch
     from .passes.reciprocals import share_reciprocals
     from .passes.sharing_in_patches import share_in_patches
-    from .passes.spreading import spread
+    from .passes.thread_blocks import spread
     from .passes.widening import widen
 
     ours = (

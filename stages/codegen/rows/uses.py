@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-Argument: TypeAlias = tuple[str, int]  # kind and place of what a call passes
+Passed: TypeAlias = tuple[str, int]  # kind and place of what a call passes
 KINDS: Final = ("pointer", "slot", "int", "scalar")  # in the order of arguments
 
 
@@ -21,10 +21,10 @@ class Uses:
 
     """
 
-    names: dict[str, Argument | None] = attrs.field(factory=dict)
+    names: dict[str, Passed | None] = attrs.field(factory=dict)
     functions: dict[str, str] = attrs.field(factory=dict)
 
-    def ask(self, name: str, argument: Argument | None = None) -> str:
+    def ask(self, name: str, argument: Passed | None = None) -> str:
         """Return a name, and keep that the text contains it."""
         self.names[name] = argument
         return name
@@ -35,7 +35,7 @@ class Uses:
         self.functions.update(other.functions)
 
     @property
-    def arguments(self) -> tuple[Argument, ...]:
+    def arguments(self) -> tuple[Passed, ...]:
         """What a call passes to the text, kind by kind.
 
         >>> uses = Uses()

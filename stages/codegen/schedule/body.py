@@ -36,7 +36,7 @@ MOST_POINTS_IN_PARTS: Final = 600
 
 
 @attrs.frozen
-class Body:
+class NestBody:
     """The instructions of a nest, the parts of its innermost loop, and what it reads."""
 
     rows: tuple[Instruction, ...]
@@ -50,7 +50,7 @@ def write_body(
     loops: Sequence[NestLoop],
     homes: Homes,
     needs: Mapping[int, Need],
-) -> Body:
+) -> NestBody:
     """Return instructions that compute `stores` (buffer, point); all loads precede all stores.
 
     `homes` are the buffers of nodes that are arrays, which other nests fill. `needs` gives the
@@ -62,7 +62,7 @@ def write_body(
         for (target, _), row in zip(stores, rows, strict=True):
             writer.store(target, row, part)
     ranges = tuple(part.range for part in writer.parts)
-    return Body(tuple(writer.rows), writer.reads(needs), ranges if len(ranges) > 1 else ())
+    return NestBody(tuple(writer.rows), writer.reads(needs), ranges if len(ranges) > 1 else ())
 
 
 class BodyWriter(IndexRows):

@@ -11,7 +11,7 @@ from ...ir import dataflow
 from ...ir.bounds import Ranges
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.nest import Nest, NestLoop
-from .body import Body, write_body
+from .body import NestBody, write_body
 from .discovery import Home, Homes
 from .jamming import jammed
 from .needs import Need, joined
@@ -33,7 +33,7 @@ from .scans import (
 
 
 @attrs.frozen
-class Group:
+class StoreGroup:
     """The stores of one statement with one box: they share a nest."""
 
     statement: int
@@ -50,7 +50,7 @@ class Draft:
     notes: tuple[str, ...]
 
 
-def draft_nests(points: Points, group: Group, number: int, first: int, rules: Rules) -> Draft:
+def draft_nests(points: Points, group: StoreGroup, number: int, first: int, rules: Rules) -> Draft:
     """Return the nests of a group; its arrays have numbers from `first` on."""
     roots = [points.at(store.value) for store in group.stores]
     placement = place(points, roots, group.box, rules)
@@ -77,7 +77,7 @@ class _Drafting:
     def __init__(
         self,
         points: Points,
-        group: Group,
+        group: StoreGroup,
         number: int,
         first: int,
         rules: Rules,
@@ -175,7 +175,7 @@ class _Drafting:
                 needs[node] = joined(needs.get(node), need)
         return needs
 
-    def _made(self, body: Body, loops: tuple[NestLoop, ...], reason: str) -> Nest:
+    def _made(self, body: NestBody, loops: tuple[NestLoop, ...], reason: str) -> Nest:
         return Nest(self.number, loops, body.rows, reason, body.reads, body.parts)
 
     def _scanned(self, walk: Walk, arrays: Sequence[Array]) -> list[Nest]:

@@ -17,7 +17,7 @@ from ...ir import dataflow
 from ...ir.bounds import Range, Ranges, add
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.nest import Advance, Constant, Instruction, Load, NestLoop, Row, State
-from .body import Body, BodyWriter
+from .body import BodyWriter, NestBody
 from .discovery import Home, Homes
 from .needs import Need
 from .order import THREADED, order_dims
@@ -119,14 +119,14 @@ def first_states(
     loops: Sequence[NestLoop],
     homes: Homes,
     needs: Mapping[int, Need],
-) -> Body:
+) -> NestBody:
     """Return instructions that initialise the arrays of some leaves of the state."""
     roots = [points.nodes[scan].operands[leaf] for leaf in arrays]
     writer = BodyWriter(points, roots, loops, homes, cut=False)
     rows = [writer.row(root) for root in roots]
     for array, row in zip(arrays.values(), rows, strict=True):
         writer.store(array.name, row)
-    return Body(tuple(writer.rows), writer.reads(needs))
+    return NestBody(tuple(writer.rows), writer.reads(needs))
 
 
 def scan_body(
@@ -137,7 +137,7 @@ def scan_body(
     loops: Sequence[NestLoop],
     homes: Homes,
     needs: Mapping[int, Need],
-) -> tuple[Body, tuple[tuple[str, Row], ...]]:
+) -> tuple[NestBody, tuple[tuple[str, Row], ...]]:
     """Return the instructions of one level, and the first states unless `states` has arrays.
 
     `stores` are buffers and their values: leaves of the state, or values computed from them.
@@ -174,7 +174,7 @@ def scan_body(
         elif not states:
             advance = Advance(dtype=dtypes[k], level=len(loops), index=k, value=row)
             writer.rows.append(advance)
-    return Body(tuple(writer.rows), writer.reads(needs)), first
+    return NestBody(tuple(writer.rows), writer.reads(needs)), first
 
 
 def _one_level(

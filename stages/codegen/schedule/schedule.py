@@ -17,14 +17,16 @@ from ...ir.loops.nest import Instruction, Load, Nest, Reading, Store
 from ...ir.loops.traverse import nests_of
 from ...ir.verify import versions
 from .discovery import table_buffer
-from .drafts import Draft, Group, draft_nests, order_of
+from .drafts import Draft, StoreGroup, draft_nests, order_of
 from .hazards import fields_to_stage
 from .order import loops_over, unit_dims
 from .points import Points
 from .rules import Rules
 
 
-def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, tuple[Group, ...]]:
+def schedule(
+    lowered: Lowered, variant: Variant, rules: Rules
+) -> tuple[Kernel, tuple[StoreGroup, ...]]:
     """Return the kernel and the groups of stores that its nests compute.
 
     Statements follow one another; each reads everything before it overwrites it. Arrays have no
@@ -37,7 +39,7 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
     units = unit_dims(variant.unit, fields)
     rules = attrs.evolve(rules, units=tuple(units.items()))
     points = Points(program.values, program.tables, checked=rules.checked)
-    groups: list[Group] = []
+    groups: list[StoreGroup] = []
     steps: list[Step] = []
     notes: list[str] = []
     buffers = list(_given(program, units))
@@ -86,11 +88,11 @@ def _padded(made: Kernel) -> Kernel:
     return attrs.evolve(made, buffers=tuple(buffers.values()))
 
 
-def _groups(index: int, statement: dataflow.Statement) -> list[Group]:
+def _groups(index: int, statement: dataflow.Statement) -> list[StoreGroup]:
     boxes: dict[Ranges, list[dataflow.Store]] = {}
     for store in statement.stores:
         boxes.setdefault(store.box, []).append(store)
-    return [Group(index, box, tuple(stores)) for box, stores in boxes.items()]
+    return [StoreGroup(index, box, tuple(stores)) for box, stores in boxes.items()]
 
 
 def _stage(

@@ -8,6 +8,7 @@ from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.target import CpuTarget, Target
 from fieldforge.workflows.backends import recipes
 from fieldforge.workflows.backends.backend import Backend
+from fieldforge.workflows.backends.known import ROWS
 from fieldforge.workflows.backends.ready_made import (
     BACKENDS,
     cpu,
@@ -16,7 +17,6 @@ from fieldforge.workflows.backends.ready_made import (
     itir_python,
     reference,
 )
-from fieldforge.workflows.backends.rows import ROWS
 from fieldforge.workflows.engine.keys import own_components
 from fieldforge.workflows.graph.graph import Workflow
 from fieldforge.workflows.graph.text import show_value

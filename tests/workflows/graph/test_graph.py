@@ -9,8 +9,8 @@ from fieldforge.stages.lower.pass_stage import PassStage
 from fieldforge.stages.lower.stage import Lower
 from fieldforge.stages.parse.stage import Parse
 from fieldforge.workflows.backends.recipes import registry
+from fieldforge.workflows.graph.edges import Edge
 from fieldforge.workflows.graph.graph import Workflow
-from fieldforge.workflows.graph.plan import Edge
 
 from ..stand_ins import REGISTRY, Fail, Measure, Numbers, Read, Sort, Total, Words
 

@@ -14,7 +14,7 @@ from ....ir.loops.plain import plain
 from ....vendors.vendor import Vendor
 from ...gpu.kernels import parts
 from ...gpu.launches import MOST_BLOCKS
-from ...gpu.passes.spreading import spread
+from ...gpu.passes.thread_blocks import spread
 from ...gpu.text.grid import axes_of
 from ...gpu.text.kernel import Written, write_version
 from ...gpu.text.spellings import dialect_of

@@ -18,6 +18,7 @@ from ....ir.loops.traverse import accesses, with_nests
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
+from .thread_blocks import FLAT, OF_LEVELS, OF_WIDE
 from .unrolling import Buffers, unrolled
 
 LINE: Final = 128  # bytes: rows of arrays begin at multiples of it
@@ -34,9 +35,6 @@ MOST_WORDS: Final = 360  # of 32 bits: values of a thread with a version for oth
 BLOCKS: Final = 5  # on a multiprocessor, where threads read whole rows that tables name
 # From this share of loads on that the other row saves, a second row is worth its registers.
 WORTH: Final = 0.85
-FLAT: Final = (128,)
-OF_LEVELS: Final = ((), (128,), (128, 1), (128, 1, 1))
-OF_PATCHES: Final = ((), (128,), (32, 4), (32, 4, 1))
 
 
 def widen(kernel: Kernel, rules: Rules) -> Kernel:
@@ -63,7 +61,7 @@ def _widened(nest: Nest, buffers: Buffers, rules: Rules) -> Nest:
     if max(each, default=1) == 1:
         return nest
     if not given and not flat:
-        block = OF_PATCHES[len(threads)] if each[0] > 1 else OF_LEVELS[len(threads)]
+        block = OF_WIDE[len(threads)] if each[0] > 1 else OF_LEVELS[len(threads)]
     unaligned = _has_single(nest, each, buffers, rules)
     if f"accesses of {WIDEST} bytes" in why:
         how = "by single accesses" if unaligned else "one by one"

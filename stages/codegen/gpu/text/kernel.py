@@ -21,7 +21,7 @@ from ...rows.checks import functions as test_functions
 from ...rows.expressions import TYPES
 from ...rows.options import WriterOptions
 from ...rows.scope import WITHIN, Scope, places_of, stored_type
-from ...rows.uses import Argument
+from ...rows.uses import Passed
 from ...soft_reads import Clamping
 from ..kernels import Part, clamping_version, parts
 from .columns import write_columns
@@ -128,7 +128,7 @@ def _bounds(threads: int, blocks: int) -> str:
     return f"{threads}, {blocks}" if blocks > 1 else str(threads)
 
 
-def _parameter(scope: Scope, argument: Argument) -> tuple[str, str]:
+def _parameter(scope: Scope, argument: Passed) -> tuple[str, str]:
     """Return type and name of a parameter."""
     kind, place = argument
     if kind == "pointer":

@@ -1,4 +1,8 @@
-"""Spread loops over the threads of a GPU: a thread for each point, or for each column of a scan."""
+"""Choose the threads of a kernel and the size of their blocks.
+
+A thread has a point, or a column of a scan; `widening.py` gives it several points, and then takes
+the size of its block from the tables here.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,13 @@ from ..options import options_of
 
 MOST_AXES: Final = 3  # a grid has x, y and z
 # Threads of a block along x, y, z, by the number of `thread` loops.
-_OF_POINTS: Final = ((), (256,), (32, 8), (32, 8, 1))
+OF_POINTS: Final = ((), (256,), (32, 8), (32, 8, 1))
 # Each thread of a scan keeps many numbers; small blocks let all multiprocessors share few columns.
-_OF_COLUMNS: Final = ((), (64,), (32, 2), (32, 2, 1))
+OF_COLUMNS: Final = ((), (64,), (32, 2), (32, 2, 1))
+# Where a thread has several points: neighbours along x, or points along other loops only.
+OF_WIDE: Final = ((), (128,), (32, 4), (32, 4, 1))
+OF_LEVELS: Final = ((), (128,), (128, 1), (128, 1, 1))
+FLAT: Final = (128,)  # the points of all loops counted in one row
 
 
 def spread(kernel: Kernel, rules: Rules) -> Kernel:
@@ -36,7 +44,7 @@ def _spread(nest: Nest, rules: Rules) -> Nest:
         attrs.evolve(loop, kind="thread" if first <= level < free else "sequential")
         for level, loop in enumerate(nest.loops)
     )
-    blocks = _OF_COLUMNS if nest.states else _OF_POINTS
+    blocks = OF_COLUMNS if nest.states else OF_POINTS
     asked = options_of(rules).column_block.sizes if nest.states else ()
     block = asked[: free - first] or blocks[free - first]
     return marked(attrs.evolve(nest, loops=loops), block=block)

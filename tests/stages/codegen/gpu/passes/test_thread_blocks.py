@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fieldforge.stages.codegen.gpu.options import GpuOptions
-from fieldforge.stages.codegen.gpu.passes.spreading import spread
+from fieldforge.stages.codegen.gpu.passes.thread_blocks import spread
 from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.reader import read

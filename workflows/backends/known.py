@@ -1,4 +1,4 @@
-"""The table of backends, one row each.
+"""The known backends, one row each; the stages of a new one stand in `pipelines.py`.
 
 A row has the name, the aliases, the function that makes the workflow, and the allocator of fields.
 The first use of a backend makes its workflow, because settings may change until then.
