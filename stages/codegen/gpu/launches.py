@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import Final, TypeVar
 
 import attrs
@@ -64,7 +64,9 @@ def orders_of(tree: Kernel, kernels: Sequence[Written], steps: Sequence[int]) ->
 
     `steps` are the numbers of the statements that the groups of stores belong to.
     """
-    ends = list(accumulate(tree.slots, add, initial=NOTHING))
+    ends = [NOTHING]
+    for size in tree.slots:
+        ends.append(add(ends[-1], size))
     return tuple(
         attrs.evolve(
             _order(tree, written),
