@@ -106,29 +106,27 @@ def usual_conditions(nest: Nest) -> dict[Row, bool]:
     has that value between them. `K < 3` singles out a few levels at the top, `K < last` most.
     """
     found: dict[Row, bool] = {}
-    depth = len(nest.loops)
+    depth, inner = len(nest.loops), nest.loops[-1].range.dim
     for number, row in enumerate(nest.body):
         if row.level < depth or not isinstance(row, Compute) or row.op not in COMPARISONS:
             continue
         args = [nest.body[arg] for arg in row.args]
-        places = [n for n, arg in enumerate(args) if _is_index(nest, arg)]
+        places = [n for n, arg in enumerate(args) if isinstance(arg, Index) and arg.dim is inner]
         if len(places) != 1 or args[1 - places[0]].level >= depth:
             continue
-        other = args[1 - places[0]]
         is_below = (row.op in ("lt", "le")) == (places == [0])
-        found[number] = not (is_below and isinstance(other, Constant | Number) and _is_small(other))
+        found[number] = not (is_below and _is_small(args[1 - places[0]]))
     return found
 
 
-def _is_index(nest: Nest, row: Instruction) -> bool:
-    return isinstance(row, Index) and row.dim is nest.loops[-1].range.dim
-
-
-def _is_small(row: Constant | Number) -> bool:
+def _is_small(row: Instruction) -> bool:
     """Tell whether a number singles out the first levels of a column."""
-    if isinstance(row, Constant):
-        return float(row.text) < USUALLY_FROM
-    return isinstance(row.bound, Const) and row.bound.value < USUALLY_FROM
+    match row:
+        case Constant(text=text):
+            return float(text) < USUALLY_FROM
+        case Number(bound=Const(value=value)):
+            return value < USUALLY_FROM
+    return False
 
 
 def is_usually(nest: Nest, usual: Mapping[Row, bool], row: Row) -> bool:

@@ -55,8 +55,7 @@ def near(scope: Scope, nest: Nest, room: Room) -> Near:
     addresses = dict(body.addresses)
     for number, place in pointers.items():
         access = nest.body[number]
-        assert isinstance(access, Load | Store)
-        if access.buffer in room.arrays:
+        if isinstance(access, Load | Store) and access.buffer in room.arrays:
             buffer = scope.by_name[access.buffer]
             _, offset = places_of(access, buffer)[buffer.dims.index(nest.loops[-1].range.dim)]
             addresses[number] = Element(room.arrays[access.buffer], _level(place, offset))

@@ -10,7 +10,7 @@ from ....ir.bounds import Bound, Const, PatchBound
 from ....ir.loops.gpu import Patches
 from ....ir.loops.kernel import Choice, Node, Seq, steps_of
 from ....ir.loops.nest import Each, Load, Nest, Store
-from ....ir.loops.traverse import nodes_of
+from ....ir.loops.traverse import arrays_of, nodes_of
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from ..passes.sharing_in_patches import fillers_of
@@ -66,9 +66,10 @@ def write_patches(scope: Scope, patches: Patches) -> Iterator[str]:
     ))  # fmt: skip
     fresh: set[str] = set()  # filled since the last barrier
     for loop in loops:
-        waits = any(isinstance(row, Load) and row.buffer in fresh for row in loop.each.nest.body)
-        fresh = (set() if waits else fresh) | _stored(loop.each.nest) & arrays.keys()
-        others = [other for other in loops if other is not loop and not _excludes(other, loop)]
+        waits = not fresh.isdisjoint(arrays_of(loop.each.nest, Load))
+        fresh = (set() if waits else fresh) | arrays_of(loop.each.nest, Store) & arrays.keys()
+        beside = [other for other in loops if other is not loop]
+        others = [other for other in beside if {other.only, loop.only} != {0, 1}]
         once = frozenset(_once(scope, loop.each, others))
         yield from _loop(scope, patches, loop, _room(patches, loop.each, arrays, once), waits=waits)
 
@@ -89,14 +90,6 @@ def _loops(body: Node) -> Iterator[_Loop]:
         if isinstance(step, Choice):
             _, apart = nodes_of(step.otherwise, Each)
             yield _Loop(apart, joint, rest.elements, only=0)
-
-
-def _excludes(loop: _Loop, other: _Loop) -> bool:
-    return {loop.only, other.only} == {0, 1}
-
-
-def _stored(nest: Nest) -> set[str]:
-    return {row.buffer for row in nest.body if isinstance(row, Store)}
 
 
 def _loop(scope: Scope, patches: Patches, loop: _Loop, room: Room, *, waits: bool) -> Iterator[str]:
@@ -150,7 +143,7 @@ def _versions(
 
 def _room(patches: Patches, each: Each, arrays: Mapping[str, str], once: frozenset[str]) -> Room:
     near = {way: number for number, way in enumerate(patches.order.members[each.elements].readings)}
-    own = frozenset(_stored(each.nest) & arrays.keys())
+    own = frozenset(arrays_of(each.nest, Store) & arrays.keys())
     return Room(arrays, fillers_of(patches), near, own, once, patches.levels)
 
 

@@ -22,19 +22,20 @@ from .windows import Room, sweep_of
 
 def _tiles(nest: Nest, columns: Columns, load: Rows) -> dict[Row, Room]:
     """Return the tiles in which accesses of a scan find their rows."""
-    read = {(tile.source, tile.offsets): n for n, tile in enumerate(load.tiles) if tile.source}
-    held = {name: number for number, tile in enumerate(load.tiles) for name in tile.holds}
-    found: dict[Row, int | None] = {}
+    inner, found = nest.loops[-1].range.dim, dict[Row, Room]()
+    place = "s64(threadIdx.x) * pitch + ({level} - first_level)"
+    tiles: dict[object, int] = {(tile.source, tile.offsets): n for n, tile in enumerate(load.tiles)}
+    tiles |= {name: number for number, tile in enumerate(load.tiles) for name in tile.holds}
     for number, row in enumerate(nest.body):
+        key: object = None
         if isinstance(row, Store) or (isinstance(row, Load) and row.buffer in columns.arrays):
-            found[number] = held.get(row.buffer)
+            key = row.buffer
         elif isinstance(row, Load) and not any(index is not None for index in row.rows):
             pairs = zip(row.dims, row.offsets, strict=True)
-            inner = nest.loops[-1].range.dim
-            offsets = tuple(offset * (dim is not inner) for dim, offset in pairs)
-            found[number] = read.get((row.buffer, offsets))
-    place = "s64(threadIdx.x) * pitch + ({level} - first_level)"
-    return {row: Room(f"t{tile}", place) for row, tile in found.items() if tile is not None}
+            key = row.buffer, tuple(offset * (dim is not inner) for dim, offset in pairs)
+        if key in tiles:
+            found[number] = Room(f"t{tiles[key]}", place)
+    return found
 
 
 def write_rows(scope: Scope, columns: Columns, load: Rows, nests: Sequence[Nest]) -> Iterator[str]:
@@ -94,13 +95,10 @@ def _row(scope: Scope, name: str, nest: Nest, offsets: Mapping[int, int]) -> str
     dims = [loop.range.dim for loop in nest.loops]
     terms = [scope.buffer(name)]
     for axis, dim in enumerate(buffer.dims):
-        if dim is dims[-1]:
-            continue
-        offset = offsets.get(axis, 0)
-        index = f"i{dims.index(dim)}" if dim in dims else "0"
+        index, offset = f"i{dims.index(dim)}" if dim in dims else "0", offsets.get(axis, 0)
         if offset:
             index = f"({index} {'+' if offset > 0 else '-'} {abs(offset)})"
-        if index != "0":
+        if dim is not dims[-1] and index != "0":
             terms.append(scope.term(buffer, axis, index))
     return " + ".join(terms)
 

@@ -57,12 +57,8 @@ def first_elements(sweep: Sweep) -> Iterator[str]:
 def rounds(sweep: Sweep, limit: str) -> Iterator[str]:
     """Write the loop over two rounds each, from step `first` to a limit or the last step."""
     ahead = sweep.ahead
-    lines = (
-        *_round(sweep, 0),
-        f"first += {ahead};",
-        "if (first >= total) break;",
-        *_round(sweep, ahead),
-    )
+    between = (f"first += {ahead};", "if (first >= total) break;")
+    lines = (*_round(sweep, 0), *between, *_round(sweep, ahead))
     yield "#pragma unroll 1"
     yield from braced(f"for (; first < {limit}; first += {ahead})", lines)
 
