@@ -69,8 +69,8 @@ def _launch(scope: Scope, steps: Sequence[int], written: Written, vendor: Vendor
     nest = written.part.first
     given = [f"(void*)&{_NAMES[kind]}{place}" for kind, place in written.arguments]
     blocks = [_blocks(scope, nest, axis) for axis in range(len(axes_of(nest)))]
-    grid = ", ".join([*blocks, "1", "1"][:3])
-    threads = ", ".join(map(str, (*marks_of(nest).block, 1, 1)[:3]))
+    grid = ", ".join([*blocks, "1", "1", "1"][:3])
+    threads = ", ".join(map(str, (*marks_of(nest).block, 1, 1, 1)[:3]))
     tests = [is_filled(scope, [each]) for each in scope.kernel.groups[nest.group].box]
     if steps:
         only = f"ints[{len(scope.places)}]"
