@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
 
@@ -28,7 +29,7 @@ def add_row(table: ModuleType) -> None:
 
 
 def add_spelling(spellings: ModuleType) -> None:
-    spellings.SPELLINGS["copysign"] = spellings.library("copysign")
+    spellings.SPELLINGS["copysign"] = partial(spellings.library, "copysign")
 
 
 def after_import(additions: dict[str, Callable[[ModuleType], None]]) -> None:
