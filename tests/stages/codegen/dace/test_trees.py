@@ -25,7 +25,18 @@ from fieldforge.stages.ir.loops.verify import verify
 from fieldforge.stages.ir.strides import Stride
 
 from .. import programs
-from ..cpu.text.test_nodes import CHOICE, COLUMNS, PLANES, SCATTER, columns, integer
+from ..cpu.text.test_nodes import integer
+from ..tree_kernels import (
+    CHOICE,
+    SCATTER,
+    after_columns,
+    after_nested,
+    after_planes,
+    after_scatter,
+    columns,
+    nested,
+    planes,
+)
 
 pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 
@@ -67,14 +78,12 @@ def generated(
     return written.loops.integers, stage._generated(written, rules)
 
 
-@pytest.mark.parametrize(("way", "before"), [("", -1), (" backward", 1)])
-def test_a_loop_runs_nests_for_one_plane_after_the_other(run, way, before):
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_loop_runs_nests_for_one_plane_after_the_other(run, backward):
     u = np.asfortranarray(RANDOM.random((16, 9)))
-    expected = u.copy()
-    for k in range(1, 8) if before < 0 else range(7, 0, -1):
-        expected[1:15, k] = expected[2:16, k + before] + expected[:14, k + before] + k
+    expected = after_planes(u, backward=backward)
 
-    listing = run(PLANES.format(way=way, before=before), u=u[:, :8])
+    listing = run(planes("I", backward=backward), u=u)
 
     assert "loop o_K = " in listing
     np.testing.assert_array_equal(u, expected)
@@ -123,36 +132,11 @@ def test_an_array_is_handed_on_from_plane_to_plane(run):
     np.testing.assert_array_equal(u, expected)
 
 
-NESTED = """\
-kernel nested
-  dimension I horizontal
-  dimension K vertical
-  field u float64 [I, K] unit I
-  group 0 (I: 1 .. stop(u, I), K: 1 .. 4)
-  step 0
-    loop I: 1 .. stop(u, I)
-      nest n0 group 0
-        sequential K: 0 .. 1
-          %0 float64 load u[-1, 3]
-          %1 float64 store u[0, 0] %0
-      loop K: 1 .. 4
-        column group 0
-          %0 float64 load u[0, -1]
-          %1 float64 load u[-1, 0]
-          %2 float64 add %0 %1
-          %3 float64 store u[0, 0] %2
-"""
-
-
 def test_loops_in_loops_run_in_turn(run):
     u = np.asfortranarray(RANDOM.random((5, 4)))
-    expected = u.copy()
-    for i in range(1, 5):
-        expected[i, 0] = expected[i - 1, 3]
-        for k in range(1, 4):
-            expected[i, k] = expected[i, k - 1] + expected[i - 1, k]
+    expected = after_nested(u)
 
-    run(NESTED, u=u)
+    run(nested("I"), u=u)
 
     np.testing.assert_array_equal(u, expected)
 
@@ -161,10 +145,9 @@ def test_loops_in_loops_run_in_turn(run):
 def test_columns_sweep_choose_and_repeat(run, kind):
     u = np.asfortranarray(RANDOM.random((13, 6)) * 2)
     out = np.asfortranarray(RANDOM.random((13, 7)))
-    expected = out.copy(order="F")
-    columns(u, expected)
+    expected = after_columns(u, out)
 
-    listing = run(COLUMNS.format(kind=kind), u=u, out=out)
+    listing = run(columns("I", kind), u=u, out=out)
 
     assert "tasklet column" in listing
     np.testing.assert_array_equal(out, expected)
@@ -173,10 +156,7 @@ def test_columns_sweep_choose_and_repeat(run, kind):
 def test_a_column_adds_at_levels_that_it_computes_where_a_condition_holds(run):
     u = np.asfortranarray(RANDOM.random((9, 6)))
     place = np.asfortranarray(RANDOM.integers(0, 6, (9, 6)))
-    out, expected = (np.zeros((9, 6), order="F") for _ in range(2))
-    for k in range(6):
-        for i in range(9):
-            expected[i, place[i, k]] += u[i, k] * (place[i, k] < 4)
+    out, expected = np.zeros((9, 6), order="F"), after_scatter(u, place)
 
     run(SCATTER, u=u, place=place, out=out)
 
@@ -223,7 +203,7 @@ def test_a_choice_is_refused(name):
 
 
 def test_a_loop_stands_in_the_block_of_its_statement():
-    _, made = generated(CodegenDace(), PLANES.format(way="", before=-1), steps=(1,))
+    _, made = generated(CodegenDace(), planes("I"), steps=(1,))
 
     lines = [line.strip() for line in made.loops.splitlines()]
     (place,) = (n for n, line in enumerate(lines) if line.startswith("loop o_K = "))

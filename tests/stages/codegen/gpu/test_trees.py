@@ -31,6 +31,7 @@ from fieldforge.stages.ir.loops.verify import verify
 from fieldforge.stages.vendors.host import HOST
 
 from ..texts import RULES
+from ..tree_kernels import after_columns, after_nested, after_planes, columns, nested, planes
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -105,56 +106,19 @@ def view(array: gpu.Array) -> _core.FieldView:
 
 # --- planes -------------------------------------------------------------------------------------
 
-PLANES = """\
-kernel planes
-  dimension I horizontal
-  dimension K vertical
-  field u float64 [I, K] unit K
-  arena @0 float64 [I] unit I slot 0 order [I] box (I: 1 .. 15)
-  group 0 (I: 1 .. 15, K: {planes})
-  slot 1024
-  step 0
-    loop K: {planes}{way}
-      nest n0 group 0
-        vector I: 1 .. 15
-          %0 float64 load u[1, {before}]
-          %1 float64 load u[-1, {before}]
-          %2 float64 add %0 %1
-          %3 int64 index K
-          %4 float64 cast %3
-          %5 float64 add %2 %4
-          %6 float64 store @0[0] %5
-      nest n1 group 0
-        vector I: 1 .. 15
-          %0 float64 load @0[0]
-          %1 float64 store u[0, 0] %0
-"""
 
-
-def after_planes(u: np.ndarray, before: int) -> np.ndarray:
-    """Return in NumPy's numbers what the planes from 1 on make of a field."""
-    made = u.copy()
-    stop = u.shape[1] - (before > 0)
-    for k in range(1, stop) if before < 0 else range(stop - 1, 0, -1):
-        made[1:15, k] = made[2:16, k + before] + made[:14, k + before] + k
-    return made
-
-
-# backward, each plane reads the one above: the last has none
-@pytest.mark.parametrize(
-    ("way", "before", "stop"), [("", -1, "stop(u, K)"), (" backward", 1, "stop(u, K) + -1")]
-)
+@pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("levels", [2, 9])
-def test_a_loop_runs_nests_for_one_plane_after_the_other(run, way, before, stop, levels):
+def test_a_loop_runs_nests_for_one_plane_after_the_other(run, backward, levels):
     u = RANDOM.random((16, levels))
 
-    made = run(PLANES.format(planes=f"1 .. {stop}", way=way, before=before), u=u)
+    made = run(planes("K", backward=backward), u=u)
 
-    np.testing.assert_array_equal(made["u"], after_planes(u, before))
+    np.testing.assert_array_equal(made["u"], after_planes(u, backward=backward))
 
 
 def test_planes_are_launches_that_a_call_repeats_with_their_index():
-    _, plan = planned(PLANES.format(planes="1 .. stop(u, K)", way=" backward", before=1))
+    _, plan = planned(planes("K", backward=True))
 
     (repeat,) = plan.launches
     assert isinstance(repeat, Repeat)
@@ -167,7 +131,7 @@ def test_planes_are_launches_that_a_call_repeats_with_their_index():
 
 
 def test_a_recorded_step_is_one_graph_with_all_its_planes(run, tmp_path):
-    program = program_of(tmp_path, PLANES.format(planes="1 .. stop(u, K)", way="", before=-1))
+    program = program_of(tmp_path, planes("K"))
     u = RANDOM.random((16, 5))
     once, given = on_device(u), on_device(u)
     now = view(once)
@@ -180,13 +144,13 @@ def test_a_recorded_step_is_one_graph_with_all_its_planes(run, tmp_path):
         step(now=view(given))
 
     assert calls.count("graph_launch") == 2
-    twice = after_planes(after_planes(u, -1), -1)
+    twice = after_planes(after_planes(u))
     np.testing.assert_array_equal(given.to_host(), twice)
-    np.testing.assert_array_equal(once.to_host(), after_planes(after_planes(twice, -1), -1))
+    np.testing.assert_array_equal(once.to_host(), after_planes(after_planes(twice)))
 
 
 def test_more_repeats_than_the_core_knows_are_refused():
-    _, plan = planned(PLANES.format(planes="1 .. stop(u, K)", way="", before=-1))
+    _, plan = planned(planes("K"))
     deep = plan.launches
     for _ in range(8):
         deep = (Repeat(0, 0, deep),)
@@ -195,114 +159,22 @@ def test_more_repeats_than_the_core_knows_are_refused():
         _core.Entry(attrs.evolve(plan, launches=deep), 0, ())
 
 
-NESTED = """\
-kernel nested
-  dimension I horizontal
-  dimension K vertical
-  field u float64 [I, K] unit K
-  group 0 (I: 1 .. stop(u, I), K: 1 .. 4)
-  step 0
-    loop I: 1 .. stop(u, I)
-      nest n0 group 0
-        sequential K: 0 .. 1
-          %0 float64 load u[-1, 3]
-          %1 float64 store u[0, 0] %0
-      loop K: 1 .. 4
-        column group 0
-          %0 float64 load u[0, -1]
-          %1 float64 load u[-1, 0]
-          %2 float64 add %0 %1
-          %3 float64 store u[0, 0] %2
-"""
-
-
 def test_loops_in_loops_run_in_turn(run):
     u = RANDOM.random((4, 4))
-    expected = u.copy()
-    for i in range(1, 4):
-        expected[i, 0] = expected[i - 1, 3]
-        for k in range(1, 4):
-            expected[i, k] = expected[i, k - 1] + expected[i - 1, k]
 
-    np.testing.assert_array_equal(run(NESTED, u=u)["u"], expected)
+    np.testing.assert_array_equal(run(nested("K"), u=u)["u"], after_nested(u))
 
 
 # --- columns ------------------------------------------------------------------------------------
-
-COLUMNS = """\
-kernel columns
-  dimension I horizontal
-  dimension K vertical
-  field u float64 [I, K] unit K
-  field out float64 [I, K] unit K
-  group 0 (I: 0 .. stop(u, I), K: 0 .. 6)
-  step 0
-    column group 0 registers float64, int64
-      parallel I: 0 .. stop(u, I)
-        %0 float64 constant 0.0
-        %1 float64 set 0 %0
-        %2 float64 constant 1.0
-        %3 int64 constant 1
-        sweep K: 0 .. 6
-          %4 float64 load u[0, 0]
-          %5 float64 get 0
-          %6 float64 add %5 %4
-          %7 float64 set 0 %6
-          %8 bool gt %4 %2
-          if %8
-            %9 float64 store out[0, 0] %6
-          else
-            %10 int64 index K
-            %11 int64 get 1
-            %12 int64 add %11 %3
-            %13 int64 set 1 %12
-            %14 float64 store out[0, 0] %4 add
-        while
-          %15 float64 get 0
-          %16 bool gt %15 %2
-        holds %16
-          %17 float64 constant 0.5
-          %18 float64 mul %15 %17
-          %19 float64 set 0 %18
-        sweep K: 0 .. 5 backward
-          %20 float64 load out[0, 1]
-          %21 float64 load out[0, 0]
-          %22 float64 add %20 %21
-          %23 float64 store out[0, 0] %22
-        %24 float64 get 0
-        %25 int64 get 1
-        %26 float64 cast %25
-        %27 float64 add %24 %26
-        %28 int64 constant 6
-        %29 float64 store out[0, %28] %27
-"""
-
-
-def columns(u: np.ndarray, out: np.ndarray) -> None:
-    """Compute in NumPy's numbers what the text says, column by column."""
-    for i in range(u.shape[0]):
-        total, small = 0.0, 0
-        for k in range(6):
-            total += u[i, k]
-            if u[i, k] > 1.0:
-                out[i, k] = total
-            else:
-                small += 1
-                out[i, k] += u[i, k]
-        while total > 1.0:
-            total *= 0.5
-        for k in reversed(range(5)):
-            out[i, k] = out[i, k + 1] + out[i, k]
-        out[i, 6] = total + small
 
 
 @pytest.mark.parametrize("count", [1, 150])
 def test_each_thread_has_a_column_that_sweeps_chooses_and_repeats(run, count):
     u, out = RANDOM.random((count, 6)) * 2, RANDOM.random((count, 7))
-    expected = out.copy()
-    columns(u, expected)
 
-    np.testing.assert_array_equal(run(COLUMNS, u=u, out=out)["out"], expected)
+    made = run(columns("K"), u=u, out=out)
+
+    np.testing.assert_array_equal(made["out"], after_columns(u, out))
 
 
 ALONE = """\

@@ -23,6 +23,15 @@ from fieldforge.stages.ir.loops.verify import verify
 from fieldforge.stages.ir.strides import Stride
 
 from ... import programs
+from ...tree_kernels import (
+    CHOICE,
+    SCATTER,
+    after_columns,
+    after_planes,
+    after_scatter,
+    columns,
+    planes,
+)
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -59,41 +68,13 @@ def integer(source: Bound | Stride, fields: dict[str, np.ndarray]) -> int:
 
 # --- planes -------------------------------------------------------------------------------------
 
-PLANES = """\
-kernel planes
-  dimension I horizontal
-  dimension K vertical
-  field u float64 [I, K] unit I
-  arena @0 float64 [I] unit I slot 0 order [I] box (I: 1 .. 15)
-  group 0 (I: 1 .. 15, K: 1 .. stop(u, K))
-  slot 1024
-  step 0
-    loop K: 1 .. stop(u, K){way}
-      nest n0 group 0
-        vector I: 1 .. 15
-          %0 float64 load u[1, {before}]
-          %1 float64 load u[-1, {before}]
-          %2 float64 add %0 %1
-          %3 int64 index K
-          %4 float64 cast %3
-          %5 float64 add %2 %4
-          %6 float64 store @0[0] %5
-      nest n1 group 0
-        vector I: 1 .. 15
-          %0 float64 load @0[0]
-          %1 float64 store u[0, 0] %0
-"""
 
-
-@pytest.mark.parametrize(("way", "before"), [("", -1), (" backward", 1)])
-def test_a_loop_runs_nests_for_one_plane_after_the_other(tmp_path, way, before):
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_loop_runs_nests_for_one_plane_after_the_other(tmp_path, backward):
     u = np.asfortranarray(RANDOM.random((16, 9)))
-    expected = u.copy()
-    order = range(1, 8) if before < 0 else range(7, 0, -1)
-    for k in order:
-        expected[1:15, k] = expected[2:16, k + before] + expected[:14, k + before] + k
+    expected = after_planes(u, backward=backward)
 
-    assert run(tmp_path, PLANES.format(way=way, before=before), u=u[:, :8]) == 0
+    assert run(tmp_path, planes("I", backward=backward), u=u) == 0
     np.testing.assert_array_equal(u, expected)
 
 
@@ -102,33 +83,8 @@ def test_nests_of_a_loop_may_be_functions_of_their_own(tmp_path, monkeypatch):
         monkeypatch.setattr(units, name, value)
     u = np.asfortranarray(np.ones((16, 3)))
 
-    assert run(tmp_path, PLANES.format(way="", before=-1), u=u) == 0
+    assert run(tmp_path, planes("I"), u=u) == 0
     np.testing.assert_array_equal(u[2:14, 2], 8.0)
-
-
-CHOICE = """\
-kernel choice
-  dimension I horizontal
-  dimension K vertical
-  field u float64 [I, K] unit I
-  field out float64 [I, K] unit I
-  group 0 (I: 0 .. stop(u, I), K: 0 .. stop(u, K))
-  step 0
-    if min(1, floordiv(stop(u, I), 8))
-      nest n0 group 0
-        parallel K: 0 .. stop(u, K)
-          vector I: 0 .. stop(u, I)
-            %0 float64 load u[0, 0]
-            %1 float64 add %0 %0
-            %2 float64 store out[0, 0] %1
-    else
-      nest n1 group 0
-        parallel K: 0 .. stop(u, K)
-          vector I: 0 .. stop(u, I)
-            %0 float64 load u[0, 0]
-            %1 float64 mul %0 %0
-            %2 float64 store out[0, 0] %1
-"""
 
 
 @pytest.mark.parametrize("count", [7, 8])
@@ -142,112 +98,21 @@ def test_a_call_runs_one_side_of_a_choice(tmp_path, count):
 
 # --- columns ------------------------------------------------------------------------------------
 
-COLUMNS = """\
-kernel columns
-  dimension I horizontal
-  dimension K vertical
-  field u float64 [I, K] unit I
-  field out float64 [I, K] unit I
-  group 0 (I: 0 .. stop(u, I), K: 0 .. 6)
-  step 0
-    column group 0 registers float64, int64
-      {kind} I: 0 .. stop(u, I)
-        %0 float64 constant 0.0
-        %1 float64 set 0 %0
-        %2 float64 constant 1.0
-        %3 int64 constant 1
-        sweep K: 0 .. 6
-          %4 float64 load u[0, 0]
-          %5 float64 get 0
-          %6 float64 add %5 %4
-          %7 float64 set 0 %6
-          %8 bool gt %4 %2
-          if %8
-            %9 float64 store out[0, 0] %6
-          else
-            %10 int64 index K
-            %11 int64 get 1
-            %12 int64 add %11 %3
-            %13 int64 set 1 %12
-            %14 float64 store out[0, %10+1] %4 when %8
-            %15 float64 store out[0, 0] %4 add
-        while
-          %16 float64 get 0
-          %17 bool gt %16 %2
-        holds %17
-          %18 float64 constant 0.5
-          %19 float64 mul %16 %18
-          %20 float64 set 0 %19
-        sweep K: 0 .. 5 backward
-          %21 float64 load out[0, 1]
-          %22 float64 load out[0, 0]
-          %23 float64 add %21 %22
-          %24 float64 store out[0, 0] %23
-        %25 float64 get 0
-        %26 int64 get 1
-        %27 float64 cast %26
-        %28 float64 add %25 %27
-        %29 int64 constant 6
-        %30 float64 store out[0, %29] %28
-"""
-
-
-def columns(u: np.ndarray, out: np.ndarray) -> None:
-    """Compute in NumPy's numbers what the text says, column by column."""
-    for i in range(u.shape[0]):
-        total, small = 0.0, 0
-        for k in range(6):
-            total += u[i, k]
-            if u[i, k] > 1.0:
-                out[i, k] = total
-            else:
-                small += 1
-                out[i, k] += u[i, k]
-        while total > 1.0:
-            total *= 0.5
-        for k in reversed(range(5)):
-            out[i, k] = out[i, k + 1] + out[i, k]
-        out[i, 6] = total + small
-
 
 @pytest.mark.parametrize("kind", ["parallel", "sequential"])
 def test_columns_sweep_choose_and_repeat(tmp_path, kind):
     u = np.asfortranarray(RANDOM.random((13, 6)) * 2)
     out = np.asfortranarray(RANDOM.random((13, 7)))
-    expected = out.copy(order="F")
-    columns(u, expected)
+    expected = after_columns(u, out)
 
-    assert run(tmp_path, COLUMNS.format(kind=kind), u=u, out=out) == 0
+    assert run(tmp_path, columns("I", kind), u=u, out=out) == 0
     np.testing.assert_array_equal(out, expected)
-
-
-SCATTER = """\
-kernel scatter
-  dimension I horizontal
-  dimension K vertical
-  field u float64 [I, K] unit I
-  field place int64 [I, K] unit I
-  field out float64 [I, K] unit I
-  group 0 (I: 0 .. stop(u, I), K: 0 .. 6)
-  step 0
-    column group 0
-      parallel I: 0 .. stop(u, I)
-        sweep K: 0 .. 6
-          %0 int64 load place[0, 0]
-          %1 int64 constant 4
-          %2 bool lt %0 %1
-          %3 float64 load u[0, 0]
-          %4 float64 store out[0, %0] %3 when %2 add
-"""
 
 
 def test_a_column_adds_at_levels_that_it_computes_where_a_condition_holds(tmp_path):
     u = np.asfortranarray(RANDOM.random((9, 6)))
     place = np.asfortranarray(RANDOM.integers(0, 6, (9, 6)))
-    out, expected = (np.zeros((9, 6), order="F") for _ in range(2))
-    for k in range(6):
-        for i in range(9):
-            expected[i, place[i, k]] += u[i, k] * (place[i, k] < 4)
+    out, expected = np.zeros((9, 6), order="F"), after_scatter(u, place)
 
     assert run(tmp_path, SCATTER, u=u, place=place, out=out) == 0
     np.testing.assert_array_equal(out, expected)
