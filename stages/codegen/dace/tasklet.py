@@ -120,7 +120,7 @@ def _set(number: Row, row: Instruction, text: str, block: Block) -> str:
 
 def _load(own: SdfgNest, number: Row, load: Load, block: Block) -> Iterator[str]:
     """Add a load: a connector that is the value, or one from which a line computes it."""
-    if load.when is not None or any(row is not None for row in load.rows):
+    if load.when is not None or load.is_told:
         block.lookups[f"l{number}"] = load
         value = f"l{number}[{_index(own, load, block)}]"
     elif load.dtype == "bool" or f"v{number}" in block.exports:

@@ -23,13 +23,10 @@ def ways(nest: Nest, arrays: Mapping[str, object]) -> list[tuple[str, Way | None
 
 def way_of(nest: Nest, load: Load) -> Way | None:
     """Return the slots of tables that lead from an element of a nest to what a load reads."""
-    named = load.rows or (None,) * len(load.dims)
     axis = load.dims.index(nest.loops[-1].range.dim) if len(load.dims) > 1 else -1
     links: list[tuple[str, int]] = []
-    row, offset = next(
-        (pair for place, pair in enumerate(zip(named, load.offsets, strict=True)) if place != axis)
-    )
-    if load.when is not None or offset or (axis >= 0 and named[axis] is not None):
+    inner, row, offset = next(each for place, each in enumerate(load.places) if place != axis)
+    if load.when is not None or offset or (axis >= 0 and load.places[axis][1] is not None):
         return None
     while row is not None:
         link = _link(nest, row)
@@ -37,7 +34,6 @@ def way_of(nest: Nest, load: Load) -> Way | None:
             return None
         table, slot, row = link
         links.insert(0, (table, slot))
-    inner = next(dim for place, dim in enumerate(load.dims) if place != axis)
     return tuple(links) if links or inner is nest.loops[0].range.dim else None
 
 

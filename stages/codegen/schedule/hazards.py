@@ -82,7 +82,7 @@ def _is_read_first(name: str, step: Sequence[Nest], storing: Sequence[Nest]) -> 
 
 def is_own(nest: Nest, dims: Sequence[Dimension], load: Load) -> bool:
     """Tell whether a load reads a point of `dims` that its nest writes in the same iteration."""
-    if any(row is not None for row in load.rows):
+    if load.is_told:
         return False
     stored = [
         _moves(dims, row.offsets) for row in nest.body if isinstance(row, Store) and row.offsets
@@ -93,9 +93,7 @@ def is_own(nest: Nest, dims: Sequence[Dimension], load: Load) -> bool:
 def is_own_column(nest: Nest, load: Load) -> bool:
     """Tell whether a load of a scan reads the column that its nest walks at the time."""
     axis = nest.loops[-1].range.dim
-    named = load.rows or (None,) * len(load.dims)
-    places = zip(load.dims, named, load.offsets, strict=True)
-    return all(row is None and (dim is axis or not offset) for dim, row, offset in places)
+    return all(row is None and (dim is axis or not offset) for dim, row, offset in load.places)
 
 
 def _moves(dims: Sequence[Dimension], offsets: Sequence[int]) -> dict[Dimension, int]:

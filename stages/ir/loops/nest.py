@@ -72,6 +72,17 @@ class Load(Instruction):
         """The indices and the condition."""
         return tuple(row for row in (*self.rows, self.when) if row is not None)
 
+    @property
+    def places(self) -> tuple[tuple[Dimension, Row | None, int], ...]:
+        """For each axis its dimension, the row of its index (None: the current one), the offset."""
+        rows = self.rows or (None,) * len(self.dims)
+        return tuple(zip(self.dims, rows, self.offsets, strict=True))
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a row gives the index of an axis, as a table of neighbours does."""
+        return any(row is not None for row in self.rows)
+
 
 @attrs.frozen(kw_only=True)
 class Constant(Instruction):

@@ -178,9 +178,7 @@ class _Acting:
 
     def _is_other(self, load: Load) -> bool:
         across = {loop.range.dim for loop in self.column.loops}
-        named = load.rows or (None,) * len(load.dims)
-        places = zip(load.dims, named, load.offsets, strict=True)
-        return any(dim in across and (row is not None or offset) for dim, row, offset in places)
+        return any(d in across and (row is not None or offset) for d, row, offset in load.places)
 
     def _unknown(self, row: Row, known: set[Row]) -> Iterator[Problem]:
         if row not in known:

@@ -82,8 +82,7 @@ class _Planning:
         found: dict[tuple[str, tuple[int, ...]], _Tile] = {}
         for number, load in self._loads():
             buffer = self.buffers[load.buffer]
-            is_told = any(row is not None for row in load.rows)
-            if load.buffer in self.names or not self._is_contiguous(buffer) or is_told:
+            if load.buffer in self.names or not self._is_contiguous(buffer) or load.is_told:
                 continue
             pairs = zip(load.dims, load.offsets, strict=True)
             offsets = tuple(offset * (dim is not self.axis) for dim, offset in pairs)

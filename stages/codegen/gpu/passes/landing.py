@@ -104,8 +104,7 @@ def _landed(
     for number in marks_of(first).asked:
         load = first.body[number]
         assert isinstance(load, Load)
-        is_told = any(row is not None for row in load.rows)
-        if is_told or load.buffer in arrays or ITEMSIZES[dtypes[load.buffer]] not in SIZES:
+        if load.is_told or load.buffer in arrays or ITEMSIZES[dtypes[load.buffer]] not in SIZES:
             return ()
         place = load.dims.index(axis)
         others = tuple(offset * (at != place) for at, offset in enumerate(load.offsets))
@@ -134,6 +133,6 @@ def _stays(name: str, nests: Sequence[Nest], rows: Rows) -> bool:
         any(touched[1:])
         and len(loads) == sum(map(len, touched))
         and len([key for key in rows if key[0] == name]) == 1
-        and not any(any(row.offsets) or any(each is not None for each in row.rows) for row in loads)
+        and not any(any(row.offsets) or row.is_told for row in loads)
         and any(row.when is None for row in loads[: len(touched[0])])
     )

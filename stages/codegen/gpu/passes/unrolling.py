@@ -99,11 +99,10 @@ class _Unrolling:
                 return self._add(
                     Compute(dtype=row.dtype, level=row.level, op="add", args=(base, step))
                 )
-            case Load(rows=rows):
-                named = rows or (None,) * len(row.dims)
+            case Load():
                 offsets = tuple(
-                    offset if place is not None else offset + shift.get(dim, 0)
-                    for dim, place, offset in zip(row.dims, named, row.offsets, strict=True)
+                    offset if index is not None else offset + shift.get(own, 0)
+                    for own, index, offset in row.places
                 )
                 row = attrs.evolve(row, offsets=offsets)
             case Advance():

@@ -14,7 +14,7 @@ from ....ir.loops.buffers import Buffer
 from ....ir.loops.gpu import marked, marks_of
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Load, Nest, Store
-from ....ir.loops.traverse import accesses, with_nests
+from ....ir.loops.traverse import with_nests
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
@@ -135,7 +135,7 @@ def _is_of_tables(nest: Nest, inner: Dimension, others: Sequence[Dimension]) -> 
 
 def _gathers(nest: Nest) -> bool:
     """Tell whether a nest reads at indices that tables give."""
-    return any(row is not None for load in accesses(nest, Load) for row in load.rows)
+    return any(isinstance(row, Load) and row.is_told for row in nest.body)
 
 
 def _levels(nest: Nest, buffers: Buffers, ones: tuple[int, ...]) -> tuple[tuple[int, ...], str]:

@@ -30,7 +30,7 @@ def _tiles(nest: Nest, columns: Columns, load: Rows) -> dict[Row, Room]:
         key: object = None
         if isinstance(row, Store) or (isinstance(row, Load) and row.buffer in columns.arrays):
             key = row.buffer
-        elif isinstance(row, Load) and not any(index is not None for index in row.rows):
+        elif isinstance(row, Load) and not row.is_told:
             pairs = zip(row.dims, row.offsets, strict=True)
             key = row.buffer, tuple(offset * (dim is not inner) for dim, offset in pairs)
         if key in tiles:
