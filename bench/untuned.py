@@ -45,7 +45,7 @@ from untuned_memory import Device, Host, Simulated
 import fieldforge as ff
 
 DTYPES = ("float64", "float32")
-OURS, BEFORE, BY_HAND = "fieldforge", "before", "by hand: "
+OURS, SPLIT, BEFORE, BY_HAND = "fieldforge", "split", "before", "by hand: "
 NEAR = {"float64": 1e-9, "float32": 1e-3}  # of the largest number: sums in another order
 SWITCHED = 1e-5  # of all points may be far off, where a rounded comparison falls the other way
 UNTOUCHED = 7.0  # what outputs hold before a call
@@ -162,6 +162,20 @@ def build(name: str, dtype: str, on: Place, scale: float) -> Built:
     return Built(of, call, outputs(of, on, call))
 
 
+def split(of: untuned.Described, on: Place) -> Callable[[], object]:
+    """Return a call of the programs that compute the same one after the other."""
+    known = {**of.arguments, **of.handed_on}
+    calls = [
+        partial(
+            part.with_backend(on.backend),
+            **{name: known[name] for name in untuned.wanted(part)},
+            offset_provider=of.tables,
+        )
+        for part in of.split
+    ]
+    return lambda: [call() for call in calls]
+
+
 def outputs(of: untuned.Described, on: Place, call: Callable[[], object]) -> dict[str, Any]:
     """Return copies of what a call writes."""
     views = {name: on.memory.view(of.arguments[name]) for name in of.outputs}
@@ -183,12 +197,14 @@ def far(built: Built, found: Mapping[str, Any]) -> float:
 def variants(built: Built, on: Place) -> tuple[dict[str, TimeCalls], dict[str, str]]:
     """Return what times ours and the kernels by hand that agree, and why others are left out."""
     calls, refused = {OURS: on.timed(built.call)}, {}
-    for name, call in on.hand(built.of, on.memory).items():
+    found = {BY_HAND + name: call for name, call in on.hand(built.of, on.memory).items()}
+    found |= {SPLIT: split(built.of, on)} if built.of.split else {}
+    for name, call in found.items():
         share = far(built, outputs(built.of, on, call))
         if share <= SWITCHED:
-            calls[BY_HAND + name] = on.timed(call)
+            calls[name] = on.timed(call)
         else:
-            refused[BY_HAND + name] = f"{share:.2g} of points differ"
+            refused[name] = f"{share:.2g} of points differ"
     outputs(built.of, on, built.call)
     return calls, refused
 
@@ -378,28 +394,30 @@ def hand(row: Mapping[str, Any], kind: str) -> float | None:
     return min(times) / row["times"][OURS][kind] if times else None
 
 
-def gained(row: Mapping[str, Any], kind: str) -> float | None:
-    """Return the time before over ours."""
+def over_ours(name: str, row: Mapping[str, Any], kind: str) -> float | None:
+    """Return the time of a variant over ours."""
     times = row["times"]
-    return times[BEFORE][kind] / times[OURS][kind] if BEFORE in times else None
+    return times[name][kind] / times[OURS][kind] if name in times else None
+
+
+RATIOS = (hand, partial(over_ours, SPLIT), partial(over_ours, BEFORE))
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Return ratios of least times and of medians, their means, and what builds take."""
     shown = Table(
-        "program", "size", "type", "threads", "ms", "by hand / ours", "before / ours", "build, s",
-        "source, kB",
+        "program", "size", "type", "threads", "ms", "by hand / ours", "split / ours",
+        "before / ours", "build, s", "source, kB",
     )  # fmt: skip
     for row in rows:
         ours = f"{1e3 * row['times'][OURS]['least']:.4g}"
         cells = [row["program"], row["size"], row["dtype"], str(row["threads"] or "")]
-        ratios = [_both([row], hand), _both([row], gained)]
-        shown.add_row(*cells, ours, *ratios, *_builds(row))
+        shown.add_row(*cells, ours, *(_both([row], ratio) for ratio in RATIOS), *_builds(row))
     for dtype in DTYPES:
         own = [row for row in rows if row["dtype"] == dtype]
         for count in dict.fromkeys(row["threads"] for row in own):
             taken = [row for row in own if row["threads"] == count]
-            means = [_both(taken, hand), _both(taken, gained)]
+            means = [_both(taken, ratio) for ratio in RATIOS]
             shown.add_row("mean", "", dtype, str(count or ""), "", *means, "", "")
     return shown
 
@@ -410,7 +428,7 @@ def _both(rows: Sequence[Mapping[str, Any]], ratio: Callable[..., float | None])
     for kind in ("least", "median"):
         found = [each for row in rows if (each := ratio(row, kind)) is not None]
         cells.append(f"{statistics.geometric_mean(found):.3f}" if found else "–")
-    return " / ".join(cells)
+    return "" if "–" in cells else " / ".join(cells)
 
 
 def _builds(row: Mapping[str, Any]) -> tuple[str, str]:

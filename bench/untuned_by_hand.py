@@ -52,7 +52,6 @@ class Described(Protocol):
     space: Any
     arguments: Mapping[str, Any]
     fields: Mapping[str, Any]
-    halo: int
 
 
 @attrs.frozen

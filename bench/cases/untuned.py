@@ -77,7 +77,8 @@ class Described:
     arguments: Mapping[str, Any]
     tables: Mapping[str, Any]
     outputs: tuple[str, ...]
-    halo: int
+    split: tuple[Any, ...]  # programs that compute the same one after the other
+    handed_on: Mapping[str, Any]  # fields between those
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -93,25 +94,32 @@ def described(name: str, dtype: str, where: Space, memory: untuned_by_hand.Memor
     program = module.dynamics if is_example else module.program
     outputs = {key: (dim, K) for key, dim in told.OUTPUTS.items()} if is_example else module.OUTPUTS
     ranges = {} if is_example else module.RANGES
-    halo = getattr(module, "HALO", 0)
-    draw = memory.random()
+    draw, halo = memory.random(), getattr(module, "HALO", 0)
+
+    def empty(dims: tuple[ff.Dimension, ...]) -> Any:
+        domain = _domain(dims, where, halo)
+        return ff.empty(domain, np.dtype(dtype).type, allocator=memory.allocator)
+
     arguments: dict[str, Any] = {}
     for key, dims in (told.FIELDS | outputs).items():
-        made = ff.empty(
-            _domain(dims, where, halo), np.dtype(dtype).type, allocator=memory.allocator
-        )
+        made = empty(dims)
         view, (low, high) = memory.view(made), ranges.get(key, (-1.0, 1.0))
         view[...] = draw(view.shape, dtype) * (high - low) + low
         arguments[key] = made
     scalars = {"dtime": 0.5} if is_example else module.SCALARS
     arguments |= {key: np.dtype(dtype).type(value) for key, value in scalars.items()}
-    wanted = inspect.signature(program.__definition__.function).parameters
     sizes = _sizes(where)
-    arguments |= {key: sizes[key] for key in wanted if key in sizes}
+    arguments |= {key: sizes[key] for key in wanted(program) if key in sizes}
     return Described(
         name=name, dtype=dtype, space=where, program=program, arguments=arguments,
-        tables=_tables(where, memory), outputs=tuple(outputs), halo=halo,
+        tables=_tables(where, memory), outputs=tuple(outputs), split=getattr(module, "SPLIT", ()),
+        handed_on={key: empty(dims) for key, dims in getattr(module, "HANDED_ON", {}).items()},
     )  # fmt: skip
+
+
+def wanted(program: Any) -> list[str]:
+    """Return the names of a program's arguments."""
+    return list(inspect.signature(program.__definition__.function).parameters)
 
 
 def _domain(dims: tuple[ff.Dimension, ...], where: Space, halo: int) -> dict[ff.Dimension, Any]:
