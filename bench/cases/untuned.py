@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -88,32 +89,38 @@ class Described:
 
 def described(name: str, dtype: str, where: Space, memory: untuned_by_hand.Memory) -> Described:
     """Make the program's arguments; the same in every process that is given the same numbers."""
-    module = programs(name, dtype)
-    is_example = name == "mesh_dynamics"
-    told = icon_like if is_example else module
-    program = module.dynamics if is_example else module.program
-    outputs = {key: (dim, K) for key, dim in told.OUTPUTS.items()} if is_example else module.OUTPUTS
-    ranges = {} if is_example else module.RANGES
-    draw, halo = memory.random(), getattr(module, "HALO", 0)
+    module, draw = _module(name, dtype), memory.random()
 
     def empty(dims: tuple[ff.Dimension, ...]) -> Any:
-        domain = _domain(dims, where, halo)
+        domain = _domain(dims, where, getattr(module, "HALO", 0))
         return ff.empty(domain, np.dtype(dtype).type, allocator=memory.allocator)
 
     arguments: dict[str, Any] = {}
-    for key, dims in (told.FIELDS | outputs).items():
-        made = empty(dims)
-        view, (low, high) = memory.view(made), ranges.get(key, (-1.0, 1.0))
+    for key, dims in (module.FIELDS | module.OUTPUTS).items():
+        arguments[key] = empty(dims)
+        view, (low, high) = memory.view(arguments[key]), module.RANGES.get(key, (-1.0, 1.0))
         view[...] = draw(view.shape, dtype) * (high - low) + low
-        arguments[key] = made
-    scalars = {"dtime": 0.5} if is_example else module.SCALARS
+    scalars, sizes = module.SCALARS, _sizes(where)
     arguments |= {key: np.dtype(dtype).type(value) for key, value in scalars.items()}
-    sizes = _sizes(where)
-    arguments |= {key: sizes[key] for key in wanted(program) if key in sizes}
+    arguments |= {key: sizes[key] for key in wanted(module.program) if key in sizes}
+    handed_on = getattr(module, "HANDED_ON", {})
     return Described(
-        name=name, dtype=dtype, space=where, program=program, arguments=arguments,
-        tables=_tables(where, memory), outputs=tuple(outputs), split=getattr(module, "SPLIT", ()),
-        handed_on={key: empty(dims) for key, dims in getattr(module, "HANDED_ON", {}).items()},
+        name=name, dtype=dtype, space=where, program=module.program, arguments=arguments,
+        tables=_tables(where, memory), outputs=tuple(module.OUTPUTS),
+        split=getattr(module, "SPLIT", ()),
+        handed_on={key: empty(dims) for key, dims in handed_on.items()},
+    )  # fmt: skip
+
+
+def _module(name: str, dtype: str) -> Any:
+    """Return a program in a precision, with what `untuned_programs` says beside it."""
+    module = programs(name, dtype)
+    if name != "mesh_dynamics":
+        return module
+    outputs = {key: (dim, K) for key, dim in icon_like.OUTPUTS.items()}
+    return SimpleNamespace(
+        program=module.dynamics, FIELDS=icon_like.FIELDS, OUTPUTS=outputs, SCALARS={"dtime": 0.5},
+        RANGES={},
     )  # fmt: skip
 
 

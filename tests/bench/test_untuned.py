@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import attrs
 import numpy as np
 import pytest
-import untuned
 import untuned_by_hand
+import untuned_calls as untuned
+import untuned_table
 from cases.untuned import NAMES, Described, described, space
 from untuned_memory import Host, Simulated
 
@@ -109,6 +109,7 @@ def test_a_mean_of_ratios_leaves_rows_without_a_second_checkout_out():
 
     rows = [{"times": times}, {"times": times | {"before": {"least": 3.0, "median": 4.0}}}]
 
-    assert untuned._both(rows, untuned.hand) == "2.000 / 1.000"
-    assert untuned._both(rows, partial(untuned.over_ours, "before")) == "1.500 / 1.000"
-    assert untuned._both(rows[:1], partial(untuned.over_ours, "before")) == ""
+    hand, split, before = untuned_table.RATIOS
+    assert untuned_table.means(rows, hand) == "2.00 / 1.00"
+    assert untuned_table.means(rows, before) == "1.50 / 1.00"
+    assert untuned_table.means(rows, split) == ""
