@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import machine_tables
-import page
 from rich.table import Table
 from run import RESULTS, ROOT
 
@@ -80,6 +78,8 @@ def table(rows: Sequence[Row]) -> Table:
 
 def section(document: Mapping[str, Any]) -> Iterator[str]:
     """Return what the page says of one machine, without columns that are empty."""
+    import machine_tables  # which needs pyperf
+
     machine, rows = document["machine"], document["rows"]
     days = sorted({row["taken"] for row in rows})
     loads = sorted(row["load"] for row in rows)
@@ -94,6 +94,8 @@ def section(document: Mapping[str, Any]) -> Iterator[str]:
 
 def main() -> None:
     """Write the tables of all machines, in the order of their names."""
+    import page  # which needs pyperf
+
     found = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*/untuned.json"))]
     text = "\n".join(line for document in found for line in section(document))
     page.put(text, ROOT / "docs" / "performance.md", BEGIN, END)
