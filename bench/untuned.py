@@ -113,15 +113,13 @@ def _line(row: Mapping[str, Any]) -> str:
     return times + refused + ("" if row.get("same_bits", True) else "; other bits than before")
 
 
-def _told(on: Place) -> tuple[Path, dict[str, Any]]:
-    """Return the folder of this machine's results, and what it is."""
-    from fieldforge.runtime import gpu
+def _folder(on: Place) -> Path:
+    """Return the folder of this machine's results."""
     from fieldforge.runtime.calls.machine import processor
 
     if on.name == "gpu":
-        name = gpu.Device(0).name
-        return RESULTS / name.replace(" ", "-").lower(), machine() | {"device": name}
-    return RESULTS / re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-"), machine()
+        return RESULTS / on.device.replace(" ", "-").lower()
+    return RESULTS / re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
 
 
 @click.command(help=__doc__)
@@ -154,11 +152,10 @@ def main(
         on, programs.split(","), dtypes.split(","), counts, scale, rounds, against,
         where == "cpu" if builds is None else builds,
     )  # fmt: skip
-    folder, what = _told(on)
-    path = output or folder / "untuned.json"
+    path = output or _folder(on) / "untuned.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     kept, console, rows = Results(path, fresh=False), Console(width=150), []
-    kept.describe(machine=what)
+    kept.describe(machine=machine() | ({"device": on.device} if on.device else {}))
     with contextlib.suppress(KeyboardInterrupt), own_store(), stream(on):
         for row in measured(wish, console):
             kept.add(row)

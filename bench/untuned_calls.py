@@ -37,6 +37,7 @@ class Place:
     memory: Any
     hand: Callable[..., Mapping[str, Callable[[], None]]]
     timed: Callable[[Callable[[], object]], TimeCalls]
+    device: str = ""  # the name of a GPU
 
 
 def place(name: str) -> Place:
@@ -46,10 +47,11 @@ def place(name: str) -> Place:
     from fieldforge.runtime import gpu
     from fieldforge.workflows.backends.ready_made import BACKENDS
 
+    backend, memory, timed = BACKENDS["gpu"], Device(), _timed_on_device
     if gpu.platform() == "null":
         backend = BACKENDS["gpu-host"].with_options(on_device=True)
-        return Place("gpu", backend, Simulated(), untuned_by_hand.on_gpu, _timed_on_host)
-    return Place("gpu", BACKENDS["gpu"], Device(), untuned_by_hand.on_gpu, _timed_on_device)
+        memory, timed = Simulated(), _timed_on_host
+    return Place("gpu", backend, memory, untuned_by_hand.on_gpu, timed, gpu.Device(0).name)
 
 
 def _timed_on_host(call: Callable[[], object]) -> TimeCalls:

@@ -26,7 +26,8 @@ from .mesh import mesh_of, programs
 # They are loaded as the examples are, in both precisions; a second checkout has no such examples.
 fieldforge.examples.__path__.append(str(Path(__file__).parents[1] / "untuned_programs"))
 
-ON_MESHES = ("momentum", "smagorinsky", "mesh_dynamics")
+ON_MESHES = ("momentum", "smagorinsky", "mesh_dynamics", "riemann")
+FLAT = ("riemann", "cavity")  # without levels; measured if they are named
 NAMES = (
     "momentum",
     "layered_water",
@@ -54,6 +55,7 @@ class Space:
 
 def space(name: str, place: str, scale: float, levels: int = LEVELS) -> Space:
     """Return a mesh or grid with about `scale` times the points of its full size."""
+    levels = 1 if name in FLAT else levels
     if name not in ON_MESHES:
         across = max(8, round(ACROSS[place] * scale**0.5 / 8) * 8)
         return Space(f"{across}x{across}x{levels}", {K: levels}, across=across)

@@ -10,7 +10,7 @@ import pytest
 import untuned_by_hand
 import untuned_calls as untuned
 import untuned_table
-from cases.untuned import NAMES, Described, described, space
+from cases.untuned import FLAT, NAMES, Described, described, space
 from untuned_memory import Host, Simulated
 
 from fieldforge.runtime import gpu
@@ -33,7 +33,7 @@ def outputs(of: Described, backend: Any, place: Any = HOST) -> dict[str, np.ndar
 
 @pytest.mark.needs_compiler
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *FLAT])
 def test_bits_are_those_of_embedded_execution(name, dtype):
     of = small(name, dtype, Host())
 
@@ -48,7 +48,7 @@ def test_bits_are_those_of_embedded_execution(name, dtype):
 
 
 @pytest.mark.needs_compiler
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *FLAT])
 def test_kernels_by_hand_agree_on_the_host(name):
     of = small(name, "float64", Host())
     built = untuned.Built(of, int, outputs(of, "reference"))
@@ -61,7 +61,7 @@ def test_kernels_by_hand_agree_on_the_host(name):
 
 
 @pytest.mark.needs_compiler
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *FLAT])
 def test_kernels_by_hand_agree_on_a_simulated_device(name):
     with gpu.use_platform("null"):
         device = attrs.evolve(HOST, memory=Simulated())
