@@ -23,7 +23,7 @@ from typing import Any
 
 import attrs
 import click
-from cases.untuned import NAMES
+from cases.untuned import FLAT, NAMES
 from native import use_threads
 from results import Results
 from rich.console import Console
@@ -125,7 +125,11 @@ def _folder(on: Place) -> Path:
 @click.command(help=__doc__)
 @click.option("--cpu", "where", flag_value="cpu", default=True)
 @click.option("--gpu", "where", flag_value="gpu")
-@click.option("--programs", default=",".join(NAMES), help="names of programs")
+@click.option(
+    "--programs",
+    default=",".join(NAMES),
+    help="names of programs; there are " + " and ".join(FLAT) + " besides",
+)
 @click.option("--dtypes", default=",".join(DTYPES))
 @click.option("--threads", default="1,2", help="numbers of threads, on a CPU")
 @click.option("--scale", default=1.0, help="share of the points")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from cases.untuned import NAMES
 from rich.table import Table
 from run import RESULTS, ROOT
 
@@ -42,13 +43,17 @@ RATIOS: Sequence[Ratio] = (by_hand, partial(over_ours, SPLIT), partial(over_ours
 
 
 def cells(rows: Sequence[Row]) -> Iterator[list[str]]:
-    """Yield a line for each row, then the means of each precision and number of threads."""
+    """Yield a line for each row, then means for each precision and number of threads.
+
+    Programs that are measured only if they are named take no part in means.
+    """
     for row in rows:
         ours = f"{1e3 * row['times'][OURS]['least']:.3g}"
         first = [row["program"], row["size"], row["dtype"], str(row["threads"] or "")]
         yield [*first, ours, *(means([row], ratio) for ratio in RATIOS), *_builds(row)]
-    for dtype, count in dict.fromkeys((row["dtype"], row["threads"]) for row in rows):
-        own = [row for row in rows if (row["dtype"], row["threads"]) == (dtype, count)]
+    usual = [row for row in rows if row["program"] in NAMES]
+    for dtype, count in dict.fromkeys((row["dtype"], row["threads"]) for row in usual):
+        own = [row for row in usual if (row["dtype"], row["threads"]) == (dtype, count)]
         found = [means(own, ratio) for ratio in RATIOS]
         yield ["*mean*", "", dtype, str(count or ""), "", *found, "", ""]
 
@@ -84,8 +89,8 @@ def section(document: Mapping[str, Any]) -> Iterator[str]:
     days = sorted({row["taken"] for row in rows})
     loads = sorted(row["load"] for row in rows)
     yield f"#### {machine.get('device', machine['processor'])}\n"
-    yield f"Taken {' to '.join(dict.fromkeys((days[0], days[-1])))}, beside a load of "
-    yield f"{loads[0]:g} to {loads[-1]:g}.\n"
+    taken = " to ".join(dict.fromkeys((days[0], days[-1])))
+    yield f"Taken {taken}, beside a load of {loads[0]:g} to {loads[-1]:g}.\n"
     lines = list(cells(rows))
     kept = [n for n in range(len(HEAD)) if any(line[n] for line in lines)]
     head = [HEAD[n] for n in kept]

@@ -101,6 +101,15 @@ def test_kernels_are_read_in_their_order_with_names_and_places():
     assert kernels[1].arguments == (("IN", "fx"), ("IN", "up"), ("IN", "down"), ("OUT", "lx"))
 
 
+def test_programs_that_must_be_named_take_no_part_in_means():
+    times = {"fieldforge": {"least": 1.0, "median": 1.0}}
+    row = {"program": "riemann", "size": "", "dtype": "float64", "threads": 1, "times": times}
+
+    assert [line[0] for line in untuned_table.cells([row])] == ["riemann"]
+    usual = row | {"program": "momentum"}
+    assert [line[0] for line in untuned_table.cells([usual])] == ["momentum", "*mean*"]
+
+
 def test_a_mean_of_ratios_leaves_rows_without_a_second_checkout_out():
     times = {
         "fieldforge": {"least": 2.0, "median": 4.0},
