@@ -25,6 +25,7 @@ import attrs
 import click
 from cases.untuned import FLAT, NAMES
 from native import use_threads
+from peer.client import RefusedError
 from results import Results
 from rich.console import Console
 from run import RESULTS, machine
@@ -92,10 +93,13 @@ def _rows(name: str, dtype: str, wish: Wish, before: Before | None) -> Iterator[
         "taken": date.today().isoformat(), "refused": refused,
     }  # fmt: skip
     if before is not None:
-        calls[BEFORE], row["same_bits"] = before.variant(built, wish.scale)
+        try:
+            calls[BEFORE], row["same_bits"] = before.variant(built, wish.scale)
+        except RefusedError as error:  # the others still say something
+            refused[BEFORE], before = str(error), None
     if wish.builds:
         row["built"] = {OURS: cold(name, dtype, None, wish.on)}
-        if wish.against is not None:
+        if before is not None:
             row["built"][BEFORE] = cold(name, dtype, wish.against, wish.on)
     for count in wish.threads:
         if count is not None:

@@ -16,9 +16,11 @@ from typing import Any
 
 from cases import untuned
 from native import use_threads
-from peer.client import Peer
+from peer.client import Peer, RefusedError
 from peer.serving import serve
 from untuned_calls import Built, Place, TimeCalls, build, own_store, stream
+
+import fieldforge as ff
 
 MAIN = Path(__file__).with_name("untuned.py")
 BUILDS = 2  # cold builds, of which the fastest counts
@@ -44,10 +46,13 @@ class Before:
         python, settings = interpreter(path)
         worker = (python, str(MAIN.resolve()), f"--{on.name}", "--serve")
         self._peer = stack.enter_context(Peer(folder, threads, settings=settings, worker=worker))
+        self._path = path.resolve()
 
     def variant(self, built: Built, scale: float) -> tuple[TimeCalls, bool]:
         """Build the same program there; return what times it, and whether its bits are ours."""
         answer = self._peer.ask(do="build", name=built.of.name, dtype=built.of.dtype, scale=scale)
+        if not Path(answer["imported"]).is_relative_to(self._path):
+            raise RefusedError(f"It imports '{answer['imported']}', expected '{self._path}'.")
         return self._seconds, answer["digest"] == built.digest
 
     def use_threads(self, count: int) -> None:
@@ -68,7 +73,7 @@ def serve_calls(on: Place) -> None:
                 made.clear()
                 built = build(request["name"], request["dtype"], on, request["scale"])
                 made["call"] = on.timed(built.call)
-                return {"digest": built.digest}
+                return {"digest": built.digest, "imported": str(Path(ff.__file__).resolve())}
             case "threads":
                 use_threads(request["count"])
                 return {}
