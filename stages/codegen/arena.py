@@ -10,8 +10,9 @@ import attrs
 from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
 from ..ir.loops.buffers import Buffer, empty_where
 from ..ir.loops.cpu import Portions, Tiles
-from ..ir.loops.gpu import Columns, Long, Patches, Rows
+from ..ir.loops.gpu import Columns, Long, Rows
 from ..ir.loops.kernel import Choice, Kernel, Node, steps_of
+from ..ir.loops.nest import InPatches
 from ..ir.loops.traverse import arrays_of, nests_of, nodes_of, rewrite
 from .schedule.costs import ITEMSIZES
 from .schedule.rules import Rules
@@ -51,7 +52,7 @@ def _where_needed(kernel: Kernel) -> tuple[Buffer, ...]:
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
     for choice in nodes_of(kernel, Choice):
         group = steps_of(choice.then)[0]
-        if not isinstance(group, Columns | Patches | Portions):
+        if not isinstance(group, Columns | InPatches):
             continue
         if isinstance(group, Columns) and isinstance(group.load, Rows):
             continue

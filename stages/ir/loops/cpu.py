@@ -13,7 +13,6 @@ from ..bounds import (
     Bound,
     Const,
     PatchBound,
-    PatchOrder,
     Range,
     add,
     floor_divide,
@@ -22,7 +21,7 @@ from ..bounds import (
     multiply,
 )
 from .kernel import Kernel, Node
-from .nest import Each, Marks, Nest, Row, marked_as, marks_as
+from .nest import Each, InPatches, Marks, Nest, Row, marked_as, marks_as
 from .traverse import with_nests
 
 LINE: Final = 64
@@ -44,8 +43,6 @@ class CpuMarks(Marks):
 
     march: int = 0
     streams: tuple[str, ...] = ()
-    ahead: int = 0
-    asked: tuple[Row, ...] = ()
     usual: tuple[tuple[Row, bool], ...] = ()
     slides: tuple[tuple[Row, Row, int], ...] = ()
 
@@ -103,18 +100,15 @@ class Tiles(Node):
 
 
 @attrs.frozen
-class Portions(Node):
+class Portions(InPatches):
     """Nests in portions of patches of a mesh, which the threads of a CPU share.
 
-    A thread computes one portion of a patch after another, and in each portion all nests. Lists of
-    an inspector name the elements of each nest, and the rows that hold what nests hand on; a row
-    serves another element after the last portion that reads it. It runs in calls that have lists,
-    enough elements, and large arrays, in which the rows of a thread fit.
+    A thread computes one portion of a patch after another, and in each portion all nests. It has a
+    few rows of the arrays, which hold what nests hand on; a row serves another element after the
+    last portion that reads it. It runs in calls that have lists, enough elements, and large arrays,
+    in which the rows of a thread fit.
 
     Attributes:
-        arrays: arrays that only these nests touch; each thread has a few rows of them.
-        order: the orders to the inspector.
-        extent: how many elements the last nest has in a call.
         levels: how many levels it has.
         bytes: bytes of all arrays for a point of the last nest.
         least: arrays of fewer bytes stay in caches.
@@ -126,9 +120,6 @@ class Portions(Node):
 
     """
 
-    arrays: tuple[str, ...]
-    order: PatchOrder
-    extent: Bound
     levels: Bound
     bytes: int
     least: int
@@ -137,11 +128,6 @@ class Portions(Node):
     cores: int
     loops: tuple[Each, ...]
     slot: int = -1
-
-    @property
-    def patches(self) -> Bound:
-        """How many patches there are."""
-        return PatchBound("patches", self.order)
 
     @property
     def pitch(self) -> Bound:
@@ -163,14 +149,11 @@ class Portions(Node):
     @property
     def fits(self) -> Bound:
         """1 in calls that run in portions, 0 in others."""
-        one = Const(1)
-        elements = maximum(self.extent, Const(0))
-        all_ = maximum(multiply(self.patches, PatchBound("size", self.order)), one)
-        whole = floor_divide(multiply(elements, 2), all_)
-        filled = multiply(elements, maximum(self.levels, Const(0)))
-        large = floor_divide(multiply(filled, self.bytes), Const(max(self.least, 1)))
-        near = floor_divide(Const(self.most), maximum(self.room, one))
-        made = minimum(self.patches, one)
-        for each in (whole, large, near, self.threads):
-            made = multiply(made, minimum(each, one))
+        elements, levels = maximum(self.extent, Const(0)), maximum(self.levels, Const(0))
+        filled = multiply(multiply(elements, levels), self.bytes)
+        large = floor_divide(filled, Const(max(self.least, 1)))
+        near = floor_divide(Const(self.most), maximum(self.room, Const(1)))
+        made = self.has_enough(PatchBound("size", self.order))
+        for each in (large, near, self.threads):
+            made = multiply(made, minimum(each, Const(1)))
         return made

@@ -10,8 +10,6 @@ import attrs
 from ..bounds import (
     Bound,
     Const,
-    PatchBound,
-    PatchOrder,
     Range,
     add,
     floor_divide,
@@ -21,7 +19,7 @@ from ..bounds import (
     subtract,
 )
 from .kernel import Node
-from .nest import Marks, Nest, Row, marked_as, marks_as
+from .nest import InPatches, Marks, Nest, marked_as, marks_as
 
 
 @attrs.frozen
@@ -41,8 +39,6 @@ class GpuMarks(Marks):
     blocks: int = 1
     unaligned: bool = False
     reciprocals: bool = False
-    ahead: int = 0
-    asked: tuple[Row, ...] = ()
 
 
 marks_of: Final = partial(marks_as, GpuMarks)
@@ -144,45 +140,30 @@ class Columns(Node):
 
 
 @attrs.frozen
-class Patches(Node):
+class Patches(InPatches):
     """Nests as one kernel, each block of which computes a patch of a mesh.
 
-    An inspector makes lists for each patch from the tables of a call: the elements of each nest,
-    and where it finds what another nest filled. It runs in calls that have lists and enough
-    elements.
+    The arrays are in shared memory. It runs in calls that have lists and enough elements.
 
     Attributes:
-        arrays: arrays that only these nests touch, in shared memory.
-        order: the orders to the inspector.
         levels: levels of a block.
         points: levels of a thread.
         threads: threads of a block.
         blocks: blocks that run on a multiprocessor at a time.
-        extent: how many elements the last nest has in a call.
         body: `Each` nest in order, in `Seq` and `Choice`.
 
     """
 
-    arrays: tuple[str, ...]
-    order: PatchOrder
     levels: int
     points: int
     threads: int
     blocks: int
-    extent: Bound
     body: Node
-
-    @property
-    def patches(self) -> Bound:
-        """How many patches there are."""
-        return PatchBound("patches", self.order)
 
     @property
     def fits(self) -> Bound:
         """1 in calls with lists that have enough elements, 0 in others."""
-        all_ = maximum(multiply(self.patches, self.order.size), Const(1))
-        enough = floor_divide(multiply(maximum(self.extent, Const(0)), 2), all_)
-        return multiply(minimum(enough, Const(1)), minimum(self.patches, Const(1)))
+        return self.has_enough(self.order.size)
 
     def parts(self, levels: Range) -> Bound:
         """Return how many blocks the levels of a patch take."""

@@ -10,16 +10,16 @@ from .column import Column
 from .cpu import CpuMarks, Member, Portions, Tiles
 from .gpu import Columns, GpuMarks, Patches
 from .kernel import Choice, Kernel, Loop, Node, steps_of
-from .nest import Each, Nest, Store
+from .nest import Each, InPatches, Nest, Store
 from .traverse import arrays_of, children, nests_of, touches, walk
 from .verify_rows import row_problems
 
-GROUPS: Final = (Tiles, Portions, Columns, Patches)
+GROUPS: Final = (Tiles, InPatches, Columns)
 ON_CPUS: Final = (Tiles, Portions, CpuMarks)
 ON_GPUS: Final = (Columns, Patches, GpuMarks)
 HOMES: Final[Mapping[type[Node], tuple[type[Node], ...]]] = {
     Member: (Tiles,),
-    Each: (Portions, Patches),
+    Each: (InPatches,),
 }
 
 
@@ -91,7 +91,7 @@ class _Checks:
                         f"only one side of a choice stores {sorted(fields[0] ^ fields[1])}."
                     )
                 return sides[0] & sides[1]
-            case Tiles() | Portions() | Columns() | Patches():
+            case Tiles() | InPatches() | Columns():
                 if group is not None:
                     raise ValueError(f"{self._name(node)} stands in {self._name(group)}.")
                 self._check_group(node)
@@ -130,7 +130,7 @@ class _Checks:
             case Columns(scans=scans):
                 if len({nest.loops[:-1] for nest in scans}) != 1:
                     raise ValueError("scans of columns do not walk the same columns.")
-            case Portions() | Patches():
+            case InPatches():
                 lists = len(group.order.members)
                 for place, each in enumerate(group.order.members):
                     if any(filler >= place for filler, _ in each.readings):
