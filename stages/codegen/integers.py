@@ -61,9 +61,8 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
     for nest in nests_of(kernel):
         yield from ends((*kernel.groups[nest.group].box, *nest.box, *nest.parts))
         yield from (row.bound for row in nest.body if isinstance(row, Number))
-    ranges = [range_ for buffer in kernel.buffers for range_ in buffer.box]
-    ranges += [cut.range for each in nodes_of(kernel, Tiles) for cut in each.cuts]
-    yield from ends(ranges)
+    yield from ends(range_ for buffer in kernel.buffers for range_ in buffer.box)
+    yield from ends(cut.range for each in nodes_of(kernel, Tiles) for cut in each.cuts)
     yield from kernel.slots
     patches = list(nodes_of(kernel, Patches))
     for each in patches:
