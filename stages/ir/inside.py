@@ -29,7 +29,7 @@ def _fields(cls: type) -> tuple[str, ...]:
 
 
 def values_of(value: object, *kinds: type[Any]) -> Iterator[Any]:
-    """Yield the values of some kinds in a tree, also those in its rows and marks."""
+    """Yield the values of some classes in a tree, also those in its rows and marks."""
     pending, wanted = [value], frozenset(kinds)
     while pending:
         part = pending.pop()
