@@ -12,13 +12,14 @@ from typing import Final
 
 import attrs
 
+from ..runtime.process import classes
 from ..runtime.process.errors import CompilationError
 from .sealed import seal, unseal
 
 _KIND: Final = "fieldforge-failure-1"
 
 
-@attrs.frozen
+@classes.frozen
 class Failure:
     """What a `CompilationError` said; `token` is different for each one."""
 

@@ -245,7 +245,7 @@ class Interface:
 class Compiled:
     """A shared library with the manifest of its ingredients and the compiler's log."""
 
-    library: bytes = attrs.field(repr=False)
+    library: bytes = classes.field(repr=False)
     manifest: str
     log: str
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import attrs
 
+from ..runtime.process import classes
 from ..runtime.process.errors import OptionError
 from ..runtime.process.outside import warn_of_old
 from .base import TUNE, WAS
@@ -27,7 +28,7 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Kind:
     """The values that an option takes; as a validator of attrs it refuses all others.
 
@@ -117,7 +118,7 @@ def option(
     change a result either, and is no part of the key. `shown` puts it in the stage's `repr`,
     and `was` is a deprecated name that it still has.
 
-    >>> @attrs.frozen
+    >>> @classes.frozen
     ... class Halve:
     ...     size: int = option(whole(1), 8, tune=(8, 16))
     >>> Halve(size=0)
@@ -125,7 +126,7 @@ def option(
         ...
     fieldforge.runtime.process.errors.OptionError: Option 'size' takes a whole number from 1 to 2147483647, got 0.
     """  # noqa: E501  # the text of an error
-    return attrs.field(
+    return classes.field(
         default=default,
         converter=None if kind.convert is _as_it_is else kind.converted,
         validator=kind,
@@ -142,7 +143,7 @@ def kind_of(field: attrs.Attribute[Any]) -> Kind | None:
 
 def old_names(stage: type) -> dict[str, str]:
     """Return the deprecated names of a stage's options, each with the name that replaced it."""
-    fields = attrs.fields(stage) if attrs.has(stage) else ()
+    fields = classes.fields(stage) if classes.has(stage) else ()
     return {field.metadata[WAS]: field.name for field in fields if field.metadata.get(WAS)}
 
 
@@ -151,7 +152,7 @@ def old_names(stage: type) -> dict[str, str]:
 
 def optional(kind: Kind) -> Kind:
     """Return the kind that also takes None."""
-    return attrs.evolve(
+    return classes.evolve(
         kind,
         said=f"{kind.said}, or None",
         fits=lambda value: value is None or kind.fits(value),
@@ -241,7 +242,7 @@ def numbers(
     """
     fields = {
         field.name: field.validator
-        for field in attrs.fields(kind)
+        for field in classes.fields(kind)
         if not names or field.name in names
     }
 

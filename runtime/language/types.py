@@ -47,7 +47,7 @@ class ScalarType:
     'float64'
     """
 
-    name: str = attrs.field(validator=attrs.validators.in_(SCALARS))
+    name: str = classes.field(validator=attrs.validators.in_(SCALARS))
 
     @property
     def kind(self) -> ScalarKind:
@@ -86,7 +86,7 @@ class CollectionType:
     name: str
     keys: tuple[str, ...]
     elements: tuple[Type, ...]
-    python_class: type | None = attrs.field(default=None, eq=False, repr=False)
+    python_class: type | None = classes.field(default=None, eq=False, repr=False)
 
     def __str__(self) -> str:
         inner = ", ".join(f"{k}: {t}" for k, t in zip(self.keys, self.elements, strict=True))

@@ -25,14 +25,14 @@ from .stage import SEARCH_PATH, labels_of, manifest_of, same_headers
 from .toolchain_protocol import Outcome, Toolchain
 
 
-@attrs.frozen
+@classes.frozen
 class VendorToolchain:
     """A vendor's compiler in a given environment; nvcc has a C++ compiler below it."""
 
     compiler: Compiler
     linking: tuple[str, ...]
     host: Compiler | None
-    variables: tuple[tuple[str, str], ...] = attrs.field(default=(), repr=False)
+    variables: tuple[tuple[str, str], ...] = classes.field(default=(), repr=False)
     logs: Path | None = None
 
     @property

@@ -23,7 +23,7 @@ from .toolchain_protocol import Outcome, Toolchain
 from .usage import usage
 
 
-@attrs.frozen
+@classes.frozen
 class KernelToolchain:
     """The run-time compiler of a vendor, for some architectures of its GPUs."""
 

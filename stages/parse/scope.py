@@ -9,6 +9,7 @@ from typing import Any, Final
 import attrs
 
 from ...runtime.language.types import CollectionType, DataType, DomainType, ScalarType, TupleType
+from ...runtime.process import classes
 from ...runtime.process.errors import DSLError, DSLTypeError
 from ...runtime.process.source import Span
 from ..ir import syntax
@@ -21,7 +22,7 @@ MAX_LEAVES: Final = 4096
 MAX_NESTING: Final = 32
 
 
-@attrs.frozen
+@classes.frozen
 class Variable:
     """A local variable: its type, and the place of its last binding."""
 
@@ -29,7 +30,7 @@ class Variable:
     node: Located
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class Scope:
     """The state of parsing one function.
 

@@ -27,8 +27,8 @@ class Moment:
     Events of worker processes keep theirs; equality ignores it.
     """
 
-    at: float = attrs.field(factory=time.time, eq=False, repr=False)
-    place: tuple[int, int] = attrs.field(factory=_here, eq=False, repr=False)
+    at: float = classes.field(factory=time.time, eq=False, repr=False)
+    place: tuple[int, int] = classes.field(factory=_here, eq=False, repr=False)
 
 
 @classes.frozen
@@ -122,7 +122,7 @@ class Collector:
     ['Started']
     """
 
-    events: list[Event] = attrs.field(factory=list)
+    events: list[Event] = classes.field(factory=list)
 
     def __call__(self, event: Event) -> None:
         """Collect an event."""
