@@ -10,8 +10,6 @@ import json
 import os
 from typing import Final
 
-import attrs
-
 from ..runtime.process import classes
 from ..runtime.process.errors import CompilationError
 from .sealed import seal, unseal
@@ -51,7 +49,7 @@ class Failure:
 
     def encode(self) -> bytes:
         """Write it as a checksum line and JSON."""
-        return seal(_KIND, json.dumps(attrs.asdict(self), sort_keys=True))
+        return seal(_KIND, json.dumps(classes.asdict(self), sort_keys=True))
 
 
 def parse_failure(content: bytes) -> Failure:

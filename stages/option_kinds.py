@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, Final
 
-import attrs
-
 from ..runtime.process import classes
+from ..runtime.process.class_fields import Field
 from ..runtime.process.errors import OptionError
 from ..runtime.process.outside import warn_of_old
 from .base import TUNE, WAS
@@ -59,7 +58,7 @@ class Kind:
     in_files: bool = True
     is_table: bool = False
 
-    def __call__(self, owner: Any, field: attrs.Attribute[Any], value: Any) -> None:
+    def __call__(self, owner: Any, field: Any, value: Any) -> None:
         """Refuse a value for a field of an object."""
         if not self.fits(value):
             name = getattr(owner, "name", None)
@@ -105,14 +104,17 @@ class Kind:
 
 def option(
     kind: Kind,
-    default: Any,
+    default: Any = None,
     *,
+    factory: Callable[[], Any] | None = None,
     tune: Iterable[Any] = (),
     eq: bool = True,
     shown: bool = True,
     was: str = "",
 ) -> Any:
     """Declare an option of a stage: a field with its kind, its default and values worth trying.
+
+    `factory` makes a default that not every process can name.
 
     An option with values to try (`tune`) changes speed and no result. One without `eq` cannot
     change a result either, and is no part of the key. `shown` puts it in the stage's `repr`,
@@ -126,8 +128,9 @@ def option(
         ...
     fieldforge.runtime.process.errors.OptionError: Option 'size' takes a whole number from 1 to 2147483647, got 0.
     """  # noqa: E501  # the text of an error
+    given: dict[str, Any] = {"default": default} if factory is None else {"factory": factory}
     return classes.field(
-        default=default,
+        **given,
         converter=None if kind.convert is _as_it_is else kind.converted,
         validator=kind,
         eq=eq,
@@ -136,7 +139,7 @@ def option(
     )
 
 
-def kind_of(field: attrs.Attribute[Any]) -> Kind | None:
+def kind_of(field: Field) -> Kind | None:
     """Return the kind of a field, None for a field of somebody else's stage without one."""
     return field.validator if isinstance(field.validator, Kind) else None
 

@@ -96,7 +96,7 @@ class Field:
 
 def _without_factory(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Take a default that is a factory of attrs apart."""
-    default = given.get("default")
+    default: Any = given.get("default")
     if type(default).__module__ != "attr._make":
         return given
     rest = {name: value for name, value in given.items() if name != "default"}

@@ -18,7 +18,7 @@ from . import class_fields
 from .class_fields import Field, Made, Wish, as_attrs, fields, own_fields, validated
 from .class_slots import with_slots, without_defaults
 
-__all__ = ["as_tuple", "define", "evolve", "field", "fields", "frozen", "has"]
+__all__ = ["as_tuple", "asdict", "astuple", "define", "evolve", "field", "fields", "frozen", "has"]
 
 Value = TypeVar("Value")
 # With other options, attrs makes all methods.
@@ -63,6 +63,16 @@ def has(cls: type) -> bool:
     False
     """
     return hasattr(cls, "__own_fields__") or hasattr(cls, "__attrs_attrs__")
+
+
+def asdict(value: Any) -> dict[str, Any]:
+    """Return the fields of a value by name, as they are."""
+    return {field.name: getattr(value, field.name) for field in fields(type(value))}
+
+
+def astuple(value: Any) -> tuple[Any, ...]:
+    """Return the fields of a value in order, as they are."""
+    return tuple(asdict(value).values())
 
 
 def as_tuple(values: Iterable[Value]) -> tuple[Value, ...]:

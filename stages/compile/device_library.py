@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-import attrs
-
 from ...runtime.calls.plan import ENTRY
 from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError
@@ -73,7 +71,7 @@ class CompileLibrary(Stage):
     needs: ClassVar[tuple[str, ...]] = ("generated",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
-    target: GpuTarget = option(GPU_TARGET, attrs.Factory(lambda: GpuTarget("sm_90")))
+    target: GpuTarget = option(GPU_TARGET, factory=lambda: GpuTarget("sm_90"))
     flags: tuple[str, ...] = option(TEXTS, ())
     cxx: str | None = option(optional(TEXT), None, eq=False)
     variables: tuple[tuple[str, str], ...] = option(PAIRS, (), eq=False, shown=False)

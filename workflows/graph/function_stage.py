@@ -6,8 +6,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
-import attrs
-
 from ...runtime.process import classes
 from ...runtime.process.errors import OptionError, WorkflowError
 from ...stages.base import Artifact, Stage
@@ -98,6 +96,8 @@ def stage(
             "accepts": dict(accepts or {}),
             "function": staticmethod(function),
         }
+        import attrs
+
         fields = {option: attrs.field(default=default) for option, default in options.items()}
         made = attrs.make_class(
             function.__name__, fields, bases=(FunctionStage,), class_body=body, frozen=True
