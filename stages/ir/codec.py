@@ -14,9 +14,8 @@ import sys
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -148,7 +147,7 @@ def _tag(kind: type) -> str | None:
     stem = _STEMS.get(kind.__module__)
     if stem is None or getattr(sys.modules[kind.__module__], kind.__name__, None) is not kind:
         return None
-    return f"{stem}.{kind.__name__}" if attrs.has(kind) else None
+    return f"{stem}.{kind.__name__}" if classes.has(kind) else None
 
 
 @functools.lru_cache(maxsize=256)
@@ -163,7 +162,7 @@ def _class(tag: str) -> type:
 @functools.lru_cache(maxsize=256)
 def _fields(member: type) -> tuple[str, ...]:
     """Return the fields that take part in equality; the others are not part of the value."""
-    return tuple(field.name for field in attrs.fields(member) if field.eq)
+    return tuple(field.name for field in classes.fields(member) if field.eq)
 
 
 def _module(stem: str) -> ModuleType:
