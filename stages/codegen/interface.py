@@ -14,12 +14,11 @@ from ..ir import dataflow
 from ..ir.bounds import Bound, Const, Range, Ranges, greatest, least
 from ..ir.dataflow import Read, Statement, Store
 from ..ir.loops.column import Column
-from ..ir.loops.cpu import Member, Portions, Tiles
-from ..ir.loops.gpu import Columns, Patches
+from ..ir.loops.group import Member, NestGroup, PatchGroup, groups_of
 from ..ir.loops.kernel import Choice, Kernel, Node
 from ..ir.loops.nest import Load, Nest
 from ..ir.loops.nest import Store as Write
-from ..ir.loops.traverse import accesses, children, instructions, nests_of, nodes_of, walk
+from ..ir.loops.traverse import accesses, children, instructions, nests_of, nodes_of
 from ..ir.settled import shared
 from ..ir.strides import Stride
 from .integers import ends, integers
@@ -106,12 +105,10 @@ def step_numbers(groups: Sequence[StoreGroup]) -> tuple[int, ...]:
 
 
 def turns(node: Node | Kernel, name: str = "") -> Iterator[Turn]:
-    """Yield what a kernel does in turn, each complete before the next: a nest, or tiles of some.
+    """Yield what a kernel does in turn, each complete before the next: a nest, or a group of some.
 
-    A column is a turn too, as a nest with its rows.
-
-    Scans of one kernel are one turn if they read field `name` in other columns. Where all of them
-    stay in their columns, each scan of a column is over before the next begins.
+    A column is a turn too, as a nest with its rows. The nests of a group that walks columns are
+    turns of their own if none reads field `name` in other columns.
     """
     match node:
         case Nest():
@@ -119,13 +116,14 @@ def turns(node: Node | Kernel, name: str = "") -> Iterator[Turn]:
         case Column(group=group, loops=loops, reason=reason, reads=reads):
             body = tuple(instructions(node))  # what a call compares is that of a nest
             yield (Member(Nest(group, loops, body, reason, reads), ()),)
-        case Tiles(members=members):
-            yield members
-        case Columns(scans=scans) if any(_crosses(nest, name) for nest in scans):
-            yield tuple(Member(nest, ()) for nest in scans)
+        case NestGroup(members=members):
+            apart = node.walks_columns and not any(_crosses(each.nest, name) for each in members)
+            yield from ((each,) for each in members) if apart else (members,)
+        case Choice(then=NestGroup() as group) if not isinstance(group, PatchGroup):
+            yield from turns(group, name)
         case Choice(then=then, otherwise=otherwise):  # also of what runs in place of others
-            yield from () if isinstance(then, Columns) else turns(otherwise, name)
-            yield from turns(then, name) if isinstance(then, Nest | Columns) else ()
+            yield from turns(otherwise, name)
+            yield from turns(then, name) if isinstance(then, Nest) else ()
         case _:
             yield from (turn for child in children(node) for turn in turns(child, name))
 
@@ -231,7 +229,7 @@ def _read_among_stores(kernel: Kernel) -> set[str]:
     readers: list[Nest | Column] = [
         nest
         for choice in nodes_of(kernel, Choice)
-        if any(isinstance(node, Patches | Portions) for node in walk(choice.then))
+        if any(isinstance(group, PatchGroup) for group in groups_of(choice.then))
         for nest in nests_of(choice.otherwise)
     ]
     readers += nodes_of(kernel, Column)

@@ -18,7 +18,8 @@ import attrs
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Const, Range, Ranges
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.cpu import Member, Tiles, marks_of
+from ...ir.loops.cpu import Tiles, marks_of
+from ...ir.loops.group import Member
 from ...ir.loops.kernel import Kernel, Loop, Node, Seq, in_order
 from ...ir.loops.nest import Load, Nest, Store
 from ...ir.loops.traverse import accesses, arrays_of, nodes_of, rewrite

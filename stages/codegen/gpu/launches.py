@@ -13,7 +13,6 @@ from ...artifacts import Interface
 from ...ir.bounds import (
     Bound,
     Const,
-    PatchBound,
     Ranges,
     add,
     least,
@@ -22,7 +21,7 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.loops.gpu import Columns, Patches, Rows, marked, marks_of
+from ...ir.loops.gpu import GroupLaunch, KernelGroup, marks_of
 from ...ir.loops.kernel import Kernel, Loop
 from ...ir.loops.nest import Nest
 from ...ir.strides import Stride
@@ -107,18 +106,12 @@ def _in_loops(orders: Iterable[Order], depth: int = 0) -> Iterator[Order | Repea
 
 def _order(tree: Kernel, written: Written) -> Order:
     """Return the launch of a kernel."""
-    node, nest, shared, most = written.part.node, written.part.first, NOTHING, 0
-    threads = (node.threads,) if isinstance(node, Columns | Patches) else marks_of(nest).block
-    if isinstance(node, Patches):  # a block for some levels of a patch
-        blocks = [multiply(node.patches, node.parts(nest.box[-1]))]
-        shared, most = PatchBound("shared", node.order), node.order.most
-    else:
-        if isinstance(node, Columns):
-            columns = node.load.columns if isinstance(node.load, Rows) else node.threads
-            nest, shared, most = marked(nest, block=(columns,)), node.needed, node.most
-        blocks = _blocks(nest, tree.groups[nest.group].box)
+    node, nest = written.part.node, written.part.first
+    own = node.launch if isinstance(node, KernelGroup) else GroupLaunch(marks_of(nest).block)
+    blocks = [own.blocks] if own.blocks else _blocks(nest, tree.groups[nest.group].box)
     blocks[0] = multiply(blocks[0], written.part.when)
-    return Order(written, _triple(blocks, Const(1)), _triple(threads, 1), shared, most)
+    threads = _triple(own.threads, 1)
+    return Order(written, _triple(blocks, Const(1)), threads, own.shared, own.most)
 
 
 def with_launches(

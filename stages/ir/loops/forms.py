@@ -29,8 +29,9 @@ from ..listing_forms import (
 )
 from .buffers import Buffer
 from .column import Column, Get, Set, Sweep
-from .cpu import CpuMarks, Cut, Member, Portions, Tiles
+from .cpu import CpuMarks, Cut, Portions, Tiles
 from .gpu import Columns, ColumnTile, GpuMarks, Landed, Landing, Long, Patches, Rows
+from .group import Member
 from .kernel import Group, Loop, Node, Step
 from .nest import (
     Advance,

@@ -10,7 +10,7 @@ carries its reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
 import attrs
@@ -196,6 +196,8 @@ class Reading:
 @attrs.frozen
 class Marks:
     """What a platform decided about a nest: `CpuMarks` or `GpuMarks`."""
+
+    platform: ClassVar[str]
 
 
 @attrs.frozen

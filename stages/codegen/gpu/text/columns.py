@@ -20,8 +20,7 @@ from .windows import rooms_of, sweep_of
 def write_columns(scope: Scope, columns: Columns) -> Iterator[str]:
     """Write several scans over the same columns as one kernel: a thread has a column."""
     load = columns.load
-    threads = load.columns if isinstance(load, Rows) else columns.threads
-    nests = [marked(nest, block=(threads,)) for nest in columns.scans]
+    nests = [marked(nest, block=(columns.columns,)) for nest in columns.scans]
     is_long = isinstance(load, Long)
     yield from arrays(scope, nests, () if is_long else columns.arrays)
     if isinstance(load, Rows):

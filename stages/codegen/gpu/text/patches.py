@@ -49,7 +49,7 @@ def write_patches(scope: Scope, patches: Patches) -> Iterator[str]:
     yield from define(scope, nests, patches.arrays)
     yield from indented((
         f"const u32* const lists = (const u32*){address};",
-        f"const u32 parts = u32({scope.bound(patches.parts(range_))}), patch = blockIdx.x / parts;",
+        f"const u32 parts = u32({scope.bound(patches.parts)}), patch = blockIdx.x / parts;",
         f"const u32 lane = threadIdx.x % {lanes}, own = threadIdx.x / {lanes};",
         f"const s64 start = ({start} & -{points}) + s64(blockIdx.x - patch * parts) * {levels};",
         f"const s64 f1 = start + lane * {points};",

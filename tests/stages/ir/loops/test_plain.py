@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fieldforge.stages.ir.loops.gpu import Columns
 from fieldforge.stages.ir.loops.kernel import Choice, Seq
 from fieldforge.stages.ir.loops.nest import Nest
 from fieldforge.stages.ir.loops.plain import plain
@@ -19,7 +18,7 @@ def test_kernels_without_arrays_of_tiles_are_nests_without_marks() -> None:
             continue
         made = plain(kernel)
         below = [node for step in verify(made).steps for node in walk(step.body)]
-        assert {type(node) for node in below} <= {Nest, Seq, Columns}, name
+        assert {type(node) for node in below} <= {Nest, Seq}, name
         assert all(nest.marks is None for nest in nodes_of(made, Nest)), name
         assert not any(isinstance(each, Seq) for node in below if isinstance(node, Seq)
                        for each in node.steps), name  # fmt: skip
