@@ -107,7 +107,8 @@ def _in_loops(orders: Iterable[Order], depth: int = 0) -> Iterator[Order | Repea
 def _order(tree: Kernel, written: Written) -> Order:
     """Return the launch of a kernel."""
     node, nest = written.part.node, written.part.first
-    own = node.launch if isinstance(node, KernelGroup) else GroupLaunch(marks_of(nest).block)
+    alone = GroupLaunch(marks_of(nest).block, NOTHING, 0)
+    own = node.launch if isinstance(node, KernelGroup) else alone
     blocks = [own.blocks] if own.blocks else _blocks(nest, tree.groups[nest.group].box)
     blocks[0] = multiply(blocks[0], written.part.when)
     threads = _triple(own.threads, 1)

@@ -13,11 +13,7 @@ from ...sizes import BLOCK, POINTS, Patches, ThreadBlock, ThreadPoints
 from ..options import CodegenOptions
 from ..pass_list import LOOP_PASSES, PassName
 from ..schedule.rules import Rules
-
-GPU_PASSES: Final = (
-    "fuse", "spread", "widen", "share_reciprocals", "patch", "share_in_patches", "load_ahead",
-    "hand_on", "plan_arena",
-)  # fmt: skip
+from .pass_list import GPU_PASSES
 
 
 def _are_patches(patches: Patches) -> bool:

@@ -131,8 +131,8 @@ class GroupLaunch:
     """
 
     threads: tuple[int, ...]
-    shared: Bound = Const(0)
-    most: int = 0
+    shared: Bound
+    most: int
     blocks: Bound | None = None
 
 
