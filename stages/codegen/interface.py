@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 import attrs
@@ -11,12 +11,12 @@ from ...runtime.calls.plan import ABI_VERSION, StatusKind
 from ...runtime.fields.device import DeviceType
 from ..artifacts import Interface
 from ..ir import dataflow
-from ..ir.bounds import Bound, Const, Range, Ranges, greatest, least
+from ..ir.bounds import Bound, Const, Ranges, hull
 from ..ir.dataflow import Read, Statement, Store
 from ..ir.loops.column import Column
 from ..ir.loops.group import Member, NestGroup, PatchGroup, groups_of
 from ..ir.loops.kernel import Choice, Kernel, Node
-from ..ir.loops.nest import Load, Nest
+from ..ir.loops.nest import Access, Load, Nest
 from ..ir.loops.nest import Store as Write
 from ..ir.loops.traverse import accesses, children, instructions, nests_of, nodes_of
 from ..ir.settled import shared
@@ -48,42 +48,36 @@ def describe(
     """
     hard = clamping.hard if clamping else [{} for _ in groups]
     statements, reads, continues = _accesses(program, kernel, groups, hard)
-    ints: tuple[Bound | Stride, ...] = integers(kernel)
+    ints = integers(kernel)
     stepped = step_place(ints, groups, clamping) if in_steps else None
     ints += clamping.integers if clamping else ()
     ints += (Const(0),) if stepped is not None else ()
-    boxes = [range_ for read in reads for range_ in (*read.box, *(read.hard or ()))]
-    # integers that only the checks need follow those of the generated code
-    checked = shared(list(ends(boxes)))
-    ints += tuple(dict.fromkeys(each for each in checked if each not in set(ints)))
-    if more:
-        known = {e for i, e in enumerate(ints) if clamping is None or i != clamping.flag}
-        ints += tuple(dict.fromkeys(e for e in (*shared(more), *more) if e not in known))
+    flag = clamping.flag if clamping else -1
     return Interface(
-        program=program.name,
-        parameters=program.parameters,
-        leaves=program.leaves,
+        program=program.name, parameters=program.parameters, leaves=program.leaves,
         fields=tuple(leaf.name for leaf in program.leaves if leaf.kind == "field"),
         scalars=tuple(leaf.name for leaf in program.leaves if leaf.kind == "scalar"),
-        ints=ints,
-        unit=tuple(
-            (buffer.name, buffer.unit.value)
-            for buffer in kernel.buffers
-            if buffer.memory == "field" and buffer.unit is not None
-        ),
-        statements=tuple(statements),
-        reads=tuple(reads),
-        workspace=kernel.workspace,
-        backend=backend,
-        tables=program.tables,
-        continues=continues,
-        alike=alike,
-        device=int(device),
-        abi=ABI_VERSION,
-        statuses=statuses,
-        clamped=clamping.flag if clamping else -1,
+        ints=_with_more(ints, reads, more, flag),
+        unit=tuple((each.name, each.unit.value) for each in kernel.buffers
+                   if each.memory == "field" and each.unit is not None),
+        statements=tuple(statements), reads=tuple(reads), workspace=kernel.workspace,
+        backend=backend, tables=program.tables, continues=continues, alike=alike,
+        device=int(device), abi=ABI_VERSION, statuses=statuses, clamped=flag,
         stepped=-1 if stepped is None else stepped,
-    )
+    )  # fmt: skip
+
+
+def _with_more(
+    ints: tuple[Bound | Stride, ...], reads: Iterable[Read], more: Sequence[Bound], flag: int
+) -> tuple[Bound | Stride, ...]:
+    """Append what only the checks of `reads`, and launches, need to the integers of the code.
+
+    None of them is the integer at `flag`, which the call sets.
+    """
+    known = {each for place, each in enumerate(ints) if place != flag}
+    boxes = (range_ for read in reads for range_ in (*read.box, *(read.hard or ())))
+    further = (*shared(list(ends(boxes))), *shared(more), *more)
+    return (*ints, *dict.fromkeys(each for each in further if each not in known))
 
 
 def step_place(
@@ -187,7 +181,7 @@ def _stores_before(kernel: Kernel, one: int, other: int) -> bool:
     fields = {buffer.name for buffer in kernel.buffers if buffer.memory == "field"}
     nests = [member.nest for turn in turns(kernel) for member in turn]
 
-    def touching(group: int, kind: type[Load | Write]) -> list[int]:
+    def touching(group: int, kind: type[Access]) -> list[int]:
         return [
             number
             for number, each in enumerate(nests)
@@ -219,7 +213,7 @@ def _reads(
             if name in found:
                 own = [turn for turn in turns(kernel, name) if turn[0].nest.group == group]
                 alike = name not in mixed and is_pointwise(name, own, dims, targets, earlier)
-                hulls = (_hull(list(boxes)) for boxes in found[name].values())
+                hulls = (hull(list(boxes)) for boxes in found[name].values())
                 reads += [Read(statement, name, box, alike) for box in hulls]
     return reads
 
@@ -234,14 +228,3 @@ def _read_among_stores(kernel: Kernel) -> set[str]:
     ]
     readers += nodes_of(kernel, Column)
     return {reading.buffer for reader in readers for reading in reader.reads}
-
-
-def _hull(boxes: Sequence[Ranges]) -> Ranges:
-    return tuple(
-        Range(
-            column[0].dim,
-            least(range_.start for range_ in column),
-            greatest(range_.stop for range_ in column),
-        )
-        for column in zip(*boxes, strict=True)
-    )

@@ -28,6 +28,7 @@ _STEMS: Final = {
     f"{_PACKAGE}.runtime.process.source": "source",
     f"{_PACKAGE}.runtime.language.types": "types",
     f"{__package__}.bound_nodes": "bounds",
+    **{f"{__package__}.{stem}_rows": stem for stem in ("dataflow", "syntax")},
     **{f"{__package__}.{stem}": stem for stem in ("dataflow", "strides", "syntax")},
 }
 

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from ...runtime.language.dimension import DimensionKind
+from ...runtime.language.dimension import DimensionKind, in_canonical_order
 from ...runtime.language.types import INTEGERS, SCALARS
 from ...runtime.process.errors import WorkflowError
 from ..artifacts import Lowered
 from . import bounds
 from .bounds import Bound, Const, DomainSymbol, Ranges, ScalarSymbol, TableBound
-from .dataflow import Dataflow, Input, Leaf, Region, Scan, Table, Value, is_canonical
+from .dataflow import Dataflow, Input, Leaf, Region, Scan, Table, Value
 from .inside import bounds_of
 from .row_rules import Rules
 
@@ -57,7 +57,7 @@ def _leaves(program: Dataflow) -> Complaints:
             yield f"leaf '{leaf.name}' belongs to no parameter"
         if leaf.dtype not in SCALARS:
             yield f"leaf '{leaf.name}' has the unknown dtype '{leaf.dtype}'"
-        if not is_canonical(leaf.dims):
+        if leaf.dims != in_canonical_order(leaf.dims):
             yield f"the dimensions of leaf '{leaf.name}' are not in canonical order"
         if leaf.kind == "scalar" and leaf.dims:
             yield f"scalar '{leaf.name}' has dimensions"

@@ -8,13 +8,13 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language.dimension import Dimension, union_of
 from ...runtime.language.types import FieldType, ScalarType, Type, leaves
 from ...runtime.process.errors import DomainError, DSLError, OptionError
 from ..artifacts import Parsed, Variant
 from ..ir import syntax
 from ..ir.bounds import Bound, Const, Range, Ranges
-from ..ir.dataflow import Dataflow, Leaf, Statement, Store, union_of
+from ..ir.dataflow import Dataflow, Leaf, Statement, Store
 from .domains import Alike, bound_of, box_of, domain_given, domain_scalar, whole
 from .expressions import Leaves
 from .graph import Graph

@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 import attrs
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language.dimension import Dimension, union_of
 from ..ir import bounds
 from ..ir.bounds import Bound, add, difference, maximum, minimum
-from ..ir.dataflow import Ref, Side, union_of
+from ..ir.dataflow import Ref, Side
 from .graph import Graph
 from .worklist import Task
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import attrs
 
+from ...runtime.language.dimension import union_of
 from ..ir.dataflow import (
     Dataflow,
     Displace,
@@ -22,7 +23,6 @@ from ..ir.dataflow import (
     Statement,
     Table,
     Value,
-    union_of,
 )
 from .graph import Graph
 

@@ -143,25 +143,17 @@ def scan_body(
     `stores` are buffers and their values: leaves of the state, or values computed from them.
     """
     value, operands = points.scan(scan), points.nodes[scan].operands
-    count = len(value.init)
+    count, level, dtypes = len(value.init), len(loops), _dtypes(points, scan)
     results = leaves_of(points, scan)
     known = {**homes, **{node: Home(f"%{node}") for node in results}}  # rows, not in memory
     roots = [*(operands[count:] if states else operands), *(root for _, root in stores)]
     writer = BodyWriter(points, roots, loops, known, cut=False)
     args = [writer.row(operand) for operand in operands[count:]]
-    dtypes = _dtypes(points, scan)
-    if states:
-        first: tuple[tuple[str, Row], ...] = ()
-        old = [writer.add(_load(state, len(loops))) for state in states]
-    else:
-        first = tuple(
-            (dtype, writer.row(root)) for dtype, root in zip(dtypes, operands, strict=False)
-        )
-        old = [
-            writer.add(State(dtype=dtype, level=len(loops), index=k))
-            for k, dtype in enumerate(dtypes)
-        ]
-    rows = _one_level(writer, value.body, old, args)
+    first = [] if states else [writer.row(operand) for operand in operands[:count]]
+    old = [_load(held, level) for held in states] or [
+        State(dtype=dtype, level=level, index=k) for k, dtype in enumerate(dtypes)
+    ]
+    rows = _one_level(writer, value.body, [writer.add(each) for each in old], args)
     new = [rows[ref] for ref in value.body.results]
     for node, leaf in results.items():
         writer.places[0, points.here(node)] = new[leaf]
@@ -169,12 +161,12 @@ def scan_body(
     for (target, _), row in zip(stores, written, strict=True):
         writer.store(target, row)
     for k, row in enumerate(new):
-        if states and not any(states[k].offsets):
+        if not states:
+            writer.rows.append(Advance(dtype=dtypes[k], level=level, index=k, value=row))
+        elif not any(states[k].offsets):
             writer.store(states[k].array.name, row)
-        elif not states:
-            advance = Advance(dtype=dtypes[k], level=len(loops), index=k, value=row)
-            writer.rows.append(advance)
-    return NestBody(tuple(writer.rows), writer.reads(needs)), first
+    made = NestBody(tuple(writer.rows), writer.reads(needs))
+    return made, tuple(zip(dtypes, first, strict=not states))
 
 
 def _one_level(

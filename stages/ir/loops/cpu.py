@@ -47,8 +47,6 @@ class CpuMarks(Marks):
 
     march: int = 0
     streams: tuple[str, ...] = ()
-    ahead: int = 0
-    asked: tuple[Row, ...] = ()
     usual: tuple[tuple[Row, bool], ...] = ()
     slides: tuple[tuple[Row, Row, int], ...] = ()
 
@@ -124,15 +122,12 @@ class Tiles(NestGroup):
 class Portions(PatchGroup):
     """Nests in portions of patches of a mesh, which the threads of a CPU share.
 
-    A thread computes one portion of a patch after another, and in each portion all nests. Lists of
-    an inspector name the elements of each nest, and the rows that hold what nests hand on; a row
-    serves another element after the last portion that reads it. It runs in calls that have lists,
-    enough elements, and large arrays, in which the rows of a thread fit.
+    A thread computes one portion of a patch after another, and in each portion all nests. It has a
+    few rows of the arrays, which hold what nests hand on; a row serves another element after the
+    last portion that reads it. It runs in calls that have lists, enough elements, and large arrays,
+    in which the rows of a thread fit.
 
     Attributes:
-        arrays: arrays that only these nests touch; each thread has a few rows of them.
-        order: the orders to the inspector.
-        extent: how many elements the last nest has in a call.
         levels: how many levels it has.
         bytes: bytes of all arrays for a point of the last nest.
         least: arrays of fewer bytes stay in caches.
@@ -145,7 +140,6 @@ class Portions(PatchGroup):
 
     platform: ClassVar[str] = "cpu"
 
-    extent: Bound
     levels: Bound
     bytes: int
     least: int
@@ -185,14 +179,11 @@ class Portions(PatchGroup):
     @property
     def fits(self) -> Bound:
         """1 in calls that run in portions, 0 in others."""
-        one = Const(1)
-        elements = maximum(self.extent, Const(0))
-        all_ = maximum(multiply(self.patches, PatchBound("size", self.order)), one)
-        whole = floor_divide(multiply(elements, 2), all_)
-        filled = multiply(elements, maximum(self.levels, Const(0)))
-        large = floor_divide(multiply(filled, self.bytes), Const(max(self.least, 1)))
-        near = floor_divide(Const(self.most), maximum(self.room, one))
-        made = minimum(self.patches, one)
-        for each in (whole, large, near, self.threads):
-            made = multiply(made, minimum(each, one))
+        elements, levels = maximum(self.extent, Const(0)), maximum(self.levels, Const(0))
+        filled = multiply(multiply(elements, levels), self.bytes)
+        large = floor_divide(filled, Const(max(self.least, 1)))
+        near = floor_divide(Const(self.most), maximum(self.room, Const(1)))
+        made = self.has_enough(PatchBound("size", self.order))
+        for each in (large, near, self.threads):
+            made = multiply(made, minimum(each, Const(1)))
         return made

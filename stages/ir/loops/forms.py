@@ -28,7 +28,7 @@ from ..listing_forms import (
     within,
 )
 from .buffers import Buffer
-from .column import Column, Get, Set, Sweep
+from .column import Column, Get, If, Set, Sweep, While
 from .cpu import CpuMarks, Cut, Portions, Tiles
 from .gpu import Columns, ColumnTile, GpuMarks, Landed, Landing, Long, Patches, Rows
 from .group import Member
@@ -39,6 +39,7 @@ from .nest import (
     Constant,
     Each,
     Index,
+    Instruction,
     Load,
     Nest,
     NestLoop,
@@ -99,7 +100,8 @@ FORMS: Final[Mapping[type[Any], Form]] = {
     Reading: _form("reads", buffer=NAME.bare, box=BOX.bare, moved=FLAG),
     Each: _form("each", ("nest", Nest, "body"), elements=INT.bare, part=NAME, asked=ROWS),
     Column: _form("column", ("reads", Reading, "many"), group=INT, registers=NAMES),
-    Sweep: _form("sweep", range=RANGE.bare, backward=FLAG),
+    Sweep: _form("sweep", ("acts", (Instruction, Sweep, If, While), "many"), range=RANGE.bare,
+                 backward=FLAG),
     # CPUs
     CpuMarks: _form("cpu", march=INT, streams=NAMES, ahead=INT, asked=ROWS,
                     usual=many(together(ROW, BOOL)), slides=many(together(ROW, ROW, INT))),

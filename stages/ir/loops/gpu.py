@@ -23,7 +23,7 @@ from ..bounds import (
 from ..inside import bounds_of
 from .group import NestGroup, PatchGroup
 from .kernel import Choice, Node
-from .nest import Marks, Nest, Row, marked_as, marks_as
+from .nest import Marks, Nest, marked_as, marks_as
 from .traverse import nests_of, nodes_of
 
 
@@ -46,8 +46,6 @@ class GpuMarks(Marks):
     blocks: int = 1
     unaligned: bool = False
     reciprocals: bool = False
-    ahead: int = 0
-    asked: tuple[Row, ...] = ()
 
 
 marks_of: Final = partial(marks_as, GpuMarks)
@@ -219,18 +217,13 @@ class Columns(KernelGroup):
 class Patches(PatchGroup, KernelGroup):
     """Nests as one kernel, each block of which computes a patch of a mesh.
 
-    An inspector makes lists for each patch from the tables of a call: the elements of each nest,
-    and where it finds what another nest filled. It runs in calls that have lists and enough
-    elements.
+    The arrays are in shared memory. It runs in calls that have lists and enough elements.
 
     Attributes:
-        arrays: arrays that only these nests touch, in shared memory.
-        order: the orders to the inspector.
         levels: levels of a block.
         points: levels of a thread.
         threads: threads of a block.
         blocks: blocks that run on a multiprocessor at a time.
-        extent: how many elements the last nest has in a call.
         body: `Each` nest in order, in `Seq` and `Choice`.
 
     """
@@ -239,7 +232,6 @@ class Patches(PatchGroup, KernelGroup):
     points: int
     threads: int
     blocks: int
-    extent: Bound
     body: Node
 
     @property
@@ -257,9 +249,7 @@ class Patches(PatchGroup, KernelGroup):
     @property
     def fits(self) -> Bound:
         """1 in calls with lists that have enough elements, 0 in others."""
-        all_ = maximum(multiply(self.patches, self.order.size), Const(1))
-        enough = floor_divide(multiply(maximum(self.extent, Const(0)), 2), all_)
-        return multiply(minimum(enough, Const(1)), minimum(self.patches, Const(1)))
+        return self.has_enough(self.order.size)
 
     @property
     def parts(self) -> Bound:

@@ -11,7 +11,17 @@ from typing import ClassVar
 
 import attrs
 
-from ..bounds import Bound, Const, PatchBound, PatchOrder, Range
+from ..bounds import (
+    Bound,
+    Const,
+    PatchBound,
+    PatchOrder,
+    Range,
+    floor_divide,
+    maximum,
+    minimum,
+    multiply,
+)
 from .kernel import Kernel, Node
 from .nest import Each, Nest
 from .traverse import children, nests_of, nodes_of
@@ -96,20 +106,32 @@ class NestGroup(Node):
 
 @attrs.frozen
 class PatchGroup(NestGroup):
-    """Nests that run patch by patch of a mesh, for the elements that lists of an inspector name.
+    """Nests that run patch by patch of a mesh; one stores before another has read all patches.
 
-    One nest stores in a patch before another one has read all patches. `order` is what the
-    inspector makes lists from.
+    An inspector makes lists for each patch from the tables of a call: the elements of each nest,
+    and where it finds what another nest filled.
+
+    Attributes:
+        order: the orders to the inspector.
+        extent: how many elements the last nest has in a call.
+
     """
 
     holder: ClassVar[type[Node]] = Each
 
     order: PatchOrder
+    extent: Bound
 
     @property
     def patches(self) -> Bound:
         """How many patches there are."""
         return PatchBound("patches", self.order)
+
+    def has_enough(self, size: Bound | int) -> Bound:
+        """Return 1 in calls with lists whose patches of some size are half full, 0 in others."""
+        room = maximum(multiply(self.patches, size), Const(1))
+        full = floor_divide(multiply(maximum(self.extent, Const(0)), 2), room)
+        return multiply(minimum(full, Const(1)), minimum(self.patches, Const(1)))
 
     def problems(self) -> Iterator[tuple[Node, str]]:
         """Yield what is wrong with the lists."""

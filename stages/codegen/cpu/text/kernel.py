@@ -16,8 +16,7 @@ from ...rows.definitions import pointers, scalars
 from ...rows.dialect import cpp
 from ...rows.expressions import TYPES
 from ...rows.options import Steps, WriterOptions
-from ...rows.scope import WITHIN, Scope, places_of
-from ...rows.uses import Uses
+from ...rows.scope import WITHIN, Scope, Uses, places_of
 from ...soft_reads import Clamping
 from ..passes.plain_loops import plain_loops
 from .nodes import Writing, write_steps

@@ -27,7 +27,7 @@ from ....ir.bounds import (
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.gpu import Columns, ColumnTile, Rows
 from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Load, Nest, Store
+from ....ir.loops.nest import Access, Load, Nest, Store
 from ....ir.loops.traverse import accesses, arrays_of
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
@@ -101,7 +101,7 @@ class _Planning:
     def _is_contiguous(self, buffer: Buffer) -> bool:
         return buffer.unit is self.axis and ITEMSIZES[buffer.dtype] in SIZES
 
-    def has_place(self, store: Load | Store) -> bool:
+    def has_place(self, store: Access) -> bool:
         """Tell whether a tile can have what a scan stores."""
         buffer = self.buffers[store.buffer]
         fits = store.buffer in self.names and ITEMSIZES[buffer.dtype] in SIZES

@@ -19,8 +19,7 @@ from ...rows.checks import NOTE, tested_stores
 from ...rows.checks import functions as test_functions
 from ...rows.expressions import TYPES
 from ...rows.options import WriterOptions
-from ...rows.scope import WITHIN, Scope, places_of, stored_type
-from ...rows.uses import Passed
+from ...rows.scope import WITHIN, Passed, Scope, places_of, stored_type
 from ...soft_reads import Clamping
 from ..kernels import Part, clamping_version, parts
 from .columns import write_columns

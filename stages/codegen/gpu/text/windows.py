@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import attrs
 
 from ....ir.loops.gpu import marks_of
-from ....ir.loops.nest import Load, Nest, Row, Store
+from ....ir.loops.nest import Access, Load, Nest, Row, Store
 from ....vendors.dialect import ONCE
-from ...rows.addresses import Access, Address, Element, InRow
+from ...rows.addresses import Address, Element, InRow
 from ...rows.body import NAMELESS, Body, element, index, line, name, operand
 from ...rows.scope import Scope, stored_type
 from ..passes.loading_ahead import condition, is_usually, usual_conditions

@@ -14,7 +14,7 @@ from fieldforge.stages.ir.loops.nest import Each, Nest, NestLoop
 
 K = Dimension("K")
 ORDER = PatchOrder(192, 24, 1 << 16, 150, ())
-PATCHES = Patches(("@0",), ORDER, 16, 4, 256, 5, Const(1000), Seq())
+PATCHES = Patches(("@0",), ORDER, Const(1000), 16, 4, 256, 5, Seq())
 PORTIONS = Portions(
     ("@0",), ORDER, Const(1000), Const(20), 8, 16, 1 << 20, Const(8 << 20), 64, ()
 )  # fmt: skip
