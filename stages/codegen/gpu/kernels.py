@@ -21,7 +21,7 @@ ALWAYS: Final[Bound] = Const(1)
 
 
 @attrs.frozen
-class Part:
+class KernelPart:
     """What is one kernel: a nest, or a group of nests, and the numbers of these.
 
     It runs in calls where all of `factors` are 1. A nest `instead` of others comes after them.
@@ -50,7 +50,7 @@ class Part:
         return self.node.first
 
 
-def parts(node: Node | Kernel, first: int = 0) -> list[Part]:
+def parts(node: Node | Kernel, first: int = 0) -> list[KernelPart]:
     """Return what is a kernel each, in order; numbers of nests are from `first` on.
 
     Of a choice, groups come first, then what runs without them, then a nest instead of others. What
@@ -63,8 +63,8 @@ def parts(node: Node | Kernel, first: int = 0) -> list[Part]:
         return [attrs.evolve(each, around=((first, node), *each.around)) for each in inside]
     if isinstance(node, Nest | Column | KernelGroup):
         count = max(1, len(nests_of(node)))
-        return [Part(node, tuple(range(first, first + count)))]
-    found: list[Part] = []
+        return [KernelPart(node, tuple(range(first, first + count)))]
+    found: list[KernelPart] = []
     for child in children(node):
         found += parts(child, _stop(found, first))
     return found
@@ -77,14 +77,14 @@ def threads_of(column: Column) -> Nest:
     return Nest(column.group, loops, (), column.reason, marks=marks)
 
 
-def _chosen(choice: Choice, first: int) -> Iterator[Part]:
+def _chosen(choice: Choice, first: int) -> Iterator[KernelPart]:
     """Yield the parts of a choice: between those that both sides contain, what each has alone.
 
     A group of `then` stands for the nests that only `otherwise` has.
     """
     otherwise = parts(without_group(choice), first)
     number = stop = _stop(otherwise, first)
-    common, gaps = [-1], list[list[Part]]([[]])  # places in `otherwise`; what only `then` has
+    common, gaps = [-1], list[list[KernelPart]]([[]])  # places in `otherwise`; what only `then` has
     for part in parts(choice.then, stop):
         later = range(common[-1] + 1, len(otherwise))
         place = next((n for n in later if _is_same(part, otherwise[n])), None)
@@ -97,7 +97,7 @@ def _chosen(choice: Choice, first: int) -> Iterator[Part]:
     members = tuple(number for part in alone if not part.instead for number in part.nests)
     without = subtract(ALWAYS, choice.when)
     for before, place, own in zip(common, [*common[1:], len(otherwise)], gaps, strict=True):
-        groups, nests = list[Part](), list[Part]()
+        groups, nests = list[KernelPart](), list[KernelPart]()
         for part in own:
             is_nest = isinstance(part.node, Nest | Column)
             numbers, factors = (number,) if is_nest else members, (choice.when, *part.factors)
@@ -110,12 +110,12 @@ def _chosen(choice: Choice, first: int) -> Iterator[Part]:
         yield from (*nests, *otherwise[place : place + 1])
 
 
-def _is_same(part: Part, other: Part) -> bool:
+def _is_same(part: KernelPart, other: KernelPart) -> bool:
     ours, theirs = ([loop for _, loop in each.around] for each in (part, other))
     return (part.node, part.factors, ours) == (other.node, other.factors, theirs)
 
 
-def _stop(found: Sequence[Part], first: int) -> int:
+def _stop(found: Sequence[KernelPart], first: int) -> int:
     return max((part.nests[-1] + 1 for part in found), default=first)
 
 

@@ -93,10 +93,10 @@ class ColumnTile:
 
 
 @attrs.frozen
-class Rows:
+class RowTiles:
     """Where levels have unit stride: all threads of a block copy rows of `columns` columns.
 
-    A thread walks one of them. Rows have `pitch` elements, of the levels from `first_level` on.
+    A thread walks one of them. RowTiles have `pitch` elements, of the levels from `first_level` on.
     """
 
     columns: int
@@ -118,7 +118,7 @@ class Long:
     outside: Range
 
 
-Load: TypeAlias = Landing | Rows | Long
+ColumnLoad: TypeAlias = Landing | RowTiles | Long
 
 
 @attrs.frozen
@@ -167,14 +167,14 @@ class Columns(KernelGroup):
     needed: Bound
     most: int
     scans: tuple[Nest, ...]
-    load: Load | None = None
+    load: ColumnLoad | None = None
     blocks: int = 1
     keeps: bool = False
 
     @property
     def columns(self) -> int:
         """The columns of a block."""
-        return self.load.columns if isinstance(self.load, Rows) else self.threads
+        return self.load.columns if isinstance(self.load, RowTiles) else self.threads
 
     @property
     def first(self) -> Nest:
@@ -194,7 +194,7 @@ class Columns(KernelGroup):
     @property
     def is_clamped(self) -> bool:
         """Whether code that clamps indices has the group, too: rows have no room for others."""
-        return not isinstance(self.load, Rows)
+        return not isinstance(self.load, RowTiles)
 
     @property
     def bounds(self) -> tuple[Bound, ...]:

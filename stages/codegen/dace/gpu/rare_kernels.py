@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
-from ....ir.loops.plain import plain
+from ....ir.loops.ungrouped import ungrouped
 from ....vendors.vendor import Vendor
 from ...gpu.kernels import parts
 from ...gpu.launches import MOST_BLOCKS
@@ -43,7 +43,7 @@ def rare_kernels(loops: SdfgLoops, rules: SdfgRules, vendor: Vendor) -> RareVers
     if rules.writer.checked:
         return RareVersion(ints, (f"{flag} return {beyond(loops.kernel)};",))
     options = WriterOptions(0, vector_math=False, own_math=rules.writer.own_math)
-    tree = spread(plain(loops.kernel), rules.schedule)
+    tree = spread(ungrouped(loops.kernel), rules.schedule)
     dialect = dialect_of(options)
     scope = Scope(tree, places_of(ints), options, dialect, clamped=clamping.ends)
     opening = (f"{flag} clamped(&state, ptrs, ints, scalars, arena);", "  else")

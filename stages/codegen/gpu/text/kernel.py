@@ -21,7 +21,7 @@ from ...rows.expressions import TYPES
 from ...rows.options import WriterOptions
 from ...rows.scope import WITHIN, Passed, Scope, places_of, stored_type
 from ...soft_reads import Clamping
-from ..kernels import Part, clamping_version, parts
+from ..kernels import KernelPart, clamping_version, parts
 from .columns import write_columns
 from .nest import write_nest
 from .patches import write_patches
@@ -37,7 +37,7 @@ class Written:
 
     name: str
     arguments: tuple[tuple[str, int], ...]
-    part: Part
+    part: KernelPart
     version: int = -1
     types: tuple[str, ...] = ()
 
@@ -81,7 +81,7 @@ def write_gpu(
 
 
 def write_version(
-    scope: Scope, parts: Iterable[Part], letter: str, vendor: Vendor
+    scope: Scope, parts: Iterable[KernelPart], letter: str, vendor: Vendor
 ) -> Iterator[tuple[str, Written]]:
     """Write each part of a kernel, and what it takes; `scope` uses the functions that they call."""
     for part in parts:
@@ -103,7 +103,7 @@ def write_version(
         yield "\n".join(texts), Written(vendor.entry(name), arguments, part, types=types)
 
 
-def _written(scope: Scope, part: Part) -> tuple[str, str, str, list[str]]:
+def _written(scope: Scope, part: KernelPart) -> tuple[str, str, str, list[str]]:
     """Return the letter of a part, its threads and blocks, what it does, and its lines."""
     node, first = part.node, part.nests[0]
     if isinstance(node, KernelGroup):

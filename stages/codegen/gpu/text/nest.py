@@ -18,9 +18,9 @@ from ..kernels import threads_of
 from ..passes.unrolling import unrolled
 from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat
 from .lines import arrays, braced, indented, thread_body
-from .sweep import write_sweep
+from .scan import write_scan
 from .wide import aligned, packed, packs_of, starts_of
-from .windows import sweep_of
+from .windows import scan_of
 
 
 def write_nest(scope: Scope, node: Nest | Column) -> Iterator[str]:
@@ -48,10 +48,10 @@ def _acts(scope: Scope, column: Column) -> Iterator[str]:
 
 def _column(scope: Scope, nest: Nest) -> Iterator[str]:
     """Write the loops of a thread that has a column."""
-    sweep, inner = sweep_of(scope, nest, {}), len(nest.loops) - 1
-    yield from indented(written(sweep.body, 0), "    ")
-    yield from _outer(scope, nest, sweep.body, range(inner))
-    lines = (*pointers(sweep.body), *states(sweep.body), *write_sweep(sweep))
+    scan, inner = scan_of(scope, nest, {}), len(nest.loops) - 1
+    yield from indented(written(scan.body, 0), "    ")
+    yield from _outer(scope, nest, scan.body, range(inner))
+    lines = (*pointers(scan.body), *states(scan.body), *write_scan(scan))
     yield from indented(lines, "  " * (inner + 1))
     yield from ["  " + "}" * inner] if inner else []
 

@@ -1,4 +1,4 @@
-"""The plain form of a kernel: every `otherwise`, no groups and no marks, nests one by one."""
+"""A kernel without groups: every `otherwise`, no groups and no marks, nests one by one."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from .nest import Nest
 from .traverse import rewrite
 
 
-def plain(kernel: Kernel) -> Kernel:
+def ungrouped(kernel: Kernel) -> Kernel:
     """Return a kernel that does the same, one nest after the other, as no platform decided on it.
 
     A kernel has none if a group that runs in every call has arrays that are not in the arena.
     """
-    return rewrite(kernel, _plain)
+    return rewrite(kernel, _ungrouped)
 
 
-def _plain(node: Node) -> Node:
+def _ungrouped(node: Node) -> Node:
     match node:
         case Choice(otherwise=otherwise):
             return otherwise
