@@ -123,7 +123,8 @@ FORMS: Final[Mapping[type[Any], Form]] = {
     RowTiles: _form("rows", ("tiles", ColumnTile, "many"), columns=INT, first_level=BOUND, pitch=BOUND),
     Long: _form("long", levels=BOUND, rest=BOUND, outside=RANGE),
     Columns: _form("columns", ("load", (Landing, RowTiles, Long), "maybe"),
-                   ("scans", Nest, "many"), arrays=NAMES, threads=INT, needed=BOUND, most=INT, blocks=INT, keeps=FLAG),
+                   ("scans", Nest, "many"), arrays=NAMES, threads=INT, needed=BOUND, most=INT,
+                   blocks=INT, keeps=FLAG),
     Patches: _form("patches", ("body", Node, "body"), arrays=NAMES, order=ORDER, levels=INT,
                    points=INT, threads=INT, blocks=INT, extent=BOUND),
     # instructions
