@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import lists_made
 
 from fieldforge.runtime import gpu
-from fieldforge.stages.codegen.gpu.pass_list import GPU_PASSES
+from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.sizes import Patches
 

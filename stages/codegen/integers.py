@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ..ir.bounds import Apply, Bound, Const, Range
-from ..ir.inside import values_of
+from ..ir.inside import bounds_of, values_of
 from ..ir.loops.column import Column
 from ..ir.loops.group import groups_of
 from ..ir.loops.kernel import Choice, Kernel, Loop
@@ -50,23 +50,18 @@ def split(bound: Bound) -> tuple[Bound | None, int]:
     return bound, 0
 
 
-def ends(ranges: Iterable[Range]) -> Iterator[Bound]:
-    """Yield start and stop of each range."""
-    return (end for range_ in ranges for end in (range_.start, range_.stop))
-
-
 def _bounds(kernel: Kernel) -> Iterator[Bound]:
     on_gpu = any(loop.kind == "thread" for nest in nests_of(kernel) for loop in nest.loops)
     for nest in nests_of(kernel):
-        yield from ends((*kernel.groups[nest.group].box, *nest.box, *nest.parts))
+        yield from bounds_of((kernel.groups[nest.group].box, nest.box, nest.parts))
         yield from (row.bound for row in nest.body if isinstance(row, Number))
-    yield from ends(range_ for buffer in kernel.buffers for range_ in buffer.box)
+    yield from bounds_of(tuple(buffer.box for buffer in kernel.buffers))
     yield from kernel.slots
     yield from (bound for group in groups_of(kernel) for bound in group.bounds)
     if not on_gpu:  # there launches choose
         yield from (choice.when for choice in nodes_of(kernel, Choice))
-    yield from ends(loop.range for loop in nodes_of(kernel, Loop))
+    yield from bounds_of(tuple(loop.range for loop in nodes_of(kernel, Loop)))
     for column in nodes_of(kernel, Column):
-        yield from ends((*kernel.groups[column.group].box, *column.box))
-        yield from ends(values_of(column.acts, Range))
+        yield from bounds_of((kernel.groups[column.group].box, column.box))
+        yield from bounds_of(tuple(values_of(column.acts, Range)))
         yield from (row.bound for row in values_of(column.acts, Number))

@@ -13,6 +13,7 @@ from ..artifacts import Interface
 from ..ir import dataflow
 from ..ir.bounds import Bound, Const, Ranges, hull
 from ..ir.dataflow import Read, Statement, Store
+from ..ir.inside import bounds_of
 from ..ir.loops.column import Column
 from ..ir.loops.group import Member, NestGroup, PatchGroup, groups_of
 from ..ir.loops.kernel import Choice, Kernel, Node
@@ -21,7 +22,7 @@ from ..ir.loops.nest import Store as Write
 from ..ir.loops.traverse import accesses, children, instructions, nests_of, nodes_of
 from ..ir.settled import shared
 from ..ir.strides import Stride
-from .integers import ends, integers
+from .integers import integers
 from .schedule.drafts import StoreGroup
 from .schedule.hazards import Turn, is_own_column, is_pointwise, loads
 from .soft_reads import Clamping, Hard, beside_displaced, with_hard
@@ -76,7 +77,7 @@ def _with_more(
     """
     known = {each for place, each in enumerate(ints) if place != flag}
     boxes = (range_ for read in reads for range_ in (*read.box, *(read.hard or ())))
-    further = (*shared(list(ends(boxes))), *shared(more), *more)
+    further = (*shared(bounds_of(tuple(boxes))), *shared(more), *more)
     return (*ints, *dict.fromkeys(each for each in further if each not in known))
 
 

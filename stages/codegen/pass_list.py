@@ -1,8 +1,8 @@
 """The option that lists the loop passes in order: names of built-in passes, or functions.
 
-Each platform has its own list, with names and functions, in `cpu/pass_list.py` or
-`gpu/pass_list.py`. None of these modules imports a pass before a kernel is made, because a warm
-start reads the option and runs no pass.
+Each platform has its own list in `cpu/options.py` or `gpu/options.py`, and the functions of the
+names in `pass_list.py` beside it. None of these modules imports a pass before a kernel is made,
+because a warm start reads the option and runs no pass.
 """
 
 from __future__ import annotations

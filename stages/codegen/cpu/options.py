@@ -13,8 +13,10 @@ from ...target import CPU_TARGET, CpuTarget
 from ..options import CodegenOptions
 from ..pass_list import LOOP_PASSES, PassName
 from ..schedule.rules import Rules
-from .pass_list import CPU_PASSES
 
+CPU_PASSES: Final = (
+    "tile", "stream", "march", "prefetch", "unswitch", "slide", "patch", "plan_arena",
+)  # fmt: skip
 MOST_TILE: Final = 1 << 16  # points; a thread has room for the levels of each
 
 PATCHES: Final = numbers(

@@ -1,15 +1,10 @@
-"""The passes over loops for a CPU in order: their names, and their functions."""
+"""The passes over loops for a CPU as functions; `options.py` has their names in order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from ..pass_list import LoopPass, PassName, functions_of
-
-CPU_PASSES: Final = (
-    "tile", "stream", "march", "prefetch", "unswitch", "slide", "patch", "plan_arena",
-)  # fmt: skip
 
 
 def cpu_passes(passes: Iterable[PassName]) -> tuple[LoopPass, ...]:

@@ -21,11 +21,11 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
+from ...ir.inside import bounds_of
 from ...ir.loops.gpu import GroupLaunch, KernelGroup, marks_of
 from ...ir.loops.kernel import Kernel, Loop
 from ...ir.loops.nest import Nest
 from ...ir.strides import Stride
-from ..integers import ends
 from .text.grid import blocks_of
 from .text.kernel import Written
 
@@ -65,7 +65,7 @@ class Repeated:
     @property
     def bounds(self) -> Iterator[Bound]:
         """Everything that the call computes for them."""
-        yield from ends([self.loop.range])
+        yield from bounds_of(self.loop.range)
         yield from (bound for order in self.orders for bound in order.bounds)
 
 
@@ -126,7 +126,7 @@ def with_launches(
 
 def _launch(order: Order | Repeated, places: Mapping[Bound | Stride, int]) -> Launch | Repeat:
     if isinstance(order, Repeated):
-        start, stop = (places[end] for end in ends([order.loop.range]))
+        start, stop = (places[end] for end in bounds_of(order.loop.range))
         inside = tuple(_launch(each, places) for each in order.orders)
         return Repeat(start, stop, inside, order.loop.backward)
     return Launch(

@@ -13,7 +13,11 @@ from ...sizes import BLOCK, POINTS, Patches, ThreadBlock, ThreadPoints
 from ..options import CodegenOptions
 from ..pass_list import LOOP_PASSES, PassName
 from ..schedule.rules import Rules
-from .pass_list import GPU_PASSES
+
+GPU_PASSES: Final = (
+    "fuse", "spread", "widen", "share_reciprocals", "patch", "share_in_patches", "load_ahead",
+    "hand_on", "plan_arena",
+)  # fmt: skip
 
 
 def _are_patches(patches: Patches) -> bool:

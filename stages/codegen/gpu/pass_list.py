@@ -1,16 +1,10 @@
-"""The passes over loops for a GPU in order: their names, and their functions."""
+"""The passes over loops for a GPU as functions; `options.py` has their names in order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from ..pass_list import LoopPass, PassName, functions_of
-
-GPU_PASSES: Final = (
-    "fuse", "spread", "widen", "share_reciprocals", "patch", "share_in_patches", "load_ahead",
-    "hand_on", "plan_arena",
-)  # fmt: skip
 
 
 def gpu_passes(passes: Iterable[PassName]) -> tuple[LoopPass, ...]:

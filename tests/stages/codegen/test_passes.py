@@ -8,10 +8,12 @@ import pytest
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen import arena, passes
-from fieldforge.stages.codegen.cpu.pass_list import CPU_PASSES, cpu_passes
+from fieldforge.stages.codegen.cpu.options import CPU_PASSES
+from fieldforge.stages.codegen.cpu.pass_list import cpu_passes
 from fieldforge.stages.codegen.cpu.passes.tiling import tile
 from fieldforge.stages.codegen.cpu.stage import Codegen
-from fieldforge.stages.codegen.gpu.pass_list import GPU_PASSES, gpu_passes
+from fieldforge.stages.codegen.gpu.options import GPU_PASSES
+from fieldforge.stages.codegen.gpu.pass_list import gpu_passes
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.pass_list import edited, name_of
 from fieldforge.stages.codegen.passes import make_loops

@@ -20,7 +20,7 @@ from fieldforge.examples.icosahedral import (
     icosahedral,
 )
 from fieldforge.stages.artifacts import Variant
-from fieldforge.stages.codegen.gpu.pass_list import GPU_PASSES
+from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.gpu_target import GpuTarget

@@ -15,7 +15,7 @@ from fieldforge.constructors import as_connectivity
 from fieldforge.examples.icosahedral import Edge, K, Vertex
 from fieldforge.runtime.fields import patch_lists
 from fieldforge.runtime.process.errors import OptionError
-from fieldforge.stages.codegen.gpu.pass_list import GPU_PASSES
+from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.sizes import Patches
 from fieldforge.workflows.backends.ready_made import BACKENDS

@@ -11,7 +11,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.examples.precision import in_precision
 from fieldforge.stages.artifacts import Variant
-from fieldforge.stages.codegen.gpu.pass_list import GPU_PASSES
+from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.gpu_target import GpuTarget

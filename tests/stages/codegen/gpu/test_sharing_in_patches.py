@@ -26,7 +26,7 @@ from fieldforge.examples.icosahedral import (
     icosahedral,
 )
 from fieldforge.runtime.fields import patch_lists
-from fieldforge.stages.codegen.gpu.pass_list import GPU_PASSES
+from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.ir.loops.gpu import Patches
 from fieldforge.stages.ir.loops.kernel import Node

@@ -23,7 +23,7 @@ from fieldforge.examples.icosahedral import (
 )
 from fieldforge.examples.precision import in_precision
 from fieldforge.runtime.process.errors import OptionError
-from fieldforge.stages.codegen.cpu.pass_list import CPU_PASSES
+from fieldforge.stages.codegen.cpu.options import CPU_PASSES
 from fieldforge.stages.codegen.cpu.text import units
 from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.ir.loops.cpu import Portions
