@@ -19,7 +19,6 @@ from .names import (
     SDFG_NAME,
     STATUS,
     GuardedStop,
-    Meaning,
     OnlyStatement,
     SdfgNames,
     TileCount,
@@ -98,14 +97,11 @@ class Entry:
         ]
 
     def _call(self, state: str, signature: Sequence[str], suffix: str = "") -> str:
-        arguments = ", ".join([state, *map(self._argument, signature)])
-        return f"  __program_{SDFG_NAME}{suffix}({arguments});"
+        known = (self.data.get(name) or self._integer(name) for name in signature)
+        return f"  __program_{SDFG_NAME}{suffix}({', '.join([state, *known])});"
 
-    def _argument(self, name: str) -> str:
-        return self.data[name] if name in self.data else self._integer(self.names.symbols[name])
-
-    def _integer(self, meaning: Meaning) -> str:
-        match meaning:
+    def _integer(self, symbol: str) -> str:
+        match meaning := self.names.symbols[symbol]:
             case Stride(name=name, axis=axis):
                 return self.scope.stride(self.scope.by_name[name], axis)
             case GuardedStop(start=start, stop=stop, guard=box):
