@@ -138,7 +138,7 @@ class Lowered:
         """The listing, which `from_files` can read."""
         from .ir import dataflow_text
 
-        return dataflow_text.show(self)
+        return dataflow_text.show(self.program, self.boxes, self.reads)
 
     def files(self) -> Mapping[str, bytes]:
         """Return the listing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 import attrs
@@ -149,8 +149,10 @@ def _accesses(
             ]
             own = _reads(kernel, index, stores, earlier, len(statements))
             found += (with_hard(read, hard[index]) for read in own)
-            moved = _moved(kernel, index, beside[index])
-            found += (attrs.evolve(read, statement=len(statements)) for read in moved)
+            readings = (each for nest in _nests(kernel, index) for each in nest.reads)
+            moved = {each.buffer for each in readings if each.moved}  # by what a field gives
+            besides = (read for name, read in beside[index].items() if name in moved)
+            found += (attrs.evolve(read, statement=len(statements)) for read in besides)
             statements.append(Statement(groups[index].stores))
         reads += found
         if len(members) > 1:
@@ -158,12 +160,6 @@ def _accesses(
             statements.append(_whole(program.statements[groups[members[0]].statement]))
         continues += range(first + 1, len(statements))
     return statements, reads, tuple(continues)
-
-
-def _moved(kernel: Kernel, group: int, beside: Mapping[str, Read]) -> Iterator[Read]:
-    """Yield what the nests of a group read at distances that a field gives."""
-    moved = {each.buffer for nest in _nests(kernel, group) for each in nest.reads if each.moved}
-    return (read for name, read in beside.items() if name in moved)
 
 
 def _nests(kernel: Kernel, group: int) -> list[Nest]:

@@ -51,7 +51,9 @@ def encode(value: Any) -> bytes:
         elif id(part) in done:
             continue
         elif kind is tuple or _tag(kind):
-            children = part if kind is tuple else _parts(part)
+            children = (
+                part if kind is tuple else tuple(getattr(part, name) for name in _fields(kind))
+            )
             stack.append((part, children))
             stack += [(child, None) for child in reversed(children)]
             continue
@@ -84,11 +86,6 @@ def decode(data: bytes) -> Any:
     ) as error:
         raise ValueError(f"A row does not fit its tag: {error}.") from error
     return values[-1]
-
-
-def _parts(part: Any) -> tuple[Any, ...]:
-    kind: type = type(part)
-    return tuple(getattr(part, name) for name in _fields(kind))
 
 
 def _atom(value: Any) -> Row:

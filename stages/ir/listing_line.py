@@ -94,13 +94,6 @@ class Line:
         """Read an integer with an optional sign."""
         return int(self.match(INTEGER) or self.fail("an integer"))
 
-    def index(self) -> int:
-        """Read an integer in brackets."""
-        self.expect("[")
-        index = self.integer()
-        self.expect("]")
-        return index
-
     def row(self) -> int:
         """Read a reference to a row."""
         ref = int((self.match(ROW) or self.fail("a row")).removeprefix("%"))

@@ -13,7 +13,7 @@ from ..artifacts import Lowered
 from . import bounds
 from .bounds import Bound, Const, DomainSymbol, Ranges, ScalarSymbol, TableBound
 from .dataflow import Dataflow, Input, Leaf, Region, Scan, Table, Value
-from .inside import bounds_of
+from .inside import BOUNDS, values_of
 from .row_rules import Rules
 
 Complaints: TypeAlias = Iterator[str]
@@ -162,7 +162,7 @@ def _bounds(lowered: Lowered) -> Iterator[tuple[str, Bound]]:
     """Yield every bound and its place."""
     for row, value in enumerate(lowered.program.values):
         if isinstance(value, Region | Scan):
-            yield from ((f"row %{row}", end) for end in bounds_of(value))
+            yield from ((f"row %{row}", end) for end in values_of(value, *BOUNDS))
     boxes = [(f"row %{row}", box) for row, box in enumerate(lowered.boxes)]
     for index, statement in enumerate(lowered.program.statements):
         for store in statement.stores:

@@ -90,10 +90,6 @@ class Kernel:
             total = add(total, size)
         return total
 
-    def buffer(self, name: str) -> Buffer:
-        """Return the buffer of that name."""
-        return next(buffer for buffer in self.buffers if buffer.name == name)
-
 
 def in_order(*nodes: Node) -> Node:
     """Return nodes as one: those of a `Seq` stand for it, a single one for itself.

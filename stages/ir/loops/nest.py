@@ -54,7 +54,7 @@ class Instruction:
 
 @attrs.frozen(kw_only=True)
 class Access(Instruction):
-    """A load or a store: touch a buffer at the current indices plus `offsets`; none are all 0.
+    """A load or a store, at the current indices plus `offsets`; empty offsets are all 0.
 
     If `rows` names an instruction for an axis, its value replaces the current index. If `when` is
     false, nothing is touched.

@@ -72,11 +72,10 @@ class _Checks:
                 return self._check_code(node, filled)
             case Choice(then=then, otherwise=otherwise):
                 sides = [self.follow(side, filled, group) for side in (then, otherwise)]
-                fields = [self._stored_fields(side) for side in (then, otherwise)]
-                if fields[0] != fields[1]:
-                    raise ValueError(
-                        f"only one side of a choice stores {sorted(fields[0] ^ fields[1])}."
-                    )
+                once = arrays_of(then, Store) ^ arrays_of(otherwise, Store)
+                fields = sorted(name for name in once if self.buffers[name].memory == "field")
+                if fields:
+                    raise ValueError(f"only one side of a choice stores {fields}.")
                 return sides[0] & sides[1]
             case NestGroup():
                 if group is not None:
@@ -101,9 +100,6 @@ class _Checks:
         for child in children(node):
             filled = self.follow(child, filled, group)
         return filled
-
-    def _stored_fields(self, node: Node) -> set[str]:
-        return {name for name in arrays_of(node, Store) if self.buffers[name].memory == "field"}
 
     def _check_code(self, node: Nest | Column, filled: set[str]) -> set[str]:
         if not 0 <= node.group < len(self.kernel.groups):
