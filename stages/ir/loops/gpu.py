@@ -96,7 +96,7 @@ class ColumnTile:
 class RowTiles:
     """Where levels have unit stride: all threads of a block copy rows of `columns` columns.
 
-    A thread walks one of them. RowTiles have `pitch` elements, of the levels from `first_level` on.
+    A thread walks one of them. Rows have `pitch` elements, of the levels from `first_level` on.
     """
 
     columns: int
