@@ -7,8 +7,9 @@
               | Columns | Patches     on a GPU
 
 `nest.py` has nests and their instructions, `column.py` imperative columns, `group.py` what groups
-of nests have in common, `cpu.py` and `gpu.py` what only one platform has. No node has a number: a group owns its nests. `traverse.py` walks and
-rewrites trees, `verify.py` checks them, `text.py` prints them and `reader.py` reads them back.
+of nests have in common, `cpu.py` and `gpu.py` what only one platform has. No node has a number: a
+group owns its nests. `traverse.py` walks and rewrites trees, `verify.py` checks them, `text.py`
+prints them and `reader.py` reads them back.
 """
 
 from __future__ import annotations
