@@ -13,16 +13,16 @@ from ..artifacts import Interface
 from ..ir import dataflow
 from ..ir.bounds import Bound, Const, Ranges, hull
 from ..ir.dataflow import Read, Statement, Store
+from ..ir.inside import bounds_of
 from ..ir.loops.column import Column
-from ..ir.loops.cpu import Member, Tiles
-from ..ir.loops.gpu import Columns
+from ..ir.loops.group import Member, NestGroup, PatchGroup, groups_of
 from ..ir.loops.kernel import Choice, Kernel, Node
-from ..ir.loops.nest import Access, InPatches, Load, Nest
+from ..ir.loops.nest import Access, Load, Nest
 from ..ir.loops.nest import Store as Write
-from ..ir.loops.traverse import accesses, children, instructions, nests_of, nodes_of, walk
+from ..ir.loops.traverse import accesses, children, instructions, nests_of, nodes_of
 from ..ir.settled import shared
 from ..ir.strides import Stride
-from .integers import ends, integers
+from .integers import integers
 from .schedule.drafts import StoreGroup
 from .schedule.hazards import Turn, is_own_column, is_pointwise, loads
 from .soft_reads import Clamping, Hard, beside_displaced, with_hard
@@ -77,7 +77,7 @@ def _with_more(
     """
     known = {each for place, each in enumerate(ints) if place != flag}
     boxes = (range_ for read in reads for range_ in (*read.box, *(read.hard or ())))
-    further = (*shared(list(ends(boxes))), *shared(more), *more)
+    further = (*shared(bounds_of(tuple(boxes))), *shared(more), *more)
     return (*ints, *dict.fromkeys(each for each in further if each not in known))
 
 
@@ -100,12 +100,10 @@ def step_numbers(groups: Sequence[StoreGroup]) -> tuple[int, ...]:
 
 
 def turns(node: Node | Kernel, name: str = "") -> Iterator[Turn]:
-    """Yield what a kernel does in turn, each complete before the next: a nest, or tiles of some.
+    """Yield what a kernel does in turn, each complete before the next: a nest, or a group of some.
 
-    A column is a turn too, as a nest with its rows.
-
-    Scans of one kernel are one turn if they read field `name` in other columns. Where all of them
-    stay in their columns, each scan of a column is over before the next begins.
+    A column is a turn too, as a nest with its rows. The nests of a group that walks columns are
+    turns of their own if none reads field `name` in other columns.
     """
     match node:
         case Nest():
@@ -113,13 +111,14 @@ def turns(node: Node | Kernel, name: str = "") -> Iterator[Turn]:
         case Column(group=group, loops=loops, reason=reason, reads=reads):
             body = tuple(instructions(node))  # what a call compares is that of a nest
             yield (Member(Nest(group, loops, body, reason, reads), ()),)
-        case Tiles(members=members):
-            yield members
-        case Columns(scans=scans) if any(_crosses(nest, name) for nest in scans):
-            yield tuple(Member(nest, ()) for nest in scans)
+        case NestGroup(members=members):
+            apart = node.walks_columns and not any(_crosses(each.nest, name) for each in members)
+            yield from ((each,) for each in members) if apart else (members,)
+        case Choice(then=NestGroup() as group) if not isinstance(group, PatchGroup):
+            yield from turns(group, name)
         case Choice(then=then, otherwise=otherwise):  # also of what runs in place of others
-            yield from () if isinstance(then, Columns) else turns(otherwise, name)
-            yield from turns(then, name) if isinstance(then, Nest | Columns) else ()
+            yield from turns(otherwise, name)
+            yield from turns(then, name) if isinstance(then, Nest) else ()
         case _:
             yield from (turn for child in children(node) for turn in turns(child, name))
 
@@ -221,7 +220,7 @@ def _read_among_stores(kernel: Kernel) -> set[str]:
     readers: list[Nest | Column] = [
         nest
         for choice in nodes_of(kernel, Choice)
-        if any(isinstance(node, InPatches) for node in walk(choice.then))
+        if any(isinstance(group, PatchGroup) for group in groups_of(choice.then))
         for nest in nests_of(choice.otherwise)
     ]
     readers += nodes_of(kernel, Column)

@@ -36,3 +36,8 @@ def values_of(value: object, *kinds: type[Any]) -> Iterator[Any]:
         if type(part) in wanted:
             yield part
         pending += reversed(inside(part))
+
+
+def bounds_of(value: object) -> Iterator[Bound]:
+    """Yield the bounds in a tree, in the order of its fields."""
+    yield from values_of(value, *BOUNDS)

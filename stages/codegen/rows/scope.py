@@ -30,7 +30,7 @@ __attribute__((always_inline)) static inline s64 within(s64 i, s64 first, s64 st
 
 
 @attrs.frozen
-class Uses:
+class TextUses:
     """The names in a text, and the helper functions that it calls.
 
     Attributes:
@@ -48,7 +48,7 @@ class Uses:
         self.names[name] = argument
         return name
 
-    def add(self, other: Uses) -> None:
+    def add(self, other: TextUses) -> None:
         """Keep what another text asked for, which becomes a part of this one."""
         self.names.update(other.names)
         self.functions.update(other.functions)
@@ -57,7 +57,7 @@ class Uses:
     def arguments(self) -> tuple[Passed, ...]:
         """What a call passes to the text, kind by kind.
 
-        >>> uses = Uses()
+        >>> uses = TextUses()
         >>> uses.ask("n3", ("int", 3)) + uses.ask("p0", ("pointer", 0)) + uses.ask("a1")
         'n3p0a1'
         >>> uses.arguments
@@ -90,7 +90,7 @@ class Scope:
     places: Mapping[Bound | Stride, int]
     options: WriterOptions
     dialect: Dialect
-    uses: Uses = attrs.field(factory=Uses)
+    uses: TextUses = attrs.field(factory=TextUses)
     clamped: Ends = attrs.field(factory=dict)
     tests: Mapping[tuple[int, str], int] = attrs.field(factory=dict)
     bounds: Callable[[Bound], str] | None = None
@@ -115,7 +115,7 @@ class Scope:
 
     def apart(self) -> Scope:
         """Return the same names for a text of its own, which has asked for nothing yet."""
-        return attrs.evolve(self, uses=Uses())
+        return attrs.evolve(self, uses=TextUses())
 
     def ask(self, name: str) -> str:
         """Return a name that text around defines."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 import attrs
 
@@ -20,8 +20,10 @@ from ..bounds import (
     minimum,
     multiply,
 )
+from ..inside import bounds_of
+from .group import Member, NestGroup, PatchGroup
 from .kernel import Kernel, Node
-from .nest import Each, InPatches, Marks, Nest, Row, marked_as, marks_as
+from .nest import Each, Marks, Nest, Row, marked_as, marks_as
 from .traverse import with_nests
 
 LINE: Final = 64
@@ -40,6 +42,8 @@ class CpuMarks(Marks):
     the given value. `slides` are rows that have the value which another row had some points before
     (row, other row, points): whole strips take them from registers.
     """
+
+    platform: ClassVar[str] = "cpu"
 
     march: int = 0
     streams: tuple[str, ...] = ()
@@ -71,19 +75,7 @@ class Cut:
 
 
 @attrs.frozen
-class Member(Node):
-    """A nest of `Tiles`, with points before and beyond a tile along each cut dimension.
-
-    Its loop over such a dimension runs over the part of its range inside the tile, and so many
-    points more.
-    """
-
-    nest: Nest
-    margins: tuple[tuple[int, int], ...]
-
-
-@attrs.frozen
-class Tiles(Node):
+class Tiles(NestGroup):
     """Nests that run in order on each tile; at most `threads` threads share the tiles.
 
     Each thread has its own `arrays`, as large as a tile. Along `rolled`, if given, the nests
@@ -91,16 +83,43 @@ class Tiles(Node):
     nests read rows from the cache.
     """
 
+    platform: ClassVar[str] = "cpu"
+    holder: ClassVar[type[Node]] = Member
+
     cuts: tuple[Cut, ...]
-    arrays: tuple[str, ...]
     members: tuple[Member, ...]
     reason: str
     rolled: Dimension | None = None
     threads: int = 1
 
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """Where the cut ranges begin and end."""
+        return tuple(bounds_of(self.cuts))
+
+    @property
+    def copies(self) -> int:
+        """How many threads have arrays of their own."""
+        return self.threads
+
+    @property
+    def alternates(self) -> bool:
+        """Whether the first nest still fills arrays when the last one reads them."""
+        return self.rolled is not None
+
+    def problems(self) -> Iterator[tuple[Node, str]]:
+        """Yield the nests that cannot run tile by tile."""
+        dims = [cut.range.dim for cut in self.cuts]
+        for member in self.members:
+            own = [loop.range.dim for loop in member.nest.loops]
+            if any(own.count(dim) != 1 for dim in dims) or len(member.margins) != len(dims):
+                yield member.nest, "does not walk each cut once"
+            if any(loop.kind == "parallel" for loop in member.nest.loops):
+                yield member.nest, "shares loops inside of tiles"
+
 
 @attrs.frozen
-class Portions(InPatches):
+class Portions(PatchGroup):
     """Nests in portions of patches of a mesh, which the threads of a CPU share.
 
     A thread computes one portion of a patch after another, and in each portion all nests. It has a
@@ -116,9 +135,10 @@ class Portions(InPatches):
         memory: bytes of the largest array, the most that the rows of all threads take.
         cores: the most threads.
         loops: the nests in order.
-        slot: where in the workspace the rows lie; -1 before that is decided.
 
     """
+
+    platform: ClassVar[str] = "cpu"
 
     levels: Bound
     bytes: int
@@ -127,7 +147,17 @@ class Portions(InPatches):
     memory: Bound
     cores: int
     loops: tuple[Each, ...]
-    slot: int = -1
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """Where the lists lie, and how many rows and threads there are."""
+        address = PatchBound("address", self.order)
+        return (address, self.patches, self.room, self.pitch, self.fits, self.threads)
+
+    @property
+    def workspace(self) -> Bound:
+        """The bytes of the rows of all threads, in calls that have them."""
+        return multiply(self.room, multiply(self.fits, self.threads))
 
     @property
     def pitch(self) -> Bound:

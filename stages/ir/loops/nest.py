@@ -10,24 +10,13 @@ carries its reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ..bounds import (
-    Bound,
-    Const,
-    PatchBound,
-    PatchOrder,
-    Range,
-    Ranges,
-    floor_divide,
-    maximum,
-    minimum,
-    multiply,
-)
+from ..bounds import Bound, Range, Ranges
 from .kernel import Node
 
 Row: TypeAlias = int
@@ -214,6 +203,8 @@ class Marks:
     ahead: int = 0
     asked: tuple[Row, ...] = ()
 
+    platform: ClassVar[str]
+
 
 @attrs.frozen
 class Nest(Node):
@@ -246,36 +237,6 @@ def marked_as(kind: type[Marks], nest: Nest, **changes: Any) -> Nest:
     """Return a nest with other marks, with none if all are the defaults."""
     made = attrs.evolve(marks_as(kind, nest), **changes)
     return attrs.evolve(nest, marks=None if made == kind() else made)
-
-
-@attrs.frozen
-class InPatches(Node):
-    """Nests that run patch by patch of a mesh: `Portions` on a CPU, `Patches` on a GPU.
-
-    An inspector makes lists for each patch from the tables of a call: the elements of each nest,
-    and where it finds what another nest filled.
-
-    Attributes:
-        arrays: arrays that only these nests touch.
-        order: the orders to the inspector.
-        extent: how many elements the last nest has in a call.
-
-    """
-
-    arrays: tuple[str, ...]
-    order: PatchOrder
-    extent: Bound
-
-    @property
-    def patches(self) -> Bound:
-        """How many patches there are."""
-        return PatchBound("patches", self.order)
-
-    def has_enough(self, size: Bound | int) -> Bound:
-        """Return 1 in calls with lists whose patches of some size are half full, 0 in others."""
-        room = maximum(multiply(self.patches, size), Const(1))
-        full = floor_divide(multiply(maximum(self.extent, Const(0)), 2), room)
-        return multiply(minimum(full, Const(1)), minimum(self.patches, Const(1)))
 
 
 @attrs.frozen

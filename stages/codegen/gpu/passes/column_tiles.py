@@ -25,7 +25,7 @@ from ....ir.bounds import (
     subtract,
 )
 from ....ir.loops.buffers import Buffer
-from ....ir.loops.gpu import Columns, ColumnTile, Rows
+from ....ir.loops.gpu import Columns, ColumnTile, RowTiles
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Access, Load, Nest, Store
 from ....ir.loops.traverse import accesses, arrays_of
@@ -146,7 +146,7 @@ class _Planning:
         own = options_of(rules)
         columns = own.tile_columns or (COLUMNS if max(sizes) > SIZES[0] else COLUMNS_OF_WORDS)
         usual = columns * USUAL_LEVELS * sum(sizes)
-        load = Rows(columns, begin, pitch, tuple(map(self._frozen, tiles)))
+        load = RowTiles(columns, begin, pitch, tuple(map(self._frozen, tiles)))
         return Columns(
             tuple(sorted(self.names)), max(own.column_block.x or LANES * columns, columns),
             multiply(pitch, columns * sum(sizes)), own.target.block_memory, self.nests, load,
