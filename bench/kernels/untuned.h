@@ -5,7 +5,7 @@
 //   GRID(faces, (0, 1, 0, 0), IN h, OUT west) ... END                        at (i, j, k), one more i
 //   COLUMNS(solve, IN a, OUT x) CARRY(cp) DOWN ... NEXT UP ... NEXT END       at (i, j), STATE(cp) for all k
 //
-// `untuned.py` reads these first lines: kernels run in their order, and names that the program does not
+// `untuned_by_hand.py` reads these first lines: kernels run in their order, and names that the program does not
 // know are arrays between them. Levels of meshes are contiguous, and i on grids.
 
 #define IN const REAL* __restrict__
