@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-import attrs
-
 from ...runtime.calls.plan import ABI_VERSION, StatusKind
 from ...runtime.fields.device import DeviceType
+from ...runtime.process import classes
 from ..artifacts import Interface
 from ..ir import dataflow
 from ..ir.bounds import Bound, Const, Ranges, hull
@@ -152,11 +151,11 @@ def _accesses(
             readings = (each for nest in _nests(kernel, index) for each in nest.reads)
             moved = {each.buffer for each in readings if each.moved}  # by what a field gives
             besides = (read for name, read in beside[index].items() if name in moved)
-            found += (attrs.evolve(read, statement=len(statements)) for read in besides)
+            found += (classes.evolve(read, statement=len(statements)) for read in besides)
             statements.append(Statement(groups[index].stores))
         reads += found
         if len(members) > 1:
-            reads += [attrs.evolve(read, statement=len(statements)) for read in found]
+            reads += [classes.evolve(read, statement=len(statements)) for read in found]
             statements.append(_whole(program.statements[groups[members[0]].statement]))
         continues += range(first + 1, len(statements))
     return statements, reads, tuple(continues)

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import DimensionKind
+from ....runtime.process import classes
 from ...ir.bounds import Bound, PatchMember, Range, subtract
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.group import PatchGroup
@@ -23,7 +22,7 @@ Buffers: TypeAlias = Mapping[str, Buffer]
 MOST: Final = 8  # nests of a chain
 
 
-@attrs.frozen
+@classes.frozen
 class Chain:
     """Nests that hand arrays on; `fillers` has by array the place in `nests` that fills it."""
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range
 from ...lower.regions import Boxes
 from .places import OWN, Coord
 
 
-@attrs.frozen
+@classes.frozen
 class Beyond:
     """Whether an index (the loop's own if `base` is `OWN`) is `bound` or more."""
 
@@ -27,7 +26,7 @@ class Beyond:
     bound: Bound
 
 
-@attrs.frozen
+@classes.frozen
 class InPart:
     """Whether a part of the innermost loop has a point at all."""
 
@@ -140,7 +139,7 @@ def _differ_in_one(left: set[tuple[Test, bool]], right: set[tuple[Test, bool]]) 
 # --- parts of the innermost loop --------------------------------------------------------------
 
 
-@attrs.frozen
+@classes.frozen
 class LoopPart:
     """A part of the innermost loop, and the tests whose answer it fixes."""
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import ClassVar, Final, TypeAlias
 
-import attrs
-
+from ....runtime.process import classes
 from ..bounds import (
     Bound,
     Const,
@@ -27,7 +26,7 @@ from .nest import Marks, Nest, marked_as, marks_as
 from .traverse import nests_of, nodes_of
 
 
-@attrs.frozen
+@classes.frozen
 class GpuMarks(Marks):
     """How a GPU runs a nest.
 
@@ -52,7 +51,7 @@ marks_of: Final = partial(marks_as, GpuMarks)
 marked: Final = partial(marked_as, GpuMarks)
 
 
-@attrs.frozen
+@classes.frozen
 class Landed:
     """Levels of `buffer`, `offsets` away from each column, that a scan copies to shared memory.
 
@@ -66,7 +65,7 @@ class Landed:
     room: str = ""
 
 
-@attrs.frozen
+@classes.frozen
 class Landing:
     """What the first scan gets by asynchronous copies, `rounds` rounds of `ahead` levels early."""
 
@@ -75,7 +74,7 @@ class Landing:
     landed: tuple[Landed, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class ColumnTile:
     """Levels of some columns in shared memory of a GPU, a row for each column.
 
@@ -92,7 +91,7 @@ class ColumnTile:
     written: tuple[tuple[str, Range], ...] = ()
 
 
-@attrs.frozen
+@classes.frozen
 class RowTiles:
     """Where levels have unit stride: all threads of a block copy rows of `columns` columns.
 
@@ -105,7 +104,7 @@ class RowTiles:
     tiles: tuple[ColumnTile, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Long:
     """Columns that do not fit: shared memory has room for `levels` levels of each.
 
@@ -121,7 +120,7 @@ class Long:
 ColumnLoad: TypeAlias = Landing | RowTiles | Long
 
 
-@attrs.frozen
+@classes.frozen
 class GroupLaunch:
     """The threads of a block along x, y and z, its bytes of shared memory, and their most.
 
@@ -134,7 +133,7 @@ class GroupLaunch:
     blocks: Bound | None = None
 
 
-@attrs.frozen
+@classes.frozen
 class KernelGroup(NestGroup):
     """Nests that are one kernel of a GPU."""
 
@@ -151,7 +150,7 @@ class KernelGroup(NestGroup):
         raise NotImplementedError
 
 
-@attrs.frozen
+@classes.frozen
 class Columns(KernelGroup):
     """Scans over the same columns, which one kernel runs one after another.
 
@@ -213,7 +212,7 @@ class Columns(KernelGroup):
         return minimum(floor_divide(Const(self.most), maximum(self.needed, Const(1))), Const(1))
 
 
-@attrs.frozen
+@classes.frozen
 class Patches(PatchGroup, KernelGroup):
     """Nests as one kernel, each block of which computes a patch of a mesh.
 
