@@ -10,7 +10,7 @@ from ....runtime.process import classes
 from ...ir.bounds import Ranges
 from .costs import ITEMSIZES
 from .depth import DEEP, beside_shared, computed_again
-from .needs import Need, around
+from .needs import Need
 from .order import level_of, loops_over, order_dims
 from .places import Coords
 from .points import Node, Points
@@ -42,12 +42,7 @@ def points_of(uses: Uses) -> int:
     return sum(len(use.places) for use in uses.values())
 
 
-def need_around(uses: Uses) -> Need:
-    """Return the hull of the needs of all nests."""
-    return around([use.need for use in uses.values()])
-
-
-@classes.frozen
+@attrs.frozen
 class Weighing:
     """Decides for one node after another; `boxes` and `values` grow while the nests do.
 
