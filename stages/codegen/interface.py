@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from ...runtime.calls.plan import ABI_VERSION, StatusKind
@@ -152,7 +152,7 @@ def _accesses(
             own = _reads(kernel, several, stores, earlier, len(statements))
             found += (with_hard(read, hard[index]) for read in own)
             moved = _moved(kernel, several, beside[index])
-            found += (attrs.evolve(read, statement=len(statements)) for read in moved)
+            found += (classes.evolve(read, statement=len(statements)) for read in moved)
             statements.append(Statement(groups[index].stores))
         reads += found
         if len(members) > 1:

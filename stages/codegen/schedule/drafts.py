@@ -242,7 +242,7 @@ class _Drafting:
             levels = first_levels(walk.box, value)
             nests += [self._first(walk, each, levels, needs) for each in (own, results) if each]
         body, init = scan_body(self.points, walk.node, pairs, states, loops, self.homes, needs)
-        return [*nests, attrs.evolve(self._made(walk.node, body, loops, why), states=init)]
+        return [*nests, classes.evolve(self._made(walk.node, body, loops, why), states=init)]
 
     def _first(
         self, walk: Walk, arrays: Mapping[int, Buffer], levels: Ranges, needs: Mapping[int, Need]

@@ -37,7 +37,7 @@ def schedule(
     units = unit_dims(
         variant.unit, {leaf.name: leaf.dims for leaf in program.leaves if leaf.kind == "field"}
     )
-    rules = attrs.evolve(rules, units=tuple(units.items()))
+    rules = classes.evolve(rules, units=tuple(units.items()))
     points = Points(program.values, program.tables, checked=rules.checked)
     groups: list[StoreGroup] = []
     steps: list[Step] = []

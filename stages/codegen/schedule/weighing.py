@@ -42,7 +42,7 @@ def points_of(uses: Uses) -> int:
     return sum(len(use.places) for use in uses.values())
 
 
-@attrs.frozen
+@classes.frozen
 class Weighing:
     """Decides for one node after another; `boxes` and `values` grow while the nests do.
 
