@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Ranges
 from ..errors import CodegenError
-from .costs import point_costs, users_of
+from .costs import ITEMSIZES, point_costs, users_of
 from .needs import (
     Need,
     Span,
@@ -102,7 +103,10 @@ class _Placing:
         self.asked = dict.fromkeys(self.needed, 1)  # points of the user that has most of them
         self.above = dict.fromkeys(self.needed, 0.0)  # operations that users compute again
         self.values: dict[int, int] = {}  # how many a nest computes
-        self.weighing = Weighing(points, rules, self.users, self.costs, self.boxes, self.values)
+        self.handed: dict[int, int] = {}  # bytes of a level, by scans that hand results on
+        self.weighing = Weighing(
+            points, rules, self.users, self.costs, self.boxes, self.values, self.handed
+        )
         self.arrays: list[Array] = []
         self.walks: list[Walk] = []
         self.notes: list[str] = []
@@ -214,6 +218,8 @@ class _Placing:
             room = box_of(around([need for _, need in asks]), value.dims)
             own = [store for result in results for store in self._kept(index, result, room)]
             self.walks.append(Walk(index, self.boxes[index], tuple(sorted(own))))
+            if self.weighing.rules.hands_on:
+                self._hand_on(index, results, value.axis)
         for operand in self.points.nodes[index].operands:
             self._ask(operand, {}, index, need_of(self.boxes[index]))
 
@@ -228,6 +234,16 @@ class _Placing:
         if self.uses[result]:
             reason = f"{self.points.nodes[result].name} is an array: the result of a scan"
             self.arrays.append(Array(result, room, reason))
+
+    def _hand_on(self, index: int, results: Sequence[int], axis: Dimension) -> None:
+        """Note how much a scan hands on to scans over the same columns, and nothing else reads."""
+        columns = _across(self.boxes[index], axis)
+        alike = {walk.node for walk in self.walks if _across(walk.box, axis) == columns}
+        taken = [each for each in results if self.uses[each] and self.uses[each].keys() <= alike]
+        takers = {nest for result in taken for nest in self.uses[result]}
+        own = sum(ITEMSIZES[self.points.nodes[result].value.dtype] for result in taken)
+        whole = own + max((self.handed.get(nest, 0) for nest in takers), default=0)
+        self.handed |= dict.fromkeys((index, *takers) if taken else (), whole)
 
     def _is_all_of(self, index: int, group: int) -> bool:
         """Tell whether a nest has the box of a group of stores."""
@@ -277,6 +293,11 @@ class _Placing:
         )
         alike = {dim: span for dim, span in need.items() if all(e[dim] == span for _, e in asks)}
         return gated if len(alike) == len(need) else {**gated, **alike}
+
+
+def _across(box: Ranges, axis: Dimension) -> Ranges:
+    """Return the columns of a box."""
+    return tuple(range_ for range_ in box if range_.dim is not axis)
 
 
 def scan_need(value: dataflow.Scan, need: Need) -> Need:
