@@ -51,6 +51,11 @@ class Walk:
     stores: tuple[tuple[int, int], ...]
     fused: bool = False
 
+    @property
+    def nest(self) -> int:
+        """Its name for placement, with `fused` that of the stores: what both need is one use."""
+        return stores(self.stores[0][0]) if self.fused else self.node
+
 
 @classes.frozen
 class Placement:
@@ -132,7 +137,7 @@ class _Placing:
                 self.results.setdefault(scan, []).append(index)
             elif isinstance(value, dataflow.Scan):
                 self._walk(index, value)
-        last = {stores(walk.stores[0][0]): walk.node for walk in self.walks if walk.fused}
+        last = {walk.nest: walk.node for walk in self.walks}
         needs: dict[int, dict[int, Need]] = {}
         for index, uses in self.uses.items():
             for nest, use in uses.items():
@@ -221,7 +226,7 @@ class _Placing:
             if self.weighing.rules.hands_on:
                 self._hand_on(index, results, value.axis)
         for operand in self.points.nodes[index].operands:
-            self._ask(operand, {}, index, need_of(self.boxes[index]))
+            self._ask(operand, {}, self.walks[-1].nest, need_of(self.boxes[index]))
 
     def _kept(self, index: int, result: int, room: Ranges) -> Iterator[tuple[int, int]]:
         """Yield the roots that a scan stores of a result; others and other nests read an array."""
@@ -238,7 +243,7 @@ class _Placing:
     def _hand_on(self, index: int, results: Sequence[int], axis: Dimension) -> None:
         """Note how much a scan hands on to scans over the same columns, and nothing else reads."""
         columns = _across(self.boxes[index], axis)
-        alike = {walk.node for walk in self.walks if _across(walk.box, axis) == columns}
+        alike = {walk.nest for walk in self.walks if _across(walk.box, axis) == columns}
         taken = [each for each in results if self.uses[each] and self.uses[each].keys() <= alike]
         takers = {nest for result in taken for nest in self.uses[result]}
         own = sum(ITEMSIZES[self.points.nodes[result].value.dtype] for result in taken)

@@ -203,6 +203,13 @@ def swept_once(u: Levels, v: Levels) -> tuple[Levels, Levels]:
     return eliminated(sqrt(u * u + v * v) / (1.0 + u), v * v)
 
 
+@ff.field_operator
+def swept_twice(u: Levels, v: Levels) -> tuple[Levels, Levels]:
+    steep = sqrt(sqrt(u * u + v * v)) / (1.0 + u)
+    c, d = eliminated(steep, v * v)
+    return c + steep, d
+
+
 @ff.program
 def sweep(u: Levels, v: Levels, out: Levels):
     swept(u, v, out=out)
@@ -211,6 +218,11 @@ def sweep(u: Levels, v: Levels, out: Levels):
 @ff.program
 def sweep_once(u: Levels, v: Levels, c: Levels, d: Levels):
     swept_once(u, v, out=(c, d))
+
+
+@ff.program
+def sweep_twice(u: Levels, v: Levels, c: Levels, d: Levels):
+    swept_twice(u, v, out=(c, d))
 
 
 def weighed(program: Any, **options: Any) -> list[str]:
@@ -230,6 +242,12 @@ def test_scans_with_many_threads_compute_it(options: dict[str, Any]) -> None:
 
 def test_a_scan_that_hands_nothing_on_computes_it() -> None:
     assert weighed(sweep_once) == ["walks"]
+
+
+def test_what_a_scan_and_its_stores_need_at_one_level_is_one_use() -> None:
+    nests, text = reasons(sweep_twice, I)
+    assert nests == ["walks %10, stores c, d"]
+    assert text.count("float64 sqrt ") == 2
 
 
 @pytest.mark.needs_compiler
