@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
-
+from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Ranges
 from ..errors import CodegenError
@@ -29,7 +28,7 @@ from .rules import Rules
 from .weighing import Use, Uses, Weighing, points_of
 
 
-@attrs.frozen
+@classes.frozen
 class Array:
     """A node that becomes an array over a box."""
 
@@ -38,7 +37,7 @@ class Array:
     reason: str
 
 
-@attrs.frozen
+@classes.frozen
 class Walk:
     """A scan, its box, and the roots that it stores itself: numbers of a group and in it.
 
@@ -52,13 +51,14 @@ class Walk:
     fused: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Placement:
     """The nodes that become arrays and the scans, both ascending; notes on the other nodes.
 
     `needs[nest][node]` are the indices at which a nest needs a node. The name of a nest is the node
-    that it computes, or that of the `stores` of a group. `groups` are those that need a nest; the
-    group in `box_of` has the box of the nest, which then is empty where that of the group is.
+    that it computes, or that of the `stores` of a group. `groups` are those that need a nest. One
+    `within` a group does nothing where the box of that group is empty; the box of any other nest
+    then is empty by itself.
     """
 
     arrays: tuple[Array, ...]

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension, flip_staggered, is_staggered
+from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.dataflow import Ref
 from .places import (
@@ -34,7 +33,7 @@ from .places import (
 Env: TypeAlias = Mapping[Dimension, Coord]  # coordinates in place of the loop's own index
 
 
-@attrs.frozen
+@classes.frozen
 class Node:
     """A value without its place: its operation, and its operands relative to itself.
 
@@ -223,7 +222,7 @@ class Points:
     ) -> Point:
         across = self._across(value.dims, operands)
         if across:
-            value = attrs.evolve(value, dims=tuple(across.get(dim, dim) for dim in value.dims))
+            value = classes.evolve(value, dims=tuple(across.get(dim, dim) for dim in value.dims))
             env: Env = {dim: (self.indices.add(Along(own)), 0) for dim, own in across.items()}
             operands = [self.placed(operand, env) for operand in operands]
         reach: dict[Dimension, tuple[int, int]] = {}
