@@ -10,7 +10,7 @@ from fieldforge.experimental import concat_where
 from .support import Box, I, J, K, Plane, Slab, field, random, run
 
 HALO = 3
-# The last index of the wall, and the domain that is written: walls inside, one upon the other,
+# The index after the second wall, and the domain that is written: walls inside, one upon the other,
 # the first after the last, beyond the domain, within one point of each other, and no domain.
 ODD = [
     (8, (0, 8)),
@@ -28,27 +28,29 @@ odd = pytest.mark.parametrize(("n", "ends"), ODD)
 
 @ff.field_operator(backend=None)
 def ghosts(f: Plane, west: float64, east: float64, lid: float64, n: int32) -> Plane:
-    along = concat_where(I < 0, west, concat_where(I >= n, east, f))
-    return concat_where(J < 0, f(J + 1), concat_where(J >= n, lid, along))
+    along = concat_where(I < 0, west, concat_where(n <= I, east, f))
+    return concat_where(J < 0, f(J + 1), concat_where(n <= J, lid, along))
 
 
 @ff.field_operator(backend=None)
 def cavity(u: Plane, v: Plane, lid: float64, n: int32) -> tuple[Plane, Plane]:
+    last = n - 1
     a, b = ghosts(u, 0.5, -0.5, lid, n), ghosts(v, 1.5, 2.5, 0.0, n)
     du, dv = a(I + 1) - a(I - 1), b(J + 1) - b(J - 1)
     mixed = u * du + v * dv + a(I + 2) + b(J - 2)
     return (
-        concat_where(I == n - 1, lid, concat_where(J == 0, u, concat_where(I == 0, v, mixed))),
-        concat_where(J == n - 1, 0.0, concat_where(J == 0, lid, concat_where(I == 0, u, du - dv))),
+        concat_where(last == I, lid, concat_where(J == 0, u, concat_where(I == 0, v, mixed))),
+        concat_where(last == J, 0.0, concat_where(J == 0, lid, concat_where(I == 0, u, du - dv))),
     )
 
 
 @ff.field_operator(backend=None)
 def in_a_box(a: Box, n: int32) -> Box:
+    last = n - 1
     inner = a(I + 1) * a(J - 1) + a(K + 1) - a(K - 1)
-    k = concat_where(K == n - 1, 1.0, concat_where(K == 0, a, inner))
-    j = concat_where(J == n - 1, 2.0, concat_where(J == 0, a(J + 1), k))
-    return concat_where(I == n - 1, 3.0, concat_where(I == 0, a(I + 1), j))
+    k = concat_where(last == K, 1.0, concat_where(K == 0, a, inner))
+    j = concat_where(last == J, 2.0, concat_where(J == 0, a(J + 1), k))
+    return concat_where(last == I, 3.0, concat_where(I == 0, a(I + 1), j))
 
 
 @ff.scan_operator(axis=K, forward=True, init=0.0)
@@ -58,8 +60,9 @@ def total(state: float64, x: float64) -> float64:
 
 @ff.field_operator(backend=None)
 def summed(a: Slab, n: int32) -> Slab:
-    inner = concat_where(K == n - 1, 7.0, concat_where(K > 0, total(a - a(K - 1)), 1.0))
-    return concat_where(I == 0, 5.0, concat_where(I == n - 1, 6.0, inner))
+    last = n - 1
+    inner = concat_where(last == K, 7.0, concat_where(K > 0, total(a - a(K - 1)), 1.0))
+    return concat_where(I == 0, 5.0, concat_where(last == I, 6.0, inner))
 
 
 def halved(*dims: ff.Dimension, seed: int, **where: object) -> ff.Field:
@@ -80,6 +83,7 @@ def test_walls_of_a_cavity(backend, n, ends):
 
     cavity.with_backend(backend)(u, v, 3.0, n, out=outs, offset_provider={})
 
+    last = n - 1
     i, j = np.meshgrid(np.arange(*ends), np.arange(*ends), indexing="ij")
 
     def walled(f, west, east, lid):
@@ -94,8 +98,8 @@ def test_walls_of_a_cavity(backend, n, ends):
     here, other = place(u, [i, j]), place(v, [i, j])
     du, dv = a(1, 0) - a(-1, 0), b(0, 1) - b(0, -1)
     mixed = here * du + other * dv + a(2, 0) + b(0, -2)
-    first = np.where(i == n - 1, 3.0, np.where(j == 0, here, np.where(i == 0, other, mixed)))
-    second = np.where(j == n - 1, 0.0, np.where(j == 0, 3.0, np.where(i == 0, here, du - dv)))
+    first = np.where(i == last, 3.0, np.where(j == 0, here, np.where(i == 0, other, mixed)))
+    second = np.where(j == last, 0.0, np.where(j == 0, 3.0, np.where(i == 0, here, du - dv)))
     assert np.array_equal(outs[0].asnumpy(), first)
     assert np.array_equal(outs[1].asnumpy(), second)
 
@@ -106,15 +110,16 @@ def test_six_walls_of_a_box(backend, n, ends):
 
     out = run(in_a_box, a, n, on=dict.fromkeys((I, J, K), ends), backend=backend)
 
+    last = n - 1
     i, j, k = np.meshgrid(*[np.arange(*ends)] * 3, indexing="ij")
 
     def at(di, dj, dk):
         return place(a, [i + di, j + dj, k + dk])
 
     inner = at(1, 0, 0) * at(0, -1, 0) + at(0, 0, 1) - at(0, 0, -1)
-    inner = np.where(k == n - 1, 1.0, np.where(k == 0, at(0, 0, 0), inner))
-    inner = np.where(j == n - 1, 2.0, np.where(j == 0, at(0, 1, 0), inner))
-    assert np.array_equal(out, np.where(i == n - 1, 3.0, np.where(i == 0, at(1, 0, 0), inner)))
+    inner = np.where(k == last, 1.0, np.where(k == 0, at(0, 0, 0), inner))
+    inner = np.where(j == last, 2.0, np.where(j == 0, at(0, 1, 0), inner))
+    assert np.array_equal(out, np.where(i == last, 3.0, np.where(i == 0, at(1, 0, 0), inner)))
 
 
 @odd
@@ -133,8 +138,9 @@ def test_walls_of_a_line(backend):
 
     @ff.field_operator(backend=None)
     def line(x: ff.Field[ff.Dims[I], float64], n: int32) -> ff.Field[ff.Dims[I], float64]:
-        wide = concat_where(I < 1, 1.0, concat_where(I >= n, 2.0, concat_where(I == 4, 3.0, x)))
-        return wide + concat_where(I == n - 2, x, 0.0)
+        wide = concat_where(I < 1, 1.0, concat_where(n <= I, 2.0, concat_where(I == 4, 3.0, x)))
+        before = n - 2
+        return wide + concat_where(before == I, x, 0.0)
 
     out = run(line, field(I, a), 8, on={I: 9}, backend=backend)
 

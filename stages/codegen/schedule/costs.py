@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final
 
+from ....runtime.language.dimension import DimensionKind
 from ....runtime.language.operations import BY_NAME
 from ...ir import dataflow
+from ...machine import Machine
 from .places import OWN, Coords, is_still
 from .points import Node
 
@@ -39,14 +41,14 @@ def users_of(nodes: Sequence[Node], needed: Iterable[int]) -> dict[int, int]:
 def point_costs(
     nodes: Sequence[Node],
     users: Mapping[int, int],
-    gather: float,
+    target: Machine,
     stored: Container[int] = (),
 ) -> dict[int, float]:
     """Return the cost of one point of each node, operands at the same point included.
 
     An operand that several nodes share is shared among them; one that a node reads at
     other points too is a stage of its own, and one of `stored` costs nothing. `users` is
-    ascending and closed under operands; `gather` is the cost of one load through a neighbour table.
+    ascending and closed under operands; `target` tells what a load through a neighbour table costs.
     """
     costs: dict[int, float] = {}
     for index in users:
@@ -59,7 +61,7 @@ def point_costs(
                 places.setdefault(operand, set()).add(coords)
             costs[index] = own_cost(node.value) + sum(
                 _share(node.value, costs[operand] * (operand not in stored), users[operand], at)
-                + gather * _gathered(nodes[operand], at)
+                + _gathered(node, nodes[operand], at, target)
                 for operand, at in places.items()
             )
     return costs
@@ -70,10 +72,13 @@ def own_cost(value: dataflow.Value) -> float:
     return operations(value.op) if isinstance(value, dataflow.Map) else 1.0
 
 
-def _gathered(operand: Node, at: set[Coords]) -> int:
-    """Return how many loads through neighbour tables read a field."""
-    is_field = isinstance(operand.value, dataflow.Input)
-    return sum(is_field and any(base > OWN for base, _ in coords) for coords in at)
+def _gathered(node: Node, operand: Node, at: set[Coords], target: Machine) -> float:
+    """Return the cost of a node's loads through neighbour tables of a field at some places."""
+    if not isinstance(operand.value, dataflow.Input):
+        return 0.0
+    count = sum(any(base > OWN for base, _ in coords) for coords in at)
+    own = sum(dim.kind is not DimensionKind.LOCAL for dim in node.dims)
+    return count * (target.gather_alone if own == 1 else target.gather)
 
 
 def _share(value: dataflow.Value, cost: float, users: int, at: set[Coords]) -> float:

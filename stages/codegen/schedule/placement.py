@@ -85,7 +85,7 @@ class _Placing:
         self.box = box
         self.needed = points.reachable(roots)
         self.users = users_of(points.nodes, self.needed)
-        self.costs = point_costs(points.nodes, self.users, rules.target.gather)
+        self.costs = point_costs(points.nodes, self.users, rules.target)
         self.uses: dict[int, Uses] = {index: {} for index in self.needed}
         self.boxes: dict[int, Ranges] = {STORES: box}
         self.asked = dict.fromkeys(self.needed, 1)  # points of the user that has most of them
@@ -159,7 +159,7 @@ class _Placing:
                 self.values[nest] = self.values.get(nest, 0) + len(use.places)
                 self._pass_on(node, nest, list(use.places), use.need)
         for operand, _ in node.operands:
-            self.asked[operand] = max(self.asked[operand], count)
+            self.asked[operand] = max(self.asked[operand], count if reason else self.asked[index])
 
     def _pass_on(self, node: Node, nest: int, places: Sequence[Coords], need: Need) -> None:
         """Record that a nest needs the operands of a node that it computes at some places."""

@@ -8,12 +8,13 @@ from typing import Final, TypeAlias
 from ....ir.bounds import Range, difference
 from ....ir.loops.column import Column
 from ....ir.loops.cpu import marks_of
-from ....ir.loops.nest import Compute, Index, Nest
+from ....ir.loops.nest import Compute, Index, Load, Nest, Store
 from ....ir.loops.traverse import instructions
 from ...rows.acts import loop_over, write_acts
 from ...rows.body import Body, body_of, pointers, states, written
 from ...rows.checks import tests_of
 from ...rows.scope import Scope
+from ...schedule.costs import ITEMSIZES
 from .ahead import named_ahead
 from .strips import SIMD, Strips, strips_of, walk
 from .threads import (
@@ -130,7 +131,9 @@ def _rims(nest: Nest) -> set[int]:
     compared = {
         each.part
         for each in nest.body
-        if isinstance(each, Compute) and each.op in ("ge", "lt") and each.level == len(nest.loops)
+        if isinstance(each, Compute)
+        and each.op in ("ge", "lt")
+        and each.level == len(nest.loops)
         and each.args[0] in index
     }
     counts = [difference(part.stop, part.start) for part in nest.parts]
@@ -148,13 +151,26 @@ def _in_blocks(
     yield from (
         opened(scope, nest.box, f"({stop} - {start} + {BLOCK - 1}) / {BLOCK}"),
         *tests.begin("    "),
-        *([SIMD + tests.clause] if nest.loops[0].kind == "vector" else ()),
+        *([_lanes(scope, nest) + tests.clause] if nest.loops[0].kind == "vector" else ()),
         f"    {_loop(nest, 0, block)}",
         *at(body, 1, part),
         "    }",
         *tests.end("    "),
         f"  {END}",
     )
+
+
+def _lanes(scope: Scope, nest: Nest) -> str:
+    """Ask for vectors of one register where tables tell what to load.
+
+    Compilers fill a register with indices, and take several for the elements that these tell: then
+    the loads of a vector spill registers.
+    """
+    if not any(isinstance(row, Load) and row.is_told for row in nest.body):
+        return SIMD
+    touched = {row.buffer for row in nest.body if isinstance(row, Load | Store)}
+    size = max(ITEMSIZES[each.dtype] for each in scope.kernel.buffers if each.name in touched)
+    return f"{SIMD} simdlen({max(1, scope.options.vector_bytes // size)})"
 
 
 def _loop(nest: Nest, level: int, ends: tuple[str, str]) -> str:

@@ -49,7 +49,9 @@ def test_guards_join_as_logic_does(left: Guard, right: Guard) -> None:
 
 
 @given(st.lists(st.integers(-3, 12), min_size=1, max_size=3), st.integers(0, 3), st.integers(3, 9))
-def test_parts_cover_a_loop_once_and_what_they_know_is_so(bounds: list[int], a: int, b: int) -> None:
+def test_parts_cover_a_loop_once_and_what_they_know_is_so(
+    bounds: list[int], a: int, b: int
+) -> None:
     names = dict(zip("nml", bounds, strict=False))
     tests = [Beyond(K, OWN, ScalarSymbol(name)) for name in names]
     tests += [Beyond(K, OWN, add(ScalarSymbol("n"), 1))]
@@ -80,9 +82,7 @@ def test_bounds_of_unknown_order_leave_an_inner_part_and_two_rims(count: int) ->
     low = [Beyond(K, OWN, Const(i)) for i in range(count)]
     high = [Beyond(K, OWN, add(ScalarSymbol("n"), -i)) for i in range(count)]
 
-    below, inner, above = parts_of(
-        Range(K, ScalarSymbol("a"), ScalarSymbol("b")), [*low, *high], 9
-    )
+    below, inner, above = parts_of(Range(K, ScalarSymbol("a"), ScalarSymbol("b")), [*low, *high], 9)
 
     assert all(inner.answer(test) is True for test in low)
     assert all(inner.answer(test) is False for test in high)
