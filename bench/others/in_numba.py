@@ -166,31 +166,6 @@ def _upwind(q, cx, cy, out, zero):
 
 
 @njit(parallel=True, cache=True)
-def _cavity(u, v, p, lid, c, nu, four, quarter, new_u, new_v, new_p):
-    nj, ni = new_u.shape
-    for j in prange(nj):
-        for i in range(ni):
-            x, y = i + 2, j + 2
-            if j == nj - 1 or j == 0:
-                new_u[j, i], new_v[j, i] = lid if j > 0 else 0, 0
-                new_p[j, i] = p[y - 1, x] if j > 0 else p[y + 1, x]
-            elif i == 0 or i == ni - 1:
-                new_u[j, i], new_v[j, i] = 0, 0
-                new_p[j, i] = p[y, x + 1] if i == 0 else p[y, x - 1]
-            else:
-                a, b = u[y, x], v[y, x]
-                du, dv = u[y, x + 1] - u[y, x - 1], v[y + 1, x] - v[y - 1, x]
-                along, across = u[y + 1, x] - u[y - 1, x], v[y, x + 1] - v[y, x - 1]
-                east, north = p[y, x + 1] - p[y, x - 1], p[y + 1, x] - p[y - 1, x]
-                of_u = u[y, x + 1] + u[y, x - 1] + u[y + 1, x] + u[y - 1, x] - four * a
-                of_v = v[y, x + 1] + v[y, x - 1] + v[y + 1, x] + v[y - 1, x] - four * b
-                of_p = p[y, x + 1] + p[y, x - 1] + p[y + 1, x] + p[y - 1, x]
-                new_u[j, i] = a - c * (a * du + b * along + east) + nu * of_u
-                new_v[j, i] = b - c * (a * across + b * dv + north) + nu * of_v
-                new_p[j, i] = quarter * (of_p - c * (du + dv))
-
-
-@njit(parallel=True, cache=True)
 def _flux(h, q, vn, length, sign, area, g, dt, half, one, e2c, c2e, through, new):
     for e in prange(through.shape[0]):
         low, high = e2c[e, 0], e2c[e, 1]
@@ -275,16 +250,6 @@ def _upwinds(given: dict[str, Any]) -> dict[str, Ready]:
     return {"rows": (lambda: _upwind(q, cx, cy, out, zero), outputs)}
 
 
-def _cavities(given: dict[str, Any]) -> dict[str, Ready]:
-    inputs = _fields(given, "u", "v", "p")
-    results = {name: _result(given, name) for name in ("new_u", "new_v", "new_p")}
-    outs = [made for made, _ in results.values()]
-    lid, c, nu = (given["arguments"][name]["scalar"] for name in ("lid", "c", "nu"))
-    numbers = _numbers(given, lid, c, nu, 4.0, 0.25)
-    outputs = lambda: {k: v for _, of in results.values() for k, v in of().items()}  # noqa: E731
-    return {"points": (lambda: _cavity(*inputs, *numbers, *outs), outputs)}
-
-
 def _fluxes(given: dict[str, Any]) -> dict[str, Ready]:
     inputs = [loaded(given["arguments"][name]) for name in ("h", "q", "vn", "length", "sign")]
     area, (new, outputs) = loaded(given["arguments"]["area"]), _result(given, "new")
@@ -303,6 +268,5 @@ PROGRAMS = {
     "tridiagonal": _tridiagonals,
     "nabla2": _nabla2s,
     "upwind": _upwinds,
-    "cavity": _cavities,
     "flux": _fluxes,
 }

@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range
 from ...lower.regions import Boxes
 from .places import OWN, Coord
 
 
-@attrs.frozen
+@classes.frozen
 class Beyond:
     """Whether an index (the loop's own if `base` is `OWN`) is `bound` or more."""
 
@@ -27,7 +26,7 @@ class Beyond:
     bound: Bound
 
 
-@attrs.frozen
+@classes.frozen
 class InPart:
     """Whether a part of the innermost loop has a point at all."""
 
@@ -141,8 +140,8 @@ def _differ_in_one(left: set[tuple[Test, bool]], right: set[tuple[Test, bool]]) 
 # --- parts of the innermost loop --------------------------------------------------------------
 
 
-@attrs.frozen
-class Part:
+@classes.frozen
+class LoopPart:
     """A part of the innermost loop, and the tests whose answer it fixes."""
 
     range: Range
@@ -173,14 +172,14 @@ def answer_from(ranges: Mapping[Dimension, Range], test: Test) -> bool | None:
     return False if left is not None and left <= 0 else None
 
 
-def parts_of(range_: Range, tests: Sequence[Beyond], most: int) -> tuple[Part, ...]:
+def parts_of(range_: Range, tests: Sequence[Beyond], most: int) -> tuple[LoopPart, ...]:
     """Cut a loop so that tests have one answer in each part, if `most` parts or fewer suffice.
 
     Otherwise, and where the order of two bounds is unknown, so that there would be a part for every
     possible order, the loop has three parts: the inner one, on which every test has its usual
     answer, and a rim on each side, which answers no test.
     """
-    parts: tuple[Part, ...] = (Part(range_, {}),)
+    parts: tuple[LoopPart, ...] = (LoopPart(range_, {}),)
     for test in tests:
         parts = tuple(half for part in parts for half in _halves(part, test))
         if len(parts) > most:
@@ -188,7 +187,7 @@ def parts_of(range_: Range, tests: Sequence[Beyond], most: int) -> tuple[Part, .
     return parts if len(parts) <= max(RIMMED, len(tests) + 1) else _rimmed(range_, tests)
 
 
-def _rimmed(range_: Range, tests: Sequence[Beyond]) -> tuple[Part, ...]:
+def _rimmed(range_: Range, tests: Sequence[Beyond]) -> tuple[LoopPart, ...]:
     """Cut a loop into the indices at which all tests have their usual answer, and the others."""
     known = {test: _is_usual(range_, test) for test in tests}
     low, high = range_.start, range_.stop
@@ -198,8 +197,8 @@ def _rimmed(range_: Range, tests: Sequence[Beyond]) -> tuple[Part, ...]:
     low = bounds.minimum(low, range_.stop)
     high = bounds.maximum(low, high)
     dim, start, stop = range_.dim, range_.start, range_.stop
-    cut = (Part(Range(dim, start, low), {}), Part(Range(dim, low, high), known))
-    parts = (*cut, Part(Range(dim, high, stop), {}))
+    cut = (LoopPart(Range(dim, start, low), {}), LoopPart(Range(dim, low, high), known))
+    parts = (*cut, LoopPart(Range(dim, high, stop), {}))
     return tuple(part for part in parts if not bounds.is_empty_box((part.range,)))
 
 
@@ -212,14 +211,14 @@ def _is_usual(range_: Range, test: Beyond) -> bool:
     return isinstance(test.bound, Const) if ahead is None is left else ahead is not None
 
 
-def _halves(part: Part, test: Beyond) -> list[Part]:
+def _halves(part: LoopPart, test: Beyond) -> list[LoopPart]:
     known = part.answer(test)
     start, stop = part.range.start, part.range.stop
     halves = []
     if known is not True:
         below = Range(test.dim, start, bounds.minimum(stop, test.bound))
-        halves.append(Part(below, {**part.known, test: False}))
+        halves.append(LoopPart(below, {**part.known, test: False}))
     if known is not False:
         above = Range(test.dim, bounds.maximum(start, test.bound), stop)
-        halves.append(Part(above, {**part.known, test: True}))
+        halves.append(LoopPart(above, {**part.known, test: True}))
     return [half for half in halves if not bounds.is_empty_box((half.range,))]

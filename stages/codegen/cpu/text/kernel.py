@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Bound
 from ....ir.loops.kernel import Kernel
 from ....ir.strides import Stride
@@ -16,8 +15,7 @@ from ...rows.definitions import pointers, scalars
 from ...rows.dialect import cpp
 from ...rows.expressions import TYPES
 from ...rows.options import Steps, WriterOptions
-from ...rows.scope import WITHIN, Scope, places_of
-from ...rows.uses import Uses
+from ...rows.scope import WITHIN, Scope, TextUses, places_of
 from ...soft_reads import Clamping
 from ..passes.plain_loops import plain_loops
 from .nodes import Writing, write_steps
@@ -53,7 +51,7 @@ def write_cpp(
     """
     scope = Scope(kernel, places_of(ints), options, cpp(options))
     if options.checked:
-        scope = attrs.evolve(scope, tests=checks.tested_stores(kernel))
+        scope = classes.evolve(scope, tests=checks.tested_stores(kernel))
     nests = tuple(write_steps(scope, kernel, Writing(steps)))
     has_context = bool({"share", "far"} & scope.uses.names.keys())
     first: list[str] = []
@@ -88,7 +86,7 @@ def clamped_version(names: Scope, clamping: Clamping, steps: Steps | None = None
     """
     scope = Scope(
         plain_loops(names.kernel), places_of((*names.places, *clamping.integers)), names.options,
-        names.dialect, Uses(functions=names.uses.functions), clamping.ends,
+        names.dialect, TextUses(functions=names.uses.functions), clamping.ends,
     )  # fmt: skip
     nests = tuple(write_steps(scope, scope.kernel, Writing(steps, "clamped_")))
     names.uses.names.update(dict.fromkeys(scope.uses.names.keys() & TOOLS.keys()))
