@@ -27,7 +27,6 @@ class Writing:
 
     Attributes:
         steps: how a call selects one statement.
-        prefix: of the names of functions that nodes may become.
         when: the conditions of choices.
         nests: those written so far; the number of a nest is its place.
         first: the number of the first nest on the other side of a choice.
@@ -35,7 +34,6 @@ class Writing:
     """
 
     steps: Steps | None
-    prefix: str = ""
     when: str = ""
     nests: list[Node] = attrs.field(factory=list)
     first: int = 0
@@ -49,7 +47,7 @@ def write_steps(scope: Scope, kernel: Kernel, writing: Writing) -> Iterator[Line
 
 def write_node(scope: Scope, node: Node, writing: Writing) -> Iterator[Line]:
     """Write a node; nests, columns and groups of nests may become functions."""
-    nests, prefix = writing.nests, writing.prefix
+    nests = writing.nests
     number = len(nests)
     around = tuple(scope.around.values())
     match node:
@@ -68,19 +66,19 @@ def write_node(scope: Scope, node: Node, writing: Writing) -> Iterator[Line]:
         case Nest() | Column():
             nests.append(node)
             yield f"{_head(scope, node, writing)}{{  // nest {number}"
-            yield part_of(scope, f"{prefix}nest{number}", partial(_alone, node=node), (), around)
+            yield part_of(scope, f"nest{number}", partial(_alone, node=node), (), around)
         case Tiles(members=members):
             nests += [member.nest for member in members]
             yield f"{_head(scope, node, writing)}{{  // nests {number} .. {len(nests) - 1}"
-            tiled = partial(write_tiles, tiles=node, first=number, prefix=prefix)
-            yield part_of(scope, f"{prefix}nests{number}", tiled, (), around)
+            tiled = partial(write_tiles, tiles=node, first=number)
+            yield part_of(scope, f"nests{number}", tiled, (), around)
         case Portions(arrays=arrays):
             others = enumerate(nests[writing.first :], writing.first)
             numbers = [each for each, nest in others if not arrays_of(nest).isdisjoint(arrays)]
             said = f"nests {', '.join(map(str, numbers))} in portions"
             yield f"{_head(scope, node, writing)}{{  // {said}"
             portioned = partial(write_portions, portions=node, numbers=numbers)
-            yield part_of(scope, f"{prefix}portions{numbers[0]}", portioned, (), around)
+            yield part_of(scope, f"portions{numbers[0]}", portioned, (), around)
         case _:
             raise TypeError(f"The C++ writer does not know '{type(node).__name__}'.")
 
