@@ -88,14 +88,18 @@ def build(
         used.tell(Warned(definition.name, late.stage, late.message))
     entry = results[_entry_stage(flow, backend)].outputs[ENTRY].get()
     if isinstance(entry, _core.Entry) and entry.plan.is_inside:
-        other = attrs.evolve(variant, unit=(), beyond=True)
-        entry.beyond = functools.cache(lambda: _beyond(definition, backend, other, used))
+        entry.beyond = functools.cache(lambda: _beyond(definition, backend, variant, used))
     return entry
+
+
+def beyond_fields(variant: Variant) -> Variant:
+    """Return the variant for calls of another that read beyond fields; it fits all layouts."""
+    return attrs.evolve(variant, unit=(), beyond=True)
 
 
 def _beyond(definition: Definition, backend: Backend, variant: Variant, used: Engine) -> Any:
     try:
-        return build(definition, backend, variant, used)
+        return build(definition, backend, beyond_fields(variant), used)
     except NotStoredError as error:
         raise error.explained("It is needed for a call that reads beyond a field.") from None
 
