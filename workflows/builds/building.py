@@ -87,9 +87,14 @@ def build(
     if late is not None:
         used.tell(Warned(definition.name, late.stage, late.message))
     entry = results[_entry_stage(flow, backend)].outputs[ENTRY].get()
-    if isinstance(entry, _core.Entry) and entry.plan.is_inside:
+    if needs_beyond(entry):
         entry.beyond = functools.cache(lambda: _beyond(definition, backend, variant, used))
     return entry
+
+
+def needs_beyond(entry: Any) -> bool:
+    """Tell whether calls of an entry that read beyond fields run another one."""
+    return isinstance(entry, _core.Entry) and entry.plan.is_inside
 
 
 def beyond_fields(variant: Variant) -> Variant:

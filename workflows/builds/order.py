@@ -83,9 +83,8 @@ class Order:
         (bound,) = self._prepare(policy)[binds[0]].outputs.values()
         if not bound.get().plan.is_inside:
             return None
-        variant = beyond_fields(self.variant)
-        other = attrs.evolve(self, variant=variant, finish=lambda: other._prepare())
-        return other
+        other = attrs.evolve(self, variant=beyond_fields(self.variant))
+        return attrs.evolve(other, finish=other._prepare)
 
     def request(self) -> Request | None:
         """Return the work that another process can do; None if this process must do it."""

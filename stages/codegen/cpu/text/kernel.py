@@ -19,6 +19,7 @@ from ...rows.options import Steps, WriterOptions
 from ...rows.scope import WITHIN, Scope, places_of
 from ...soft_reads import Clamping
 from .nodes import Writing, write_steps
+from .portions import ELEMENTS
 from .streams import stream_function
 from .strips import MASKED
 from .threads import CALLEE, FAR, MACHINE, MARCH, SHARING, TURNS
@@ -49,12 +50,13 @@ def write_cpp(
         scope = attrs.evolve(scope, tests=checks.tested_stores(kernel), clamped={})
         if clamping is not None:
             first = (f"  if (ints[{clamping.flag}]) return {checks.beyond(kernel)};",)
-    nests = tuple(write_steps(scope, kernel, Writing(steps)))
+    writing = Writing(steps)
+    nests = tuple(write_steps(scope, kernel, writing))
     has_context = bool({"share", "far"} & scope.uses.names.keys())
     far = [Known("far", FAR)] if "far" in scope.uses.names else []
     entry = Caller(
         (*entry_head(context=CALLEE if has_context else ""), *first),
-        (*definitions(scope, steps), *known(scope, checks.head), *far),
+        (*definitions(scope, steps), *known(scope, checks.head), *far, *writing.functions.values()),
         (UNUSED, *nests),
         (f"  return {checks.status(scope)};", "}"),
         _parameters(has_context, checked=bool(scope.tests)),
@@ -67,7 +69,7 @@ def write_cpp(
 # The tools in their order, by the name that text asks for.
 TOOLS: Final[Mapping[str, str]] = {
     "measured": MACHINE, "rows_of_block": MARCH, "even": EVEN, "rows_of_tile": TURNS,
-    "share": SHARING, "masked": MASKED,
+    "share": SHARING, "masked": MASKED, "run": ELEMENTS,
 }  # fmt: skip
 
 

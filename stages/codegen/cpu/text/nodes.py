@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import attrs
@@ -16,9 +16,9 @@ from ...rows.acts import loop_over
 from ...rows.options import Steps
 from ...rows.scope import Scope
 from .nest import write_column, write_nest
-from .portions import write_portions
+from .portions import functions_of, write_all, write_portions
 from .tiles import write_tiles
-from .units import Line, part_of
+from .units import Known, Line, part_of
 
 
 @attrs.frozen
@@ -29,6 +29,7 @@ class Writing:
         steps: how a call selects one statement.
         when: the conditions of choices.
         nests: those written so far; the number of a nest is its place.
+        functions: those of nests in portions, which run for all elements too.
         first: the number of the first nest on the other side of a choice.
 
     """
@@ -36,6 +37,7 @@ class Writing:
     steps: Steps | None
     when: str = ""
     nests: list[Node] = attrs.field(factory=list)
+    functions: dict[Nest, Known] = attrs.field(factory=dict)
     first: int = 0
 
 
@@ -66,25 +68,31 @@ def write_node(scope: Scope, node: Node, writing: Writing) -> Iterator[Line]:
         case Nest() | Column():
             nests.append(node)
             yield f"{_head(scope, node, writing)}{{  // nest {number}"
-            yield part_of(scope, f"nest{number}", partial(_alone, node=node), (), around)
+            alone = partial(_alone, node=node, functions=writing.functions)
+            yield part_of(scope, f"nest{number}", alone, (), around)
         case Tiles(members=members):
             nests += [member.nest for member in members]
             yield f"{_head(scope, node, writing)}{{  // nests {number} .. {len(nests) - 1}"
             tiled = partial(write_tiles, tiles=node, first=number)
             yield part_of(scope, f"nests{number}", tiled, (), around)
-        case Portions(arrays=arrays):
+        case Portions(arrays=arrays, loops=loops):
             others = enumerate(nests[writing.first :], writing.first)
             numbers = [each for each, nest in others if not arrays_of(nest).isdisjoint(arrays)]
             said = f"nests {', '.join(map(str, numbers))} in portions"
             yield f"{_head(scope, node, writing)}{{  // {said}"
-            portioned = partial(write_portions, portions=node, numbers=numbers)
+            names = [writing.functions[each.nest].name for each in loops]
+            portioned = partial(write_portions, portions=node, functions=names, numbers=numbers)
             yield part_of(scope, f"portions{numbers[0]}", portioned, (), around)
         case _:
             raise TypeError(f"The C++ writer does not know '{type(node).__name__}'.")
 
 
-def _alone(scope: Scope, node: Nest | Column) -> Iterator[str]:
-    return write_nest(scope, node) if isinstance(node, Nest) else write_column(scope, node)
+def _alone(scope: Scope, node: Nest | Column, functions: Mapping[Nest, Known]) -> Iterator[str]:
+    if isinstance(node, Column):
+        return write_column(scope, node)
+    if node in functions:
+        return write_all(scope, node, functions[node].name)
+    return write_nest(scope, node)
 
 
 def _choice(scope: Scope, choice: Choice, writing: Writing) -> Iterator[Line]:
@@ -98,6 +106,8 @@ def _choice(scope: Scope, choice: Choice, writing: Writing) -> Iterator[Line]:
     own = tuple(step for step in then if step not in otherwise)
     own = own if then[: len(own)] == own else then
     common, when, first = then[len(own) :], scope.bound(choice.when), len(writing.nests)
+    for portions in (step for step in own if isinstance(step, Portions)):
+        writing.functions.update(functions_of(scope, portions, len(writing.functions)))
     apart = attrs.evolve(writing, when=f"{writing.when}if (!{when}) ")
     below = [
         line

@@ -41,11 +41,15 @@ _FUNCTION: Final = re.compile(r"^(?:EACH|static)\b[^;]*?\b(?!__)(\w+)\([^;]*\{",
 
 @attrs.frozen
 class Known:
-    """A line that defines a name, and the names in it; it always stays if it has no name."""
+    """A line that defines a name, and the names in it; it always stays if it has no name.
+
+    A function is only where parts call it.
+    """
 
     name: str
     line: str
     uses: frozenset[str] = frozenset()
+    is_function: bool = False
 
 
 @attrs.frozen
@@ -97,7 +101,10 @@ class Caller:
             part.name: f"    {part.name}({', '.join([*names, *part.arguments])});"
             for part in outlined
         }
-        yield from (*self.head, *(each.line for each in self.definitions))
+        here = (line for line in self.lines if isinstance(line, Part) and line.name not in calls)
+        called = {name for part in here for name in part.uses}
+        known = (each for each in self.definitions if not each.is_function or each.name in called)
+        yield from (*self.head, *(each.line for each in known))
         yield from (*flat(self.lines, calls), *self.tail)
 
     def signature(self, part: Part) -> str:
