@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
-import attrs
-
+from ...runtime.process import classes
 from ..ir import bounds
 from ..ir.bounds import Bound, Const, Range, Ranges
 from ..ir.dataflow import Dataflow, Displace, Input, Leaf, Map, Read, Ref, Region, Store
@@ -26,7 +25,7 @@ Hard: TypeAlias = Mapping[str, Ranges | None]  # the hull of the hard reads of s
 Calls: TypeAlias = Literal["inside", "beyond", "all"]  # that code is for: beyond ends of fields?
 
 
-@attrs.frozen
+@classes.frozen
 class Clamping:
     """The soft reads of a kernel.
 
@@ -37,7 +36,7 @@ class Clamping:
 
     hard: tuple[Hard, ...]
     integers: tuple[Bound, ...] = ()
-    ends: Ends = attrs.field(factory=dict)
+    ends: Ends = classes.field(factory=dict)
     flag: int = -1
 
 
@@ -102,7 +101,7 @@ def with_hard(read: Read, hard: Hard) -> Read:
     """Return a read with what must exist of it."""
     # a box of its own comes from loads that clamp their indices in any case
     is_soft = read.name in hard
-    return attrs.evolve(read, hard=_hard_part(read.box, hard[read.name])) if is_soft else read
+    return classes.evolve(read, hard=_hard_part(read.box, hard[read.name])) if is_soft else read
 
 
 def soft_reads(program: Dataflow, groups: Sequence[StoreGroup]) -> list[Hard]:

@@ -6,11 +6,10 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from ...runtime import _core
 from ...runtime.language.definition import Definition
 from ...runtime.language.types import Type
+from ...runtime.process import classes
 from ...runtime.process.errors import LibraryError, WorkflowError
 from ...stages.artifacts import Compiled, Parsed, Variant
 from ...stages.parse.stage import Check, Parse
@@ -99,7 +98,7 @@ def needs_beyond(entry: Any) -> bool:
 
 def beyond_fields(variant: Variant) -> Variant:
     """Return the variant for calls of another that read beyond fields; it fits all layouts."""
-    return attrs.evolve(variant, unit=(), beyond=True)
+    return classes.evolve(variant, unit=(), beyond=True)
 
 
 def _beyond(definition: Definition, backend: Backend, variant: Variant, used: Engine) -> Any:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
-
 from ...runtime.language.definition import Definition
+from ...runtime.process import classes
 from ...stages.artifacts import Bound, Variant
 from ..backends.backend import Backend
 from ..engine.deep import Shortcut
@@ -19,7 +18,7 @@ from ..graph.graph import Workflow
 from .building import beyond_fields, describe_variant, entry_flow, inputs_of
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Order:
     """One variant of a definition, the backend that builds it and the engine that runs the build.
 
@@ -31,7 +30,7 @@ class Order:
     backend: Backend
     variant: Variant
     engine: Engine
-    finish: Callable[[], Any] = attrs.field(repr=False)
+    finish: Callable[[], Any] = classes.field(repr=False)
     is_alone: bool = False
 
     @property
@@ -83,8 +82,8 @@ class Order:
         (bound,) = self._prepare(policy)[binds[0]].outputs.values()
         if not bound.get().plan.is_inside:
             return None
-        other = attrs.evolve(self, variant=beyond_fields(self.variant))
-        return attrs.evolve(other, finish=other._prepare)
+        other = classes.evolve(self, variant=beyond_fields(self.variant))
+        return classes.evolve(other, finish=other._prepare)
 
     def request(self) -> Request | None:
         """Return the work that another process can do; None if this process must do it."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
 from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
@@ -93,7 +91,7 @@ class Codegen(CpuOptions, Stage):
     def _schedule(self, variant: Variant) -> tuple[Rules, tuple[LoopPass, ...]]:
         """Return rules and passes; what few calls run is not worth the time of a compiler."""
         if variant.beyond:
-            return attrs.evolve(self.rules(), jam=False), cpu_passes(PLAIN_PASSES)
+            return classes.evolve(self.rules(), jam=False), cpu_passes(PLAIN_PASSES)
         return self.rules(), cpu_passes(self.chosen())
 
     def _flags(self, source: str, variant: Variant) -> tuple[str, ...]:

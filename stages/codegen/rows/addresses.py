@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.nest import Instruction, Load, Row, Store
+from ...ir.loops.nest import Access, Instruction, Row
 
-Access: TypeAlias = Load | Store
 # For each axis: the row of its index (None: the index of the loop), and an offset.
 Places: TypeAlias = tuple[tuple[Row | None, int], ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Direct:
     """An element of a buffer by all of its indices: `p0[i0 * n1 + i1]`."""
 
 
-@attrs.frozen
+@classes.frozen
 class InRow:
     """An element of a row, which differs from its neighbours in the innermost index: `r0[i1]`.
 
@@ -33,7 +31,7 @@ class InRow:
     is_given: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Element:
     """An element of an array that is no buffer: of registers, lanes, or shared memory."""
 
@@ -92,7 +90,7 @@ def addresses_of(
     pointers: dict[tuple[str, Places], InRow] = {}
     for number in numbers:
         access = rows[number]
-        if isinstance(access, Load | Store):
+        if isinstance(access, Access):
             key = row_of(
                 access, buffers[access.buffer], inner, lambda row: rows[row].level == inside
             )

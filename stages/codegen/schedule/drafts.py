@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Ranges
 from ...ir.loops.buffers import Buffer
@@ -28,11 +27,10 @@ from .scans import (
     leaves_of,
     scan_body,
     scan_loops,
-    with_first_level,
 )
 
 
-@attrs.frozen
+@classes.frozen
 class StoreGroup:
     """The stores of one statement with one box: they share a nest."""
 
@@ -41,7 +39,7 @@ class StoreGroup:
     stores: tuple[dataflow.Store, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Draft:
     """The nests of one group in order, and the arrays that they fill."""
 
@@ -57,7 +55,7 @@ def draft_nests(points: Points, group: StoreGroup, number: int, first: int, rule
     return _Drafting(points, group, number, first, rules, placement).run(roots)
 
 
-@attrs.frozen
+@classes.frozen
 class _Fill:
     """A nest that fills arrays: several of one box, or those of a scan."""
 
@@ -202,7 +200,7 @@ class _Drafting:
             levels = first_levels(walk.box, value)
             nests += [self._first(walk, each, levels, needs) for each in (own, results) if each]
         body, init = scan_body(self.points, walk.node, stores, states, loops, self.homes, needs)
-        return [*nests, attrs.evolve(self._made(body, loops, why), states=init)]
+        return [*nests, classes.evolve(self._made(body, loops, why), states=init)]
 
     def _first(
         self, walk: Walk, arrays: Mapping[int, Buffer], levels: Ranges, needs: Mapping[int, Need]
@@ -226,7 +224,7 @@ class _Drafting:
         if walk is not None:
             scan = self.points.scan(walk)
             if scan_loops(scan, array.box, self.units, self.rules.columns_apart)[1]:
-                return with_first_level(made, scan)
+                return classes.evolve(made, box=first_levels(made.box, scan, around=True))
         return made
 
 

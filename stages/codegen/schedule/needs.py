@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension, DimensionKind
+from ....runtime.process import classes
 from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range, Ranges
 from ...ir.gates import FAR, far_unless
@@ -23,7 +22,7 @@ from .places import FIXED, OWN, Coord, Entries, Entry, Point
 from .points import Points
 
 
-@attrs.frozen
+@classes.frozen
 class Span:
     """The indices from `before` after `start` to `beyond` after `stop`."""
 
@@ -41,7 +40,7 @@ class Span:
         """Return the indices `offset` further."""
         if not offset:
             return self
-        return attrs.evolve(self, before=self.before + offset, beyond=self.beyond + offset)
+        return classes.evolve(self, before=self.before + offset, beyond=self.beyond + offset)
 
 
 Need: TypeAlias = Mapping[Dimension, Span | None]  # of the dimensions of a node
@@ -83,7 +82,7 @@ def _around(spans: Sequence[Span | None]) -> Span | None:
         base = span.start, span.stop
         old = by_base.get(base, span)
         before, beyond = min(old.before, span.before), max(old.beyond, span.beyond)
-        by_base[base] = attrs.evolve(old, before=before, beyond=beyond)
+        by_base[base] = classes.evolve(old, before=before, beyond=beyond)
     there = [span for (start, _), span in by_base.items() if start != _NOTHING.start]
     if len(there) < 2:
         return there[0] if there else _NOTHING

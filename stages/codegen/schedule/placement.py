@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-import attrs
-
+from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Ranges
 from ..errors import CodegenError
@@ -28,7 +27,7 @@ from .rules import Rules
 from .weighing import Use, Uses, Weighing, need_around, points_of
 
 
-@attrs.frozen
+@classes.frozen
 class Array:
     """A node that becomes an array over a box."""
 
@@ -37,7 +36,7 @@ class Array:
     reason: str
 
 
-@attrs.frozen
+@classes.frozen
 class Walk:
     """A scan, its box, and the numbers of the roots that it stores itself.
 
@@ -50,7 +49,7 @@ class Walk:
     fused: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Placement:
     """The nodes that become arrays and the scans, both ascending; notes on the other nodes.
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.dataflow import Ref
 from .places import (
@@ -34,7 +33,7 @@ from .places import (
 Env: TypeAlias = Mapping[Dimension, Coord]  # coordinates in place of the loop's own index
 
 
-@attrs.frozen
+@classes.frozen
 class Node:
     """A value without its place: its operation, and its operands relative to itself.
 

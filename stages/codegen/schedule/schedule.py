@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...artifacts import Lowered, Variant
 from ...ir import dataflow
 from ...ir.bounds import Ranges, hull, is_empty_box
@@ -37,7 +36,7 @@ def schedule(
         raise ValueError(f"'{program.name}' cannot be scheduled: {complaint}.")
     fields = {leaf.name: leaf.dims for leaf in program.leaves if leaf.kind == "field"}
     units = unit_dims(variant.unit, fields)
-    rules = attrs.evolve(rules, units=tuple(units.items()))
+    rules = classes.evolve(rules, units=tuple(units.items()))
     points = Points(program.values, program.tables, checked=rules.checked)
     groups: list[StoreGroup] = []
     steps: list[Step] = []
@@ -84,8 +83,8 @@ def _padded(made: Kernel) -> Kernel:
     for reading in (reading for nest in nests_of(made) for reading in nest.reads):
         array = buffers[reading.buffer]
         if reading.moved and array.memory == "arena":
-            buffers[array.name] = attrs.evolve(array, box=hull(array.box, reading.box))
-    return attrs.evolve(made, buffers=tuple(buffers.values()))
+            buffers[array.name] = classes.evolve(array, box=hull([array.box, reading.box]))
+    return classes.evolve(made, buffers=tuple(buffers.values()))
 
 
 def _groups(index: int, statement: dataflow.Statement) -> list[StoreGroup]:
@@ -112,13 +111,13 @@ def _stage(
         for row in nest.body:
             if isinstance(row, Store) and row.buffer in risky[nest.group]:
                 array = _copy_array(row, nest.group, boxes[nest.group], rules)
-                body.append(attrs.evolve(row, buffer=array.name))
+                body.append(classes.evolve(row, buffer=array.name))
                 if array.name not in arrays:  # parts have stores of their own
                     arrays[array.name] = array
                     copies.append(_copy_nest(nest.group, row.buffer, array))
             else:
                 body.append(row)
-        nests.append(attrs.evolve(nest, body=tuple(body)))
+        nests.append(classes.evolve(nest, body=tuple(body)))
     return [*nests, *copies], list(arrays.values())
 
 

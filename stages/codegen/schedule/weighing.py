@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import DimensionKind
+from ....runtime.process import classes
 from ...ir.bounds import Ranges
 from .costs import ITEMSIZES
 from .depth import DEEP, beside_shared, computed_again
@@ -27,7 +26,7 @@ INVARIANT_COST = 8
 MOST_TABLES = 3
 
 
-@attrs.define
+@classes.define
 class Use:
     """The places at which one nest needs a node, and the box around them."""
 
@@ -48,7 +47,7 @@ def need_around(uses: Uses) -> Need:
     return around([use.need for use in uses.values()])
 
 
-@attrs.frozen
+@classes.frozen
 class Weighing:
     """Decides for one node after another; `boxes` and `values` grow while the nests do.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Nest
 from ....ir.loops.traverse import with_nests
@@ -17,7 +16,7 @@ def plain_loops(kernel: Kernel, _: Rules) -> Kernel:
 
 def _slow(nest: Nest) -> Nest:
     loops = (
-        attrs.evolve(loop, kind="sequential") if loop.kind == "vector" else loop
+        classes.evolve(loop, kind="sequential") if loop.kind == "vector" else loop
         for loop in nest.loops
     )
-    return attrs.evolve(nest, loops=tuple(loops))
+    return classes.evolve(nest, loops=tuple(loops))

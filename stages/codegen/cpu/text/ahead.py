@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Instruction, Load, Nest, Number, Row, Store
@@ -39,8 +38,8 @@ def rows_ahead(body: Body, nest: Nest, both: Collection[Row] | None = None) -> B
     found = addresses_of(rows, asked, body.scope.by_name, body.inner, letter="q", inside=depth)
     for row in () if both is None else {*asked} - {*both}:
         if isinstance(address := found[row], InRow):
-            found[row] = attrs.evolve(address, is_given=True)
-    return attrs.evolve(
+            found[row] = classes.evolve(address, is_given=True)
+    return classes.evolve(
         body,
         addresses=found,
         positions={**body.positions, **around},

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Bound
 from ....ir.loops.kernel import Kernel
 from ....ir.strides import Stride
@@ -47,7 +46,7 @@ def write_cpp(
     scope = Scope(kernel, places_of((*ints, *integers)), options, cpp(options), clamped=ends)
     first: tuple[str, ...] = ()
     if options.checked:
-        scope = attrs.evolve(scope, tests=checks.tested_stores(kernel), clamped={})
+        scope = classes.evolve(scope, tests=checks.tested_stores(kernel), clamped={})
         if clamping is not None:
             first = (f"  if (ints[{clamping.flag}]) return {checks.beyond(kernel)};",)
     writing = Writing(steps)

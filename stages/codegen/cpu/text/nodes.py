@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.column import Column
 from ....ir.loops.cpu import Portions, Tiles
 from ....ir.loops.kernel import Choice, Kernel, Loop, Node, Seq
@@ -21,7 +20,7 @@ from .tiles import write_tiles
 from .units import Known, Line, part_of
 
 
-@attrs.frozen
+@classes.frozen
 class Writing:
     """What stands around a node.
 
@@ -36,8 +35,8 @@ class Writing:
 
     steps: Steps | None
     when: str = ""
-    nests: list[Node] = attrs.field(factory=list)
-    functions: dict[Nest, Known] = attrs.field(factory=dict)
+    nests: list[Node] = classes.field(factory=list)
+    functions: dict[Nest, Known] = classes.field(factory=dict)
     first: int = 0
 
 
@@ -62,8 +61,8 @@ def write_node(scope: Scope, node: Node, writing: Writing) -> Iterator[Line]:
             index = f"o{len(around)}"
             head = loop_over(index, scope.ends(range_), backward=backward)
             yield f"  {writing.when}{head}  // planes"
-            inside = attrs.evolve(scope, around={**scope.around, range_.dim: index})
-            yield from write_node(inside, body, attrs.evolve(writing, when=""))
+            inside = classes.evolve(scope, around={**scope.around, range_.dim: index})
+            yield from write_node(inside, body, classes.evolve(writing, when=""))
             yield "  }"
         case Nest() | Column():
             nests.append(node)
@@ -108,13 +107,13 @@ def _choice(scope: Scope, choice: Choice, writing: Writing) -> Iterator[Line]:
     common, when, first = then[len(own) :], scope.bound(choice.when), len(writing.nests)
     for portions in (step for step in own if isinstance(step, Portions)):
         writing.functions.update(functions_of(scope, portions, len(writing.functions)))
-    apart = attrs.evolve(writing, when=f"{writing.when}if (!{when}) ")
+    apart = classes.evolve(writing, when=f"{writing.when}if (!{when}) ")
     below = [
         line
         for step in otherwise
         for line in write_node(scope, step, writing if step in common else apart)
     ]
-    inside = attrs.evolve(writing, when=f"{writing.when}if ({when}) ", first=first)
+    inside = classes.evolve(writing, when=f"{writing.when}if ({when}) ", first=first)
     for step in own:
         yield from write_node(scope, step, inside)
     yield from below

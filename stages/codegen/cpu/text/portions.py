@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import PatchBound
 from ....ir.loops.cpu import Portions
-from ....ir.loops.nest import Each, Load, Nest, Row, Store
+from ....ir.loops.nest import Access, Each, Load, Nest, Row, Store
 from ....ir.loops.traverse import reached
 from ...mesh.ways import way_of, ways
-from ...rows.addresses import Access, Address, InRow, is_given
+from ...rows.addresses import Address, InRow, is_given
 from ...rows.body import NAMELESS, Body, body_of, line, start_of_row, written
 from ...rows.scope import Scope, stored_type
 from .ahead import indices, iteration, rows_ahead
@@ -119,7 +118,7 @@ def _function(scope: Scope, portions: Portions, place: int, name: str) -> Iterat
 def _given(body: Body, portions: Portions) -> Body:
     """Return a body in which the rows of arrays are given, without the rows that tell these."""
     addresses = {
-        number: attrs.evolve(address, is_given=True)
+        number: classes.evolve(address, is_given=True)
         if isinstance(address, InRow) and row.buffer in portions.arrays
         else address
         for number, address, row in _accesses(body)
@@ -128,12 +127,12 @@ def _given(body: Body, portions: Portions) -> Body:
     def needed(number: Row) -> Iterator[Row]:
         row = body.rows[number]
         if isinstance(row, Load | Store) and is_given(addresses.get(number)):
-            row = attrs.evolve(row, rows=())
+            row = classes.evolve(row, rows=())
         return iter(row.operands)
 
     inner = (number for number, row in enumerate(body.rows) if row.level == body.depth)
     others = set(range(len(body.rows))) - reached(inner, needed)
-    return attrs.evolve(body, addresses=addresses, instead=dict.fromkeys(others, ""))
+    return classes.evolve(body, addresses=addresses, instead=dict.fromkeys(others, ""))
 
 
 def _accesses(body: Body) -> Iterator[tuple[Row, Address, Access]]:
@@ -149,7 +148,7 @@ def _pointers(scope: Scope, portions: Portions, each: Each, body: Body) -> Itera
 
     Without lists no other nest has just loaded what this one reads: it prefetches more.
     """
-    nest, plain = each.nest, attrs.evolve(body, instead={})
+    nest, plain = each.nest, classes.evolve(body, instead={})
     later = rows_ahead(plain, nest, each.asked)
     given, ahead = (
         {a.pointer: row for _, a, row in _accesses(own) if isinstance(a, InRow) and a.is_given}
@@ -164,12 +163,12 @@ def _pointers(scope: Scope, portions: Portions, each: Each, body: Body) -> Itera
     yield from (f"  {name} = {start_of_row(plain, row)};" for name, row in given.items())
     if ahead:
         only = {
-            number: attrs.evolve(address, is_given=False)
+            number: classes.evolve(address, is_given=False)
             for number, address, _ in _accesses(later)
             if isinstance(address, InRow) and address.is_given
         }
         yield f"  {iteration(scope, nest)}"
-        rows = indices(attrs.evolve(later, addresses=only))
+        rows = indices(classes.evolve(later, addresses=only))
         yield from (f"  {line(later, row)}" for row in rows)
         yield from (f"  {name} = {start_of_row(later, row)};" for name, row in ahead.items())
     yield "}"

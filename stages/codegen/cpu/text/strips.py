@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Load, Nest, Row, Store
@@ -22,8 +21,8 @@ from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
 from .ahead import prefetched, rows_ahead, rows_of
 from .sliding import Slides, before_strips, slides_of, sliding_strip
-from .streams import LINE, aligned, stored_strips
-from .threads import indented
+from .streams import LINE, aligned, is_far, stored_strips
+from .threads import indented, points
 
 SIMD: Final = "#pragma omp simd"
 _SHORT: Final = 16  # bytes of a register
@@ -36,7 +35,7 @@ static __attribute__((noinline)) void masked(const Body& given) {
 }"""
 
 
-@attrs.frozen
+@classes.frozen
 class Strips:
     """The innermost loop of one nest.
 
@@ -76,7 +75,7 @@ def strips_of(scope: Scope, nest: Nest, body: Body, both: Collection[Row] | None
             kept[number] = Element(array[0], "l")
     if marks.streams:
         scope.ask("stream")
-    whole = attrs.evolve(body, addresses={**body.addresses, **kept})
+    whole = classes.evolve(body, addresses={**body.addresses, **kept})
     slides = slides_of(whole, marks.slides, lanes)
     later, apart = rows_ahead(body, nest, both), _apart(scope, nest)
     return Strips(nest, body, whole, later, stored, slides, apart, lanes)
@@ -92,7 +91,9 @@ def walk(strips: Strips, ends: tuple[str, str], part: int, clause: str = "") -> 
     middle = indented(_middle(strips, stop, part, clause))
     yield from ("{", f"  s64 b = {start};")
     if strips.stored:
-        yield from indented(aligned(strips.body.scope, strips.nest, strips.stored))
+        scope, nest = strips.body.scope, strips.nest
+        far = is_far(scope, nest, points(scope, nest.box))
+        yield from indented(aligned(scope, strips.stored, far))
         yield from (
             f"  const bool again = {_again(strips, stop)};",
             f"  for (s64 e = past ? earlier({stop}, f) : b;; e = {stop}) {{",

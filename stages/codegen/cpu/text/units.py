@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
+from .....runtime.process import classes
 from ....units import MACRO, NAMESPACE, first_line
 from ...rows.definitions import Definition
 from ...rows.scope import Scope
@@ -39,7 +38,7 @@ _CALLED: Final = re.compile(r"(\w+)\(")
 _FUNCTION: Final = re.compile(r"^(?:EACH|static)\b[^;]*?\b(?!__)(\w+)\([^;]*\{", re.MULTILINE)
 
 
-@attrs.frozen
+@classes.frozen
 class Known:
     """A line that defines a name, and the names in it; it always stays if it has no name.
 
@@ -52,7 +51,7 @@ class Known:
     is_function: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Part:
     """A nest, or all nests of a tiling: the inside of a block up to its closing brace.
 
@@ -75,7 +74,7 @@ class Part:
 Line: TypeAlias = str | Part
 
 
-@attrs.frozen
+@classes.frozen
 class Caller:
     """A function whose nests may become functions that take the same parameters.
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
@@ -17,7 +16,7 @@ DIVIDE = """\
 DEVICE s64 over(u64 a, u64 b) { return (a | b) >> 32 ? s64(a / b) : s64(u32(a) / u32(b)); }"""
 
 
-@attrs.frozen
+@classes.frozen
 class Axis:
     """One `thread` loop: its level, threads of a block along it, and points of a thread."""
 
@@ -51,16 +50,12 @@ def first_of(nest: Nest, axis: Axis) -> Bound:
     return multiply(floor_divide(start, Const(axis.points)), axis.points)
 
 
-def threads_along(nest: Nest, axis: Axis) -> Bound:
-    """Return how many threads a loop needs; negative where it is empty."""
-    extent = subtract(nest.loops[axis.level].range.stop, first_of(nest, axis))
-    return floor_divide(add(extent, axis.points - 1), Const(axis.points))
-
-
 def blocks_of(nest: Nest) -> list[Bound]:
     """Return how many blocks the grid has along each axis; not positive for an empty loop."""
-    axes = axes_of(nest)
-    counts = [threads_along(nest, axis) for axis in axes]
+    axes, counts = axes_of(nest), []  # of threads, negative for empty loops
+    for axis in axes:
+        extent = subtract(nest.loops[axis.level].range.stop, first_of(nest, axis))
+        counts.append(floor_divide(add(extent, axis.points - 1), Const(axis.points)))
     if is_flat(nest):
         total = reduce(multiply, (maximum(count, Const(0)) for count in counts))
         (size,) = marks_of(nest).block
