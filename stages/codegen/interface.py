@@ -43,8 +43,8 @@ def describe(
 
     A statement with several groups is listed once more as a whole, its outputs in order: the call
     compares what one group reads with what the others write. A call computes the bounds `more`
-    too, for launches. With `clamping` the code has a second version, and soft reads may lead out of
-    their fields; with `in_steps` the integer at `step_place` selects a statement.
+    too, for launches. With `clamping` soft reads may lead out of their fields, if the code is for
+    such calls; with `in_steps` the integer at `step_place` selects a statement.
     """
     hard = clamping.hard if clamping else [{} for _ in groups]
     statements, reads, continues = _accesses(program, kernel, groups, hard)
@@ -64,6 +64,7 @@ def describe(
         backend=backend, tables=program.tables, continues=continues, alike=alike,
         device=int(device), abi=ABI_VERSION, statuses=statuses, clamped=flag,
         stepped=-1 if stepped is None else stepped,
+        is_inside=clamping is not None and not clamping.ends,
     )  # fmt: skip
 
 

@@ -23,11 +23,12 @@ class Direct:
 class InRow:
     """An element of a row, which differs from its neighbours in the innermost index: `r0[i1]`.
 
-    The pointer has all other indices; where it is not made from these, its address is `start`.
+    The pointer has all other indices. Text around defines a pointer that `is_given`.
     """
 
     pointer: str
     start: str = ""
+    is_given: bool = False
 
 
 @classes.frozen
@@ -40,6 +41,11 @@ class Element:
 
 Address: TypeAlias = Direct | InRow | Element
 DIRECT: Final = Direct()
+
+
+def is_given(address: Address | None) -> bool:
+    """Tell whether text around defines the pointer of an address."""
+    return isinstance(address, InRow) and address.is_given
 
 
 def places_of(access: Access, buffer: Buffer) -> Places:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Final, TypeAlias
 
 from ....ir.bounds import Range, difference
 from ....ir.loops.column import Column
 from ....ir.loops.cpu import marks_of
-from ....ir.loops.nest import Compute, Index, Load, Nest, Store
+from ....ir.loops.nest import Compute, Index, Load, Nest, Row, Store
 from ....ir.loops.traverse import instructions
 from ...rows.acts import loop_over, write_acts
 from ...rows.body import Body, body_of, pointers, states, written
@@ -93,11 +93,11 @@ def innermost(
     ends: Ends,
     *,
     is_shared: bool = False,
-    of_list: bool = False,
+    both: Collection[Row] | None = None,
 ) -> Iterator[str]:
     """Write the innermost loop, part after part; threads share it if no loop is around it.
 
-    Rows are prefetched for the next element of a list where the loop around is one `of_list`.
+    In a function of elements, the rows of loads `both` are prefetched with and without `lists`.
     """
     level = len(nest.loops) - 1
     loop, indent = nest.loops[level], "  " * (level + 2)
@@ -106,7 +106,8 @@ def innermost(
     yield from tests.begin(indent)
     strips: Strips | None = None
     if loop.kind == "vector":
-        strips = strips_of(scope, nest, body)
+        strips = strips_of(scope, nest, body, both)
+        of_list = both is not None
         ahead = () if is_shared else named_ahead(strips.later, nest, of_list=of_list)
         yield from indented(ahead, indent)
     rims = _rims(nest)

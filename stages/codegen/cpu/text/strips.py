@@ -7,7 +7,7 @@ strip prefetches the rows that the next outer loop reads soon.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from .....runtime.process import classes
@@ -61,8 +61,8 @@ class Strips:
     lanes: int
 
 
-def strips_of(scope: Scope, nest: Nest, body: Body) -> Strips:
-    """Return how the innermost loop of a nest is written."""
+def strips_of(scope: Scope, nest: Nest, body: Body, both: Collection[Row] | None = None) -> Strips:
+    """Return how the innermost loop of a nest is written; see `rows_ahead` for `both`."""
     marks, lanes = marks_of(nest), lanes_of(scope, nest)
     stored: dict[str, tuple[str, Buffer]] = {}
     kept: dict[Row, Address] = {}
@@ -77,9 +77,8 @@ def strips_of(scope: Scope, nest: Nest, body: Body) -> Strips:
         scope.ask("stream")
     whole = classes.evolve(body, addresses={**body.addresses, **kept})
     slides = slides_of(whole, marks.slides, lanes)
-    return Strips(
-        nest, body, whole, rows_ahead(body, nest), stored, slides, _apart(scope, nest), lanes
-    )
+    later, apart = rows_ahead(body, nest, both), _apart(scope, nest)
+    return Strips(nest, body, whole, later, stored, slides, apart, lanes)
 
 
 def walk(strips: Strips, ends: tuple[str, str], part: int, clause: str = "") -> Iterator[str]:

@@ -23,7 +23,7 @@ static inline s64 even(s64 count, s64 most) {
 }"""
 
 
-def write_tiles(scope: Scope, tiles: Tiles, first: int, prefix: str) -> Iterator[Line]:
+def write_tiles(scope: Scope, tiles: Tiles, first: int) -> Iterator[Line]:
     """Write tiles, whose nests have numbers from `first` on, and close the block around them."""
     scope.ask("even" if tiles.rolled is None else "rows_of_tile")
     box = max((member.nest.box for member in tiles.members), key=len)
@@ -44,7 +44,7 @@ def write_tiles(scope: Scope, tiles: Tiles, first: int, prefix: str) -> Iterator
     for index, member in enumerate(tiles.members, first):
         yield f"  {{  // nest {index}"
         write = partial(_member, tiles=tiles, member=member)
-        own = part_of(scope, f"{prefix}nest{index}", write, (*sizes, *places), inside)
+        own = part_of(scope, f"nest{index}", write, (*sizes, *places), inside)
         # in turn, a call for each row would cost
         yield from [own] if tiles.rolled is None else own.lines
     yield "  " + "}" * (1 + (tiles.rolled is not None)) + END + "}}"
