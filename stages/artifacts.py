@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self
 
-import attrs
-
 from ..runtime.process import classes
 from .ir import codec
 
@@ -113,7 +111,7 @@ class Variant:
 
     def files(self) -> Mapping[str, bytes]:
         """One JSON table."""
-        return {"variant.json": codec.encode(attrs.astuple(self, recurse=False))}
+        return {"variant.json": codec.encode(classes.astuple(self))}
 
     @classmethod
     def from_files(cls, files: Mapping[str, bytes]) -> Self:
@@ -138,7 +136,7 @@ class Lowered:
         """The listing, which `from_files` can read."""
         from .ir import dataflow_text
 
-        return dataflow_text.show(self)
+        return dataflow_text.show(self.program, self.boxes, self.reads)
 
     def files(self) -> Mapping[str, bytes]:
         """Return the listing."""
@@ -233,7 +231,7 @@ class Interface:
 
     def files(self) -> Mapping[str, bytes]:
         """One JSON table."""
-        return {"interface.json": codec.encode(attrs.astuple(self, recurse=False))}
+        return {"interface.json": codec.encode(classes.astuple(self))}
 
     @classmethod
     def from_files(cls, files: Mapping[str, bytes]) -> Self:
@@ -245,7 +243,7 @@ class Interface:
 class Compiled:
     """A shared library with the manifest of its ingredients and the compiler's log."""
 
-    library: bytes = attrs.field(repr=False)
+    library: bytes = classes.field(repr=False)
     manifest: str
     log: str
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import attrs
-
 from ..fields.device import DeviceType
+from ..process import classes
 from .plan import Access, Argument, Box, Code, Plan, Word
 
 _INFIX: Final = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
@@ -63,7 +62,7 @@ def _access_lines(access: Access, plan: Plan) -> Iterator[str]:
         yield f"  reads      {_shown_box(box, plan)}"
         if box.hard:
             starts, stops = zip(*box.hard, strict=True)
-            part = attrs.evolve(box, start=starts, stop=stops)
+            part = classes.evolve(box, start=starts, stop=stops)
             yield f"  must have  {_shown_box(part, plan)}"
     for pair in access.pointwise:
         written, read = (plan.arguments[index].name for index in pair)

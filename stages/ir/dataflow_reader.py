@@ -139,7 +139,7 @@ class _Reader(BoundReader):
         return tuple(values), tuple(boxes)
 
     def _value(self, line: Line, row: int) -> Value:
-        cls = BY_WORD.get(line.next_name()) or line.fail("an operation")
+        cls = BY_WORD.get(line.ahead(line.name)) or line.fail("an operation")
         line.rows = row
         parts = given(self, VALUES[cls], line)
         dims, dtype = self._type(line)

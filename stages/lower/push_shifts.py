@@ -18,10 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
 from ...runtime.language.operation_table import TABLE
+from ...runtime.process import classes
 from ..ir.bounds import Bound, add
 from ..ir.dataflow import Dataflow, Displace, Map, Reduce, Ref, Region, Side, Value
 from .graph import Dims, Graph
@@ -62,15 +61,15 @@ def push_checked_shifts(program: Dataflow) -> Dataflow:
     return _Pusher(program, checked=True).result()
 
 
-@attrs.define
+@classes.define
 class _Pusher:
     program: Dataflow
     checked: bool = False
-    tables: Tables = attrs.field(init=False)
-    demands: list[Demand] = attrs.field(init=False)
-    kept: list[bool] = attrs.field(init=False)
-    rows: dict[Wanted, Ref] = attrs.field(factory=dict)
-    onto: dict[tuple[Dims, Path], Path] = attrs.field(factory=dict)
+    tables: Tables = classes.field(init=False)
+    demands: list[Demand] = classes.field(init=False)
+    kept: list[bool] = classes.field(init=False)
+    rows: dict[Wanted, Ref] = classes.field(factory=dict)
+    onto: dict[tuple[Dims, Path], Path] = classes.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.tables = {table.name: table for table in self.program.tables}
@@ -123,7 +122,7 @@ class _Pusher:
             base = moved[0]
         else:
             if isinstance(value, Region):
-                value = attrs.evolve(value, boxes=_moved_boxes(value, inner))
+                value = classes.evolve(value, boxes=_moved_boxes(value, inner))
             place = dict(zip(value.operands, moved, strict=True))
             base = rebuilt(graph, value, place.__getitem__, self.tables)
         for step in outer:

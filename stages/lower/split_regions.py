@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import attrs
-
+from ...runtime.process import classes
 from ..ir import bounds
 from ..ir.bounds import Range, Ranges
 from ..ir.dataflow import Dataflow, Region, Side, Statement, Store
@@ -29,7 +28,7 @@ def split_regions(program: Dataflow) -> Dataflow:
         Statement(tuple(part for store in each.stores for part in _parts(program, store)))
         for each in program.statements
     )
-    return attrs.evolve(program, statements=statements)
+    return classes.evolve(program, statements=statements)
 
 
 def _parts(program: Dataflow, store: Store) -> list[Store]:
@@ -53,7 +52,7 @@ def _split(store: Store, value: Region) -> Iterator[Store]:
         for box in boxes:
             inside = _inside(store.box, box)
             if inside is not None:
-                yield attrs.evolve(store, box=inside, value=ref, whole=store.output.box)
+                yield classes.evolve(store, box=inside, value=ref, whole=store.output.box)
 
 
 def _inside(whole: Ranges, box: Box) -> Ranges | None:

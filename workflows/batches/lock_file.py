@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import attrs
 
+from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...runtime.process.shapes import (
     ShapeError,
@@ -68,7 +69,7 @@ class LockFileError(FieldforgeError, ValueError):
     """A lock file cannot be read, or names a program that does not exist."""
 
 
-@attrs.frozen
+@classes.frozen
 class Locked:
     """One variant: the program's address, backend and workflow as text, and the key it had.
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
-
 from ...runtime.language.definition import Definition
+from ...runtime.process import classes
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..engine.deep import Shortcut
@@ -18,7 +17,7 @@ from ..graph.graph import Workflow
 from .building import describe_variant, entry_flow, inputs_of
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Order:
     """One variant of a definition, the backend that builds it and the engine that runs the build.
 
@@ -29,7 +28,7 @@ class Order:
     backend: Backend
     variant: Variant
     engine: Engine
-    finish: Callable[[], Any] = attrs.field(repr=False)
+    finish: Callable[[], Any] = classes.field(repr=False)
 
     @property
     def name(self) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
-
 from ...runtime import _core
 from ...runtime.calls.refusals import reject
+from ...runtime.process import classes
 from ...stages.artifacts import Lowered, Parsed, Spans, Variant
 from ...stages.gpu_target import GpuTarget
 from ..backends.backend import Backend
@@ -23,7 +22,7 @@ from .values import Array, CapsuleError, Reader, fields_of
 from .written import is_written
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Replay:
     """What a replay found: where it differs from the record, and how its build differs.
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
-
 from ...runtime.calls.plan import ENTRY
+from ...runtime.process import classes
 from ...runtime.process.errors import CompilationError, OptionError
 from ...runtime.process.private_folder import Folder
 from ...stages.compile.build_folder import build_folder
@@ -27,7 +26,7 @@ _LINKED: Final = ("-Wl,", "-l")
 _OPTIONS: Final = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread")
 
 
-@attrs.frozen
+@classes.frozen
 class Library:
     """The files of an exported library.
 

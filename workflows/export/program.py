@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import attrs
-
 from ...runtime.calls.plan import Plan
 from ...runtime.fields.device import DeviceType
 from ...runtime.language.dimension import Dimension
 from ...runtime.language.types import FieldType, ScalarType, leaves
+from ...runtime.process import classes
 from ...runtime.process.errors import OptionError
 from ...stages.artifacts import Generated, Interface, Variant
 from ...stages.bind.plans import plan_of
@@ -29,7 +28,7 @@ ANY: Final = "any"
 LAYOUTS: Final = (USUAL, FIRST, LAST, ANY)
 
 
-@attrs.frozen
+@classes.frozen
 class Leaf:
     """One parameter of an exported function: a field, a neighbour table or a scalar.
 
@@ -51,7 +50,7 @@ class Leaf:
     is_written: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Built:
     """One variant: its plan, its source, and the values of its static leaves."""
 
@@ -60,7 +59,7 @@ class Built:
     static: Mapping[str, Any]
 
 
-@attrs.frozen
+@classes.frozen
 class Exported:
     """One program of a library.
 
@@ -147,7 +146,9 @@ def _built(
     provider: Mapping[str, Any] | None,
     layouts: Sequence[str],
 ) -> Iterator[Built]:
-    fresh = program._changed(options=attrs.evolve(program.compilation_options, static_params=None))
+    fresh = program._changed(
+        options=classes.evolve(program.compilation_options, static_params=None)
+    )
     wanted = [variant for variant, _ in fresh.wanted(provider, dict(static))]
     types = {
         leaf_name(name, path): leaf
@@ -167,13 +168,13 @@ def _laid_out(variant: Variant, layout: str, types: Mapping[str, Any]) -> Varian
     if layout == USUAL:
         return variant
     if layout == ANY:
-        return attrs.evolve(variant, unit=())
+        return classes.evolve(variant, unit=())
     if layout not in (FIRST, LAST):
         raise OptionError(f"There is no layout '{layout}'.", name=layout, known=LAYOUTS)
     dims = {name: leaf.dims for name, leaf in types.items() if isinstance(leaf, FieldType)}
     place = {FIRST: 0, LAST: -1}
     unit = tuple((name, own[place[layout]].value) for name, own in dims.items() if own)
-    return attrs.evolve(variant, unit=unit)
+    return classes.evolve(variant, unit=unit)
 
 
 def _generated(program: Program, variant: Variant) -> tuple[Generated, Interface]:

@@ -18,10 +18,11 @@ import attrs
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Const, Range, Ranges
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.cpu import Member, Tiles, marks_of
+from ...ir.loops.cpu import Tiles, marks_of
+from ...ir.loops.group import Member
 from ...ir.loops.kernel import Kernel, Loop, Node, Seq, in_order
 from ...ir.loops.nest import Load, Nest, Store
-from ...ir.loops.traverse import accesses, arrays_of, nodes_of, rewrite
+from ...ir.loops.traverse import arrays_of, nodes_of, rewrite
 from ..schedule.rules import Rules
 
 
@@ -60,28 +61,20 @@ def _state(nests: Sequence[Nest]) -> Tiles:
 
 def _joins(members: Sequence[Nest], nest: Nest, fields: set[str]) -> bool:
     """Tell whether a nest may stand in one state with the nests before it."""
-    stored = _stored(nest)
-    if members[0].group != nest.group or any(fields & _stored(each) for each in members):
+    stored = arrays_of(nest, Store)
+    if members[0].group != nest.group or any(fields & arrays_of(each, Store) for each in members):
         return False
     if any(stored & arrays_of(each) for each in members):
         return False
     if not fields & stored:
         return True
     # all must compute operands of the nest that stores
-    needed = _read(nest)
+    needed = arrays_of(nest, Load)
     for each in reversed(members):
-        if not needed & _stored(each):
+        if not needed & arrays_of(each, Store):
             return False
-        needed |= _read(each)
+        needed |= arrays_of(each, Load)
     return True
-
-
-def _stored(node: Node) -> set[str]:
-    return {row.buffer for row in accesses(node, Store)}
-
-
-def _read(node: Node) -> set[str]:
-    return {row.buffer for row in accesses(node, Load)}
 
 
 # --- rows in turn -------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ....runtime.language.dimension import Dimension
-from ...ir.bounds import Bound, Const, Range
+from ...ir.bounds import Const, Range
 from ...ir.loops.gpu import marks_of
 from ...ir.loops.nest import Instruction, Load, NestLoop, Row, Store
 from ..rows.body import NAMELESS
@@ -57,7 +57,7 @@ class NestBuilder:
             number = self.build.dace.symbolic.pystr_to_symbolic
             # 1 where the guard of the nest is not empty, else 0
             guard = GuardedStop(Const(0), Const(1), self.guard)
-            count = self._expression(room, guard) if self.guarded else number("1")
+            count = self.build.end(room.sdfg, guard) if self.guarded else number("1")
             room = self._map(room, "once", [("i_once", (number("0"), count))], 0)
         self._descend(room, 0)
 
@@ -171,17 +171,14 @@ class NestBuilder:
 
     # --- ranges ---------------------------------------------------------------------------------
 
-    def _expression(self, room: Room, bound: Bound | GuardedStop) -> Any:
-        return self.build.end(room.sdfg, bound)
-
     def _range(self, room: Room, range_: Range) -> tuple[Any, Any]:
-        return self._expression(room, range_.start), self._expression(room, range_.stop)
+        return self.build.end(room.sdfg, range_.start), self.build.end(room.sdfg, range_.stop)
 
     def _ends(self, room: Room, loop: NestLoop) -> tuple[Any, Any]:
         start, stop = self._range(room, loop.range)
         if loop is self.nest.loops[0] and self.guarded and not self._rows(0):
             guard = GuardedStop(loop.range.start, loop.range.stop, self.guard)
-            stop = self._expression(room, guard)
+            stop = self.build.end(room.sdfg, guard)
         return start, stop
 
     # --- instructions ---------------------------------------------------------------------------

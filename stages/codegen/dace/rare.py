@@ -12,8 +12,8 @@ import attrs
 
 from ...ir.bounds import Bound
 from ...ir.loops.nest import Nest
-from ...ir.loops.plain import plain
 from ...ir.loops.traverse import with_nests
+from ...ir.loops.ungrouped import ungrouped
 from ...ir.strides import Stride
 from ..cpu.text.kernel import CLAMPED, ENDS, clamped_version
 from ..rows.checks import beyond
@@ -46,7 +46,7 @@ def rare_version(loops: SdfgLoops, writer: WriterOptions) -> RareVersion:
     if writer.checked:
         return RareVersion(ints, (f"{flag}{beyond(loops.kernel)};",))
     options = WriterOptions(0, vector_math=False, own_math=writer.own_math)
-    kernel = with_nests(plain(loops.kernel), _on_one_thread)
+    kernel = with_nests(ungrouped(loops.kernel), _on_one_thread)
     scope = Scope(kernel, places_of(loops.integers), options, cpp(options))
     steps = Steps(len(ints), loops.steps) if loops.steps else None
     written = clamped_version(scope, clamping, steps).text({})

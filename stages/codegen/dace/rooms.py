@@ -8,7 +8,6 @@ from typing import Any
 import attrs
 
 from ...ir.bounds import Bound
-from ...ir.loops.buffers import Buffer
 from ..rows.dialect import Dialect
 from .grid import GridOptions
 from .names import STATUS, GuardedStop, SdfgNames, stored_type
@@ -36,31 +35,31 @@ class Build:
     functions: dict[str, str] = attrs.field(factory=dict)
 
     def ensure(self, sdfg: Any, data: str, *, nested: bool) -> None:
-        """Add the descriptor of `data` to an SDFG if it is missing."""
+        """Add the descriptor of `data` to an SDFG if it is missing.
+
+        An array begins at index 0 of the domain; nothing depends on its end.
+        """
         if data in sdfg.arrays:
             return
         storages = self.dace.StorageType
         storage = storages.Default if self.grid is None else storages.GPU_Global
         if data in self.names.buffers:
-            self._add_array(sdfg, data, self.names.buffers[data], storage, nested)
+            buffer = self.names.buffers[data]
+            strides = self.names.strides(buffer)
+            sdfg.add_array(
+                data,
+                self._sizes(sdfg, data) or [1],
+                self.stored(buffer.dtype),
+                strides=[1 if each == "1" else self.symbol(sdfg, each) for each in strides] or [1],
+                total_size=self.symbol(sdfg, f"{data}_size"),
+                may_alias=True,  # an output may be an input that is read at the same point only
+                transient=buffer.memory == "arena" and not nested,
+                storage=storage,
+            )
         elif data == STATUS:
             sdfg.add_array(data, [1], self.dace.int32, may_alias=True, storage=storage)
         else:
             sdfg.add_scalar(data, self.type(self.names.dtypes[data]))
-
-    def _add_array(self, sdfg: Any, data: str, buffer: Buffer, storage: Any, nested: bool) -> None:
-        """Add an array that begins at index 0 of the domain; nothing depends on its end."""
-        strides = self.names.strides(buffer)
-        sdfg.add_array(
-            data,
-            self._sizes(sdfg, data) or [1],
-            self.stored(buffer.dtype),
-            strides=[1 if each == "1" else self.symbol(sdfg, each) for each in strides] or [1],
-            total_size=self.symbol(sdfg, f"{data}_size"),
-            may_alias=True,  # an output may be an input that is read at the same point only
-            transient=buffer.memory == "arena" and not nested,
-            storage=storage,
-        )
 
     def _sizes(self, sdfg: Any, data: str) -> list[Any]:
         axes = range(len(self.names.buffers[data].dims) if data in self.names.buffers else 0)

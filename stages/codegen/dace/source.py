@@ -176,7 +176,12 @@ def sdfg_source(text: DaceText, rules: SdfgRules) -> str:
         strips = SdfgStrips(names, writer)
         lines = list(strips.written(lines))
         functions += [stream_function(writer.vector_bytes)] if strips.streams else []
-    opening = [*rare.opening, *_handle(text.init)]
+    zeros = ", ".join("0" for _ in text.init)
+    opening = [  # make the state of DaCe's program once, and free it at the end
+        *rare.opening,
+        f"  struct Handle {{ {STATE}* state; ~Handle() {{ __dace_exit_{SDFG_NAME}(state); }} }};",
+        f"  static Handle handle = {{__dace_init_{SDFG_NAME}({zeros})}};",
+    ]
     entry = Entry(text.left, names, rare.integers, build.tests)
     threads = any("#pragma omp parallel" in line for line in lines)
     source = [
@@ -201,15 +206,6 @@ def functions_of_dace(code: str) -> list[str]:
     """Return the functions of DaCe's headers that a text calls."""
     called = set(re.findall(r"\b(\w+)\(", code))
     return [each for name, each in FUNCTIONS.items() if name in called]
-
-
-def _handle(init: Sequence[str]) -> list[str]:
-    """Return the lines that make the state of DaCe's program once, and free it at the end."""
-    zeros = ", ".join("0" for _ in init)
-    return [
-        f"  struct Handle {{ {STATE}* state; ~Handle() {{ __dace_exit_{SDFG_NAME}(state); }} }};",
-        f"  static Handle handle = {{__dace_init_{SDFG_NAME}({zeros})}};",
-    ]
 
 
 def _plain(frame: str) -> list[str]:

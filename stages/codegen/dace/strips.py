@@ -18,7 +18,7 @@ from ...ir.loops.buffers import Buffer
 from ...ir.loops.cpu import marks_of
 from ...ir.loops.nest import Load, Nest, Row
 from ..cpu.text.ahead import indices, rows_ahead
-from ..cpu.text.streams import LINE, is_far
+from ..cpu.text.streams import LINE, aligned, is_far, stored_strips
 from ..cpu.text.strips import SIMD, lanes_of
 from ..rows.addresses import InRow
 from ..rows.body import body_of, pointers
@@ -38,6 +38,7 @@ _DECLARED: Final = re.compile(r"\s*int64_t \w+;$")
 # SdfgNames that no field has: see `names.py`.
 AT, END, STOP, LANE, AHEAD = "at0", "end0", "stop0", "lane0", "ahead0"
 FIRST, PAST = "first0", "past0"
+STRIP: Final = (AT, FIRST, PAST)
 NOWHERE: Final = "none0"  # a row that is computed elsewhere has no name here
 
 
@@ -166,7 +167,7 @@ class SdfgStrips:
                 for each in targets
             ),
             *_strip(deep, lane, index, kept, "{"),
-            *(deep + line for line in _stored(targets, lanes)),
+            *(deep + line for line in stored_strips(_rows(targets), lanes, STRIP)),
             f"{indent}        }} else {{",
             *_strip(deep, lane, index, body, f"if ({LANE} < {END} - {AT}) {{"),
             f"{indent}        }}",
@@ -211,14 +212,9 @@ class SdfgStrips:
         """Peel points until strips are aligned."""
         if not targets:
             return
-        edge = self.scope.options.vector_bytes
         for number, each in enumerate(targets):
             yield f"{stored_type(each.buffer)}* const s{number} = {each.address};"
-        size = ITEMSIZES[targets[0].buffer.dtype]
-        alike = [f"((s64)(s{n} + {FIRST}) & {edge - 1}) == 0" for n in range(len(targets))]
-        tests = " && ".join([self._is_far(nests[-1]), *alike])
-        yield f"const s64 {FIRST} = {AT} + (-(s64)(s0 + {AT}) & {edge - 1}) / {size};"
-        yield f"const bool {PAST} = {tests};"
+        yield from aligned(self.scope, _rows(targets), self._is_far(nests[-1]), STRIP)
         yield f"if ({PAST} && {FIRST} > {AT}) {END} = {STOP} < {FIRST} ? {STOP} : {FIRST};"
 
 
@@ -228,14 +224,9 @@ def _asked(ahead: _Ahead, lanes: int) -> Iterator[str]:
             yield f"__builtin_prefetch({pointer} + {AT} + {byte // ITEMSIZES[dtype]}, 0, 2);"
 
 
-def _stored(targets: Sequence[_Target], lanes: int) -> Iterator[str]:
-    """Write the arrays of a strip to memory."""
-    if targets:
-        sizes = [lanes * ITEMSIZES[each.buffer.dtype] for each in targets]
-        past = [f"stream(s{n} + {AT}, k{n}, {size});" for n, size in enumerate(sizes)]
-        here = [f"__builtin_memcpy(s{n} + {AT}, k{n}, {size});" for n, size in enumerate(sizes)]
-        yield f"if ({PAST}) {{ {' '.join(past)} }}"
-        yield f"else {{ {' '.join(here)} }}"
+def _rows(targets: Sequence[_Target]) -> dict[str, tuple[str, Buffer]]:
+    """Return by pointer the array and the buffer of each target."""
+    return {f"s{number}": (each.array, each.buffer) for number, each in enumerate(targets)}
 
 
 def _strip(indent: str, lane: str, index: str, body: Sequence[str], opening: str) -> list[str]:

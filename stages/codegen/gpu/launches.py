@@ -13,7 +13,6 @@ from ...artifacts import Interface
 from ...ir.bounds import (
     Bound,
     Const,
-    PatchBound,
     Ranges,
     add,
     least,
@@ -22,11 +21,11 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.loops.gpu import Columns, Patches, Rows, marked, marks_of
+from ...ir.inside import bounds_of
+from ...ir.loops.gpu import GroupLaunch, KernelGroup, marks_of
 from ...ir.loops.kernel import Kernel, Loop
 from ...ir.loops.nest import Nest
 from ...ir.strides import Stride
-from ..integers import ends
 from .text.grid import blocks_of
 from .text.kernel import Written
 
@@ -66,7 +65,7 @@ class Repeated:
     @property
     def bounds(self) -> Iterator[Bound]:
         """Everything that the call computes for them."""
-        yield from ends([self.loop.range])
+        yield from bounds_of(self.loop.range)
         yield from (bound for order in self.orders for bound in order.bounds)
 
 
@@ -107,18 +106,13 @@ def _in_loops(orders: Iterable[Order], depth: int = 0) -> Iterator[Order | Repea
 
 def _order(tree: Kernel, written: Written) -> Order:
     """Return the launch of a kernel."""
-    node, nest, shared, most = written.part.node, written.part.first, NOTHING, 0
-    threads = (node.threads,) if isinstance(node, Columns | Patches) else marks_of(nest).block
-    if isinstance(node, Patches):  # a block for some levels of a patch
-        blocks = [multiply(node.patches, node.parts(nest.box[-1]))]
-        shared, most = PatchBound("shared", node.order), node.order.most
-    else:
-        if isinstance(node, Columns):
-            columns = node.load.columns if isinstance(node.load, Rows) else node.threads
-            nest, shared, most = marked(nest, block=(columns,)), node.needed, node.most
-        blocks = _blocks(nest, tree.groups[nest.group].box)
+    node, nest = written.part.node, written.part.first
+    alone = GroupLaunch(marks_of(nest).block, NOTHING, 0)
+    own = node.launch if isinstance(node, KernelGroup) else alone
+    blocks = [own.blocks] if own.blocks else _blocks(nest, tree.groups[nest.group].box)
     blocks[0] = multiply(blocks[0], written.part.when)
-    return Order(written, _triple(blocks, Const(1)), _triple(threads, 1), shared, most)
+    threads = _triple(own.threads, 1)
+    return Order(written, _triple(blocks, Const(1)), threads, own.shared, own.most)
 
 
 def with_launches(
@@ -132,7 +126,7 @@ def with_launches(
 
 def _launch(order: Order | Repeated, places: Mapping[Bound | Stride, int]) -> Launch | Repeat:
     if isinstance(order, Repeated):
-        start, stop = (places[end] for end in ends([order.loop.range]))
+        start, stop = (places[end] for end in bounds_of(order.loop.range))
         inside = tuple(_launch(each, places) for each in order.orders)
         return Repeat(start, stop, inside, order.loop.backward)
     return Launch(

@@ -11,8 +11,7 @@ import attrs
 from ....runtime.language.dimension import DimensionKind
 from ...ir.bounds import Bound, PatchMember, Range, subtract
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.cpu import Portions
-from ...ir.loops.gpu import Patches
+from ...ir.loops.group import PatchGroup
 from ...ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
 from ...ir.loops.nest import Load, Nest, Store
 from ...ir.loops.traverse import accesses, arrays_of, nests_of, with_runs
@@ -37,7 +36,7 @@ class Chain:
         return tuple(self.fillers)
 
 
-Cover: TypeAlias = tuple[Patches | Portions, str]  # and its reason
+Cover: TypeAlias = tuple[PatchGroup, str]  # and its reason
 
 
 def in_chains(kernel: Kernel, kinds: Kinds, cover: Callable[[Chain], Cover | None]) -> Kernel:
@@ -52,7 +51,7 @@ def in_chains(kernel: Kernel, kinds: Kinds, cover: Callable[[Chain], Cover | Non
 
 
 def _covered(
-    run: tuple[Node, ...], chain: Chain, cover: Patches | Portions, reason: str
+    run: tuple[Node, ...], chain: Chain, cover: PatchGroup, reason: str
 ) -> tuple[Node, ...]:
     """Return a run whose chain is a choice; nests between that are no members run in any case."""
     own = [any(nest in chain.nests for nest in nests_of(node)) for node in run]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence
 from typing import TypeAlias
 
 import attrs
@@ -21,6 +21,7 @@ from ...ir.loops.nest import (
     Store,
     with_operands,
 )
+from ...ir.loops.traverse import reached
 from .ways import Way, way_of
 
 Key: TypeAlias = object
@@ -112,7 +113,7 @@ def evaluated_here(nest: Nest, value: Handed, buffer: Buffer) -> tuple[Instructi
 
 def _rows_of(nest: Nest, root: Row, index: Row) -> list[Row]:
     """Return the rows of a value without those that find the neighbour."""
-    return _with_operands(nest.body, {root}, {index})
+    return sorted(reached([root], lambda row: set(nest.body[row].operands) - {index}))
 
 
 def read_from(nest: Nest, value: Handed, buffer: Buffer) -> Nest:
@@ -129,19 +130,8 @@ def read_from(nest: Nest, value: Handed, buffer: Buffer) -> Nest:
 
 def needed(body: Sequence[Instruction]) -> tuple[Instruction, ...]:
     """Leave out the instructions that no store needs."""
-    stores = {number for number, row in enumerate(body) if isinstance(row, Store)}
-    return _renumbered(body, _with_operands(body, stores))
-
-
-def _with_operands(
-    body: Sequence[Instruction], rows: Set[Row], but: Set[Row] = frozenset()
-) -> list[Row]:
-    """Return rows and what they need, `but` some."""
-    found = set(rows)
-    for number in reversed(range(len(body))):
-        if number in found:
-            found |= set(body[number].operands) - but
-    return sorted(found)
+    stores = (number for number, row in enumerate(body) if isinstance(row, Store))
+    return _renumbered(body, sorted(reached(stores, lambda row: body[row].operands)))
 
 
 def _renumbered(body: Sequence[Instruction], kept: Sequence[Row]) -> tuple[Instruction, ...]:

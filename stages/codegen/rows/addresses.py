@@ -9,9 +9,8 @@ import attrs
 
 from ....runtime.language.dimension import Dimension
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.nest import Instruction, Load, Row, Store
+from ...ir.loops.nest import Access, Instruction, Row
 
-Access: TypeAlias = Load | Store
 # For each axis: the row of its index (None: the index of the loop), and an offset.
 Places: TypeAlias = tuple[tuple[Row | None, int], ...]
 
@@ -86,7 +85,7 @@ def addresses_of(
     pointers: dict[tuple[str, Places], InRow] = {}
     for number in numbers:
         access = rows[number]
-        if isinstance(access, Load | Store):
+        if isinstance(access, Access):
             key = row_of(
                 access, buffers[access.buffer], inner, lambda row: rows[row].level == inside
             )

@@ -25,6 +25,7 @@ from ....runtime.language.dimension import Dimension
 from ...ir.loops.column import Get, Set
 from ...ir.loops.cpu import marks_of
 from ...ir.loops.nest import (
+    Access,
     Advance,
     Argument,
     Compute,
@@ -38,7 +39,7 @@ from ...ir.loops.nest import (
     State,
     Store,
 )
-from .addresses import DIRECT, Access, Address, Element, InRow, addresses_of, places_of
+from .addresses import DIRECT, Address, Element, InRow, addresses_of, places_of
 from .checks import tested
 from .expressions import TYPES
 from .extrema import spelled, trees
@@ -123,7 +124,7 @@ def pointers(body: Body) -> Iterator[str]:
     for number, address in body.addresses.items():
         access = body.rows[number]
         if isinstance(address, InRow) and address.pointer not in known:
-            assert isinstance(access, Load | Store)
+            assert isinstance(access, Access)
             known.add(address.pointer)
             yield pointer(body, access, address)
 

@@ -18,7 +18,7 @@ from .guards import (
     Beyond,
     Guard,
     InPart,
-    Part,
+    LoopPart,
     Test,
     answer_from,
     both,
@@ -85,7 +85,7 @@ class BodyWriter(IndexRows):
         if cut and loops:
             self._cut(roots)
 
-    def _answer(self, part: Part | None) -> Answer:
+    def _answer(self, part: LoopPart | None) -> Answer:
         def answer(test: Test) -> bool | None:
             known = answer_from(self.ranges, test)
             return known if known is not None or part is None else part.answer(test)

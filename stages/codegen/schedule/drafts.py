@@ -28,7 +28,6 @@ from .scans import (
     leaves_of,
     scan_body,
     scan_loops,
-    with_first_level,
 )
 
 
@@ -226,7 +225,7 @@ class _Drafting:
         if walk is not None:
             scan = self.points.scan(walk)
             if scan_loops(scan, array.box, self.units, self.rules.columns_apart)[1]:
-                return with_first_level(made, scan)
+                return attrs.evolve(made, box=first_levels(made.box, scan, around=True))
         return made
 
 

@@ -141,7 +141,7 @@ def _differ_in_one(left: set[tuple[Test, bool]], right: set[tuple[Test, bool]]) 
 
 
 @attrs.frozen
-class Part:
+class LoopPart:
     """A part of the innermost loop, and the tests whose answer it fixes."""
 
     range: Range
@@ -172,13 +172,13 @@ def answer_from(ranges: Mapping[Dimension, Range], test: Test) -> bool | None:
     return False if left is not None and left <= 0 else None
 
 
-def parts_of(range_: Range, tests: Sequence[Beyond], most: int) -> tuple[Part, ...]:
+def parts_of(range_: Range, tests: Sequence[Beyond], most: int) -> tuple[LoopPart, ...]:
     """Cut a loop so that tests have one answer in each part; `most` limits the parts.
 
     The order of bounds is unknown in general, so there is a part for every possible order; at the
     call, the parts of all orders but one are empty.
     """
-    parts: tuple[Part, ...] = (Part(range_, {}),)
+    parts: tuple[LoopPart, ...] = (LoopPart(range_, {}),)
     for test in tests:
         finer = tuple(half for part in parts for half in _halves(part, test))
         if len(finer) <= most:
@@ -186,14 +186,14 @@ def parts_of(range_: Range, tests: Sequence[Beyond], most: int) -> tuple[Part, .
     return parts
 
 
-def _halves(part: Part, test: Beyond) -> list[Part]:
+def _halves(part: LoopPart, test: Beyond) -> list[LoopPart]:
     known = part.answer(test)
     start, stop = part.range.start, part.range.stop
     halves = []
     if known is not True:
         below = Range(test.dim, start, bounds.minimum(stop, test.bound))
-        halves.append(Part(below, {**part.known, test: False}))
+        halves.append(LoopPart(below, {**part.known, test: False}))
     if known is not False:
         above = Range(test.dim, bounds.maximum(start, test.bound), stop)
-        halves.append(Part(above, {**part.known, test: True}))
+        halves.append(LoopPart(above, {**part.known, test: True}))
     return [half for half in halves if not bounds.is_empty_box((half.range,))]

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Ranges, difference
-from ...ir.loops.cpu import Member
+from ...ir.loops.group import Member
 from ...ir.loops.nest import Load, Nest, Store
 from ...ir.loops.traverse import arrays_of
 

@@ -13,7 +13,7 @@ from .guards import (
     Case,
     Guard,
     InPart,
-    Part,
+    LoopPart,
     Test,
 )
 from .order import level_of
@@ -37,7 +37,7 @@ class IndexRows(Rows):
         super().__init__(loops)
         self.points = points
         self.places: dict[tuple[int, Point], Row] = {}
-        self.parts: tuple[Part, ...] = ()
+        self.parts: tuple[LoopPart, ...] = ()
 
     def condition(self, guard: Guard, part: int) -> Row:
         """Return the row that says whether any case of a guard holds."""

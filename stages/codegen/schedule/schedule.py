@@ -84,7 +84,7 @@ def _padded(made: Kernel) -> Kernel:
     for reading in (reading for nest in nests_of(made) for reading in nest.reads):
         array = buffers[reading.buffer]
         if reading.moved and array.memory == "arena":
-            buffers[array.name] = attrs.evolve(array, box=hull(array.box, reading.box))
+            buffers[array.name] = attrs.evolve(array, box=hull([array.box, reading.box]))
     return attrs.evolve(made, buffers=tuple(buffers.values()))
 
 

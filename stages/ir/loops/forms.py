@@ -28,9 +28,10 @@ from ..listing_forms import (
     within,
 )
 from .buffers import Buffer
-from .column import Column, Get, Set, Sweep
-from .cpu import CpuMarks, Cut, Member, Portions, Tiles
-from .gpu import Columns, ColumnTile, GpuMarks, Landed, Landing, Long, Patches, Rows
+from .column import Column, Get, If, Set, Sweep, While
+from .cpu import CpuMarks, Cut, Portions, Tiles
+from .gpu import Columns, ColumnTile, GpuMarks, Landed, Landing, Long, Patches, RowTiles
+from .group import Member
 from .kernel import Group, Loop, Node, Step
 from .nest import (
     Advance,
@@ -38,6 +39,7 @@ from .nest import (
     Constant,
     Each,
     Index,
+    Instruction,
     Load,
     Nest,
     NestLoop,
@@ -98,7 +100,8 @@ FORMS: Final[Mapping[type[Any], Form]] = {
     Reading: _form("reads", buffer=NAME.bare, box=BOX.bare, moved=FLAG),
     Each: _form("each", ("nest", Nest, "body"), elements=INT.bare, part=NAME, asked=ROWS),
     Column: _form("column", ("reads", Reading, "many"), group=INT, registers=NAMES),
-    Sweep: _form("sweep", range=RANGE.bare, backward=FLAG),
+    Sweep: _form("sweep", ("acts", (Instruction, Sweep, If, While), "many"), range=RANGE.bare,
+                 backward=FLAG),
     # CPUs
     CpuMarks: _form("cpu", march=INT, streams=NAMES, ahead=INT, asked=ROWS,
                     usual=many(together(ROW, BOOL)), slides=many(together(ROW, ROW, INT))),
@@ -117,10 +120,12 @@ FORMS: Final[Mapping[type[Any], Form]] = {
     Landing: _form("landing", ("landed", Landed, "many"), rounds=INT, ahead=INT),
     ColumnTile: _form("room", dtype=NAME.bare, source=NAME, offsets=OFFSETS, filled=RANGE,
                       holds=NAMES, written=many(together(NAME, RANGE))),
-    Rows: _form("rows", ("tiles", ColumnTile, "many"), columns=INT, first_level=BOUND, pitch=BOUND),
+    RowTiles: _form("rows", ("tiles", ColumnTile, "many"), columns=INT, first_level=BOUND,
+                    pitch=BOUND),
     Long: _form("long", levels=BOUND, rest=BOUND, outside=RANGE),
-    Columns: _form("columns", ("load", (Landing, Rows, Long), "maybe"), ("scans", Nest, "many"),
-                   arrays=NAMES, threads=INT, needed=BOUND, most=INT, blocks=INT, keeps=FLAG),
+    Columns: _form("columns", ("load", (Landing, RowTiles, Long), "maybe"),
+                   ("scans", Nest, "many"), arrays=NAMES, threads=INT, needed=BOUND, most=INT,
+                   blocks=INT, keeps=FLAG),
     Patches: _form("patches", ("body", Node, "body"), arrays=NAMES, order=ORDER, levels=INT,
                    points=INT, threads=INT, blocks=INT, extent=BOUND),
     # instructions

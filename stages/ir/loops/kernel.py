@@ -6,9 +6,10 @@
               | Tiles | Portions      on a CPU
               | Columns | Patches     on a GPU
 
-`nest.py` has nests and their instructions, `column.py` imperative columns, `cpu.py` and `gpu.py`
-what only one platform has. No node has a number: a group owns its nests. `traverse.py` walks and
-rewrites trees, `verify.py` checks them, `text.py` prints them and `reader.py` reads them back.
+`nest.py` has nests and their instructions, `column.py` imperative columns, `group.py` what groups
+of nests have in common, `cpu.py` and `gpu.py` what only one platform has. No node has a number: a
+group owns its nests. `traverse.py` walks and rewrites trees, `verify.py` checks them, `text.py`
+prints them and `reader.py` reads them back.
 """
 
 from __future__ import annotations
@@ -89,10 +90,6 @@ class Kernel:
         for size in self.slots:
             total = add(total, size)
         return total
-
-    def buffer(self, name: str) -> Buffer:
-        """Return the buffer of that name."""
-        return next(buffer for buffer in self.buffers if buffer.name == name)
 
 
 def in_order(*nodes: Node) -> Node:

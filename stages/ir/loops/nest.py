@@ -10,7 +10,7 @@ carries its reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
 import attrs
@@ -53,17 +53,15 @@ class Instruction:
 
 
 @attrs.frozen(kw_only=True)
-class Load(Instruction):
-    """Read a buffer of dimensions `dims` at the current indices plus `offsets`.
+class Access(Instruction):
+    """A load or a store, at the current indices plus `offsets`; empty offsets are all 0.
 
-    If `rows` names an instruction for an axis, its value replaces the current index. On an axis
-    without a loop the offset is the index. If `when` is false, the load reads nothing and its value
-    is 0.
+    If `rows` names an instruction for an axis, its value replaces the current index. If `when` is
+    false, nothing is touched.
     """
 
     buffer: str
-    dims: tuple[Dimension, ...]
-    offsets: tuple[int, ...]
+    offsets: tuple[int, ...] = ()
     rows: tuple[Row | None, ...] = ()
     when: Row | None = None
 
@@ -73,15 +71,25 @@ class Load(Instruction):
         return tuple(row for row in (*self.rows, self.when) if row is not None)
 
     @property
+    def is_told(self) -> bool:
+        """Whether a row gives the index of an axis, as a table of neighbours does."""
+        return any(row is not None for row in self.rows)
+
+
+@attrs.frozen(kw_only=True)
+class Load(Access):
+    """Read a buffer of dimensions `dims`; on an axis without a loop the offset is the index.
+
+    If `when` is false, the value is 0.
+    """
+
+    dims: tuple[Dimension, ...]
+
+    @property
     def places(self) -> tuple[tuple[Dimension, Row | None, int], ...]:
         """For each axis its dimension, the row of its index (None: the current one), the offset."""
         rows = self.rows or (None,) * len(self.dims)
         return tuple(zip(self.dims, rows, self.offsets, strict=True))
-
-    @property
-    def is_told(self) -> bool:
-        """Whether a row gives the index of an axis, as a table of neighbours does."""
-        return any(row is not None for row in self.rows)
 
 
 @attrs.frozen(kw_only=True)
@@ -146,24 +154,16 @@ class Advance(Instruction):
 
 
 @attrs.frozen(kw_only=True)
-class Store(Instruction):
-    """Write a row to a buffer at the current indices plus `offsets`; empty offsets are all 0.
+class Store(Access):
+    """Write a row to a buffer; with `add` it is added to what is there."""
 
-    If `rows` names an instruction for an axis, its value replaces the current index. If `when` is
-    false, nothing is written. With `add` the row is added to what is there.
-    """
-
-    buffer: str
     value: Row
-    offsets: tuple[int, ...] = ()
-    rows: tuple[Row | None, ...] = ()
-    when: Row | None = None
     add: bool = False
 
     @property
     def operands(self) -> tuple[Row, ...]:
         """The stored row, the indices and the condition."""
-        return (self.value, *(row for row in (*self.rows, self.when) if row is not None))
+        return (self.value, *super().operands)
 
 
 def with_operands(row: Instruction, place: Callable[[Row], Row]) -> Instruction:
@@ -173,7 +173,7 @@ def with_operands(row: Instruction, place: Callable[[Row], Row]) -> Instruction:
             return attrs.evolve(row, args=tuple(map(place, args)))
         case Advance(value=value):
             return attrs.evolve(row, value=place(value))
-        case Load(rows=rows, when=when) | Store(rows=rows, when=when):
+        case Access(rows=rows, when=when):
             moved = tuple(None if each is None else place(each) for each in rows)
             made = attrs.evolve(row, rows=moved, when=None if when is None else place(when))
             return attrs.evolve(made, value=place(made.value)) if isinstance(made, Store) else made
@@ -195,7 +195,15 @@ class Reading:
 
 @attrs.frozen
 class Marks:
-    """What a platform decided about a nest: `CpuMarks` or `GpuMarks`."""
+    """What a platform decided about a nest: `CpuMarks` or `GpuMarks`.
+
+    The nest asks memory for the rows of the loads `asked` `ahead` iterations before it needs them.
+    """
+
+    ahead: int = 0
+    asked: tuple[Row, ...] = ()
+
+    platform: ClassVar[str]
 
 
 @attrs.frozen

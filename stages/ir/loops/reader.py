@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
 
 import attrs
 
@@ -74,15 +74,10 @@ class _Reader(BoundReader):
         return Kernel(name, *(tuple(found.get(kind, ())) for kind in kinds))
 
     def _part(self, line: _Entry) -> Any:
-        if line.opens("dimension"):
-            return self.declare(line)
-        if line.opens("bound"):
-            return self.define(line)
-        if line.opens("scalar"):
-            return line.name(), line.name()
-        if line.opens("slot"):
-            return self.bound(line)
-        return self.value(line) if line.word else line.reason
+        if line.word not in PARTS:
+            return self.value(line) if line.word else line.reason
+        line.opens(line.word)
+        return PARTS[line.word](self, line)
 
     def value(self, line: _Entry) -> Any:
         """Return what a line and the lines further in say."""
@@ -233,6 +228,15 @@ class _Reader(BoundReader):
         row = line.row() if line.comes("%") else None
         offset = line.match(INTEGER)
         return row, int(offset or 0) if row is not None or offset else line.fail("an index")
+
+
+# Lines of a kernel that no form describes.
+PARTS: Final[Mapping[str, Callable[[BoundReader, Line], Any]]] = {
+    "dimension": BoundReader.declare,
+    "bound": BoundReader.define,
+    "scalar": lambda _, line: (line.name(), line.name()),
+    "slot": BoundReader.bound,
+}
 
 
 def _is_code(line: _Entry) -> bool:

@@ -12,8 +12,7 @@ from ..dataflow import OPERATIONS
 from .buffers import Buffer
 from .column import Act, Column, Get, If, Set, Sweep, While
 from .cpu import CpuMarks
-from .gpu import GpuMarks
-from .nest import Advance, Compute, Instruction, Load, Nest, Row, State, Store
+from .nest import Access, Advance, Compute, Instruction, Load, Nest, Row, State, Store
 from .traverse import accesses, arrays_of
 
 SHARED: Final = ("parallel", "vector", "thread")  # loops whose iterations run at the same time
@@ -51,16 +50,14 @@ class _Checks:
         """Yield the problems of a row that has the loops over `around` of those over `dims`."""
         if isinstance(row, Compute) and row.op not in OPERATIONS:
             yield f"unknown operation '{row.op}'"
-        if isinstance(row, Load | Store):
+        if isinstance(row, Access):
             buffer = self.buffers.get(row.buffer)
             if buffer is None:
                 yield f"unknown buffer '{row.buffer}'"
             else:
                 yield from self._of_access(row, buffer, dims, around)
 
-    def _of_access(
-        self, row: Load | Store, buffer: Buffer, dims: Dims, around: Dims
-    ) -> Iterator[str]:
+    def _of_access(self, row: Access, buffer: Buffer, dims: Dims, around: Dims) -> Iterator[str]:
         axes = len(buffer.dims)
         if isinstance(row, Load) and row.dims != buffer.dims:
             yield f"dimensions are not those of '{buffer.name}'"
@@ -107,10 +104,9 @@ def _of_nest(nest: Nest, checks: _Checks, around: Dims) -> Iterator[Problem]:
 
 def _of_marks(nest: Nest) -> Iterator[Problem]:
     marks = nest.marks
-    if isinstance(marks, CpuMarks | GpuMarks):
-        for row in marks.asked:
-            if not 0 <= row < len(nest.body) or not isinstance(nest.body[row], Load):
-                yield row, "is loaded ahead, but is no load"
+    for row in marks.asked if marks else ():
+        if not 0 <= row < len(nest.body) or not isinstance(nest.body[row], Load):
+            yield row, "is loaded ahead, but is no load"
     if isinstance(marks, CpuMarks):
         rows = [*(row for row, _ in marks.usual), *(r for a, b, _ in marks.slides for r in (a, b))]
         for row in rows:

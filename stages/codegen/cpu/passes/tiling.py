@@ -17,7 +17,8 @@ import attrs
 from .....runtime.language.dimension import Dimension, DimensionKind
 from ....ir.bounds import Const, Range, difference, greatest, least
 from ....ir.loops.buffers import Buffer
-from ....ir.loops.cpu import Cut, Member, Tiles
+from ....ir.loops.cpu import Cut, Tiles
+from ....ir.loops.group import Member
 from ....ir.loops.kernel import Kernel, Node, Seq, in_order
 from ....ir.loops.nest import Load, Nest, Store
 from ....ir.loops.traverse import accesses, arrays_of, rewrite, touches
@@ -220,7 +221,7 @@ def _tiles(
         for nest, own in zip(run.nests, run.margins, strict=True)
     )
     names = tuple(name for name in buffers if name in run.local)
-    return Tiles(cuts, names, members, reason, rolled, rules.target.cores), arrays
+    return Tiles(names, cuts, members, reason, rolled, rules.target.cores), arrays
 
 
 def _bytes(arrays: Sequence[Buffer], sizes: Mapping[Dimension, int]) -> int:

@@ -16,8 +16,7 @@ from ...rows.definitions import pointers, scalars
 from ...rows.dialect import cpp
 from ...rows.expressions import TYPES
 from ...rows.options import Steps, WriterOptions
-from ...rows.scope import WITHIN, Scope, places_of
-from ...rows.uses import Uses
+from ...rows.scope import WITHIN, Scope, TextUses, places_of
 from ...soft_reads import Clamping
 from ..passes.plain_loops import plain_loops
 from .nodes import Writing, write_steps
@@ -88,7 +87,7 @@ def clamped_version(names: Scope, clamping: Clamping, steps: Steps | None = None
     """
     scope = Scope(
         plain_loops(names.kernel), places_of((*names.places, *clamping.integers)), names.options,
-        names.dialect, Uses(functions=names.uses.functions), clamping.ends,
+        names.dialect, TextUses(functions=names.uses.functions), clamping.ends,
     )  # fmt: skip
     nests = tuple(write_steps(scope, scope.kernel, Writing(steps, "clamped_")))
     names.uses.names.update(dict.fromkeys(scope.uses.names.keys() & TOOLS.keys()))

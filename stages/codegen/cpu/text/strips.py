@@ -22,8 +22,8 @@ from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
 from .ahead import prefetched, rows_ahead, rows_of
 from .sliding import Slides, before_strips, slides_of, sliding_strip
-from .streams import LINE, aligned, stored_strips
-from .threads import indented
+from .streams import LINE, aligned, is_far, stored_strips
+from .threads import indented, points
 
 SIMD: Final = "#pragma omp simd"
 _SHORT: Final = 16  # bytes of a register
@@ -93,7 +93,9 @@ def walk(strips: Strips, ends: tuple[str, str], part: int, clause: str = "") -> 
     middle = indented(_middle(strips, stop, part, clause))
     yield from ("{", f"  s64 b = {start};")
     if strips.stored:
-        yield from indented(aligned(strips.body.scope, strips.nest, strips.stored))
+        scope, nest = strips.body.scope, strips.nest
+        far = is_far(scope, nest, points(scope, nest.box))
+        yield from indented(aligned(scope, strips.stored, far))
         yield from (
             f"  const bool again = {_again(strips, stop)};",
             f"  for (s64 e = past ? earlier({stop}, f) : b;; e = {stop}) {{",

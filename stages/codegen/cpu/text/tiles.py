@@ -7,7 +7,8 @@ from functools import partial
 
 from ....ir.bounds import Range, Ranges
 from ....ir.loops.buffers import Buffer
-from ....ir.loops.cpu import Member, Tiles
+from ....ir.loops.cpu import Tiles
+from ....ir.loops.group import Member
 from ....ir.loops.traverse import arrays_of
 from ...rows.definitions import Definition, moved, strides
 from ...rows.scope import Scope

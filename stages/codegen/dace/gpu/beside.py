@@ -133,7 +133,7 @@ def _copy(
     )  # fmt: skip
     store = Store(dtype=like.dtype, level=len(loops), buffer=target, value=0)
     reason = "copies columns for a scan over contiguous levels"
-    return Nest(nest.group, tuple(loops), (load, store), reason, reads, marks=GpuMarks(TILE))
+    return Nest(nest.group, tuple(loops), (load, store), reason, reads, marks=GpuMarks(block=TILE))
 
 
 def _boxes(nest: Nest, name: str) -> list[Ranges]:

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
-from ....ir.loops.plain import plain
+from ....ir.loops.ungrouped import ungrouped
 from ....vendors.vendor import Vendor
+from ...cpu.text.threads import guard
 from ...gpu.kernels import parts
 from ...gpu.launches import MOST_BLOCKS
 from ...gpu.passes.thread_blocks import spread
@@ -21,7 +22,7 @@ from ...gpu.text.spellings import dialect_of
 from ...rows.checks import beyond
 from ...rows.options import WriterOptions
 from ...rows.scope import Scope, places_of
-from ..entry import defined, is_filled
+from ..entry import defined
 from ..loops import SdfgLoops, SdfgRules
 from ..rare import RareVersion
 from .opening import launched
@@ -43,7 +44,7 @@ def rare_kernels(loops: SdfgLoops, rules: SdfgRules, vendor: Vendor) -> RareVers
     if rules.writer.checked:
         return RareVersion(ints, (f"{flag} return {beyond(loops.kernel)};",))
     options = WriterOptions(0, vector_math=False, own_math=rules.writer.own_math)
-    tree = spread(plain(loops.kernel), rules.schedule)
+    tree = spread(ungrouped(loops.kernel), rules.schedule)
     dialect = dialect_of(options)
     scope = Scope(tree, places_of(ints), options, dialect, clamped=clamping.ends)
     opening = (f"{flag} clamped(&state, ptrs, ints, scalars, arena);", "  else")
@@ -71,12 +72,10 @@ def _launch(scope: Scope, steps: Sequence[int], written: Written, vendor: Vendor
     blocks = [_blocks(scope, nest, axis) for axis in range(len(axes_of(nest)))]
     grid = ", ".join([*blocks, "1", "1", "1"][:3])
     threads = ", ".join(map(str, (*marks_of(nest).block, 1, 1, 1)[:3]))
-    tests = [is_filled(scope, [each]) for each in scope.kernel.groups[nest.group].box]
-    if steps:
-        only = f"ints[{len(scope.places)}]"
-        tests.append(f"(!{only} || {only} == {steps[nest.group]})")
+    only, test = f"ints[{len(scope.places)}]", guard(scope, scope.kernel.groups[nest.group].box)
+    test += f" && (!{only} || {only} == {steps[nest.group]})" if steps else ""
     return [
-        f"  if ({' && '.join(tests) or 'true'}) {{",
+        f"  if ({test}) {{",
         f"    void* args[] = {{{', '.join([*given, 'nullptr'])}}};",
         "    s64 first_y = 0, first_z = 0;",
         f"    launch(state, {launched(vendor, _name(written))}, Blocks{{{grid}}}, "

@@ -25,9 +25,9 @@ from ....ir.bounds import (
     subtract,
 )
 from ....ir.loops.buffers import Buffer
-from ....ir.loops.gpu import Columns, ColumnTile, Rows
+from ....ir.loops.gpu import Columns, ColumnTile, RowTiles
 from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Load, Nest, Store
+from ....ir.loops.nest import Access, Load, Nest, Store
 from ....ir.loops.traverse import accesses, arrays_of
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
@@ -101,7 +101,7 @@ class _Planning:
     def _is_contiguous(self, buffer: Buffer) -> bool:
         return buffer.unit is self.axis and ITEMSIZES[buffer.dtype] in SIZES
 
-    def has_place(self, store: Load | Store) -> bool:
+    def has_place(self, store: Access) -> bool:
         """Tell whether a tile can have what a scan stores."""
         buffer = self.buffers[store.buffer]
         fits = store.buffer in self.names and ITEMSIZES[buffer.dtype] in SIZES
@@ -146,7 +146,7 @@ class _Planning:
         own = options_of(rules)
         columns = own.tile_columns or (COLUMNS if max(sizes) > SIZES[0] else COLUMNS_OF_WORDS)
         usual = columns * USUAL_LEVELS * sum(sizes)
-        load = Rows(columns, begin, pitch, tuple(map(self._frozen, tiles)))
+        load = RowTiles(columns, begin, pitch, tuple(map(self._frozen, tiles)))
         return Columns(
             tuple(sorted(self.names)), max(own.column_block.x or LANES * columns, columns),
             multiply(pitch, columns * sum(sizes)), own.target.block_memory, self.nests, load,

@@ -21,7 +21,7 @@ from ....ir.bounds import (
     subtract,
 )
 from ....ir.loops.buffers import Buffer
-from ....ir.loops.gpu import Columns, Long, Rows, marked, marks_of
+from ....ir.loops.gpu import Columns, Long, RowTiles, marked, marks_of
 from ....ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
 from ....ir.loops.nest import Load, Nest, Store
 from ....ir.loops.traverse import arrays_of, nests_of, with_runs
@@ -88,7 +88,7 @@ def _made(kernel: Kernel, scans: tuple[Nest, ...], rules: Rules) -> Choice | Non
 
 def _tiled(made: Columns, rules: Rules) -> Choice:
     """Return scans on tiles, which load few levels ahead: shared memory answers soon."""
-    assert isinstance(made.load, Rows)
+    assert isinstance(made.load, RowTiles)
     widest = max(ITEMSIZES[tile.dtype] for tile in made.load.tiles)
     most = options_of(rules).ahead or (AHEAD_OF_WORDS if widest <= WORD else AHEAD_IN_TILES)
     scans = tuple(marked(nest, ahead=min(marks_of(nest).ahead, most)) for nest in made.scans)

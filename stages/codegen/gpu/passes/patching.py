@@ -64,7 +64,7 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
     room = options_of(rules).target.block_memory
     made = Patches(
         chain.arrays, PatchOrder(sizes.elements, 0, room, AGAIN, members),
-        sizes.levels, sizes.points, sizes.threads, sizes.blocks, extent(nests[-1].loops[0].range),
+        extent(nests[-1].loops[0].range), sizes.levels, sizes.points, sizes.threads, sizes.blocks,
         in_order(*(Each(place, nest) for place, nest in enumerate(nests))),
     )  # fmt: skip
     return made, (

@@ -51,16 +51,12 @@ def first_of(nest: Nest, axis: Axis) -> Bound:
     return multiply(floor_divide(start, Const(axis.points)), axis.points)
 
 
-def threads_along(nest: Nest, axis: Axis) -> Bound:
-    """Return how many threads a loop needs; negative where it is empty."""
-    extent = subtract(nest.loops[axis.level].range.stop, first_of(nest, axis))
-    return floor_divide(add(extent, axis.points - 1), Const(axis.points))
-
-
 def blocks_of(nest: Nest) -> list[Bound]:
     """Return how many blocks the grid has along each axis; not positive for an empty loop."""
-    axes = axes_of(nest)
-    counts = [threads_along(nest, axis) for axis in axes]
+    axes, counts = axes_of(nest), []  # of threads, negative for empty loops
+    for axis in axes:
+        extent = subtract(nest.loops[axis.level].range.stop, first_of(nest, axis))
+        counts.append(floor_divide(add(extent, axis.points - 1), Const(axis.points)))
     if is_flat(nest):
         total = reduce(multiply, (maximum(count, Const(0)) for count in counts))
         (size,) = marks_of(nest).block

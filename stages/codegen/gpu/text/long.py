@@ -16,8 +16,8 @@ from ....ir.loops.nest import Nest
 from ...rows.body import pointers, states
 from ...rows.scope import Scope
 from .lines import braced
-from .sweep import first_elements, outside, rounds, scoped, write_sweep
-from .windows import Room, rooms_of, sweep_of
+from .scan import first_elements, outside, rounds, scoped, write_scan
+from .windows import SharedLevels, scan_of, shared_levels
 
 
 def write_long(
@@ -48,16 +48,16 @@ def places(scope: Scope, columns: Columns, load: Long, arrays: Iterable[str]) ->
     )
 
 
-def _rooms(nest: Nest, columns: Columns, place: str) -> dict[int, Room]:
-    return rooms_of(nest, {name: f"h{n}" for n, name in enumerate(columns.arrays)}, place)
+def _shared(nest: Nest, columns: Columns, place: str) -> dict[int, SharedLevels]:
+    return shared_levels(nest, {name: f"h{n}" for n, name in enumerate(columns.arrays)}, place)
 
 
 def _first(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) -> Iterator[str]:
     """Write the first scan: rounds that store to memory, then to shared memory."""
-    far = sweep_of(scope, nest, {}, once)
+    far = scan_of(scope, nest, {}, once)
     near = attrs.evolve(
         far,
-        rooms=_rooms(nest, columns, f"(place + {{step}}) * {columns.threads} + threadIdx.x"),
+        shared=_shared(nest, columns, f"(place + {{step}}) * {columns.threads} + threadIdx.x"),
         opening=("const s32 place = s32(u32(first) % u32(levels));",),
     )
     yield from scoped(far, (*first_elements(far), *rounds(far, "rest"), *rounds(near, "total")))
@@ -68,14 +68,14 @@ def _later(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) ->
     range_, load = nest.loops[-1].range, columns.load
     assert isinstance(load, Long)
     near = _over(nest, Range(range_.dim, load.outside.stop, range_.stop))
-    rooms = _rooms(nest, columns, f"kept(i{len(nest.loops) - 1})")
+    shared = _shared(nest, columns, f"kept(i{len(nest.loops) - 1})")
     parts = [
-        sweep_of(scope, near, rooms, once, unroll=8),
-        sweep_of(scope, _over(nest, load.outside), {}, once),
+        scan_of(scope, near, shared, once, unroll=8),
+        scan_of(scope, _over(nest, load.outside), {}, once),
     ]
     blocks = (
-        braced("", outside(sweep), pointers(sweep.body), write_sweep(sweep))
-        for sweep in (parts if nest.loops[-1].backward else reversed(parts))
+        braced("", outside(scan), pointers(scan.body), write_scan(scan))
+        for scan in (parts if nest.loops[-1].backward else reversed(parts))
     )
     yield from braced("", states(parts[0].body), *blocks)
 

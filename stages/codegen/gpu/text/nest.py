@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import attrs
 
@@ -18,28 +18,22 @@ from ..kernels import threads_of
 from ..passes.unrolling import unrolled
 from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat
 from .lines import arrays, braced, indented, thread_body
-from .sweep import write_sweep
+from .scan import write_scan
 from .wide import aligned, packed, packs_of, starts_of
-from .windows import sweep_of
+from .windows import scan_of
 
 
-def write_nest(scope: Scope, nest: Nest) -> Iterator[str]:
+def write_nest(scope: Scope, node: Nest | Column) -> Iterator[str]:
     """Write the statements of one thread.
 
     The grid has enough blocks along x. Along y and z vendors allow few; there a thread takes
     several indices if it must.
     """
-    write = _column if nest.states else _several if marks_of(nest).points else _points
-    yield from _whole(scope, nest, write(scope, nest))
-
-
-def write_column(scope: Scope, column: Column) -> Iterator[str]:
-    """Write the statements of a thread that has an imperative column."""
-    yield from _whole(scope, column, _acts(scope, column))
-
-
-def _whole(scope: Scope, node: Nest | Column, lines: Iterator[str]) -> Iterator[str]:
-    """Write the arrays that lines touch, and the tests of what they store."""
+    if isinstance(node, Column):
+        lines = _acts(scope, node)
+    else:
+        write = _column if node.states else _several if marks_of(node).points else _points
+        lines = write(scope, node)
     tests = tests_of(scope, node.group, instructions(node))
     yield from (*arrays(scope, [node]), *tests.begin("  "), *lines, *tests.end("  ", "first"))
 
@@ -54,9 +48,10 @@ def _acts(scope: Scope, column: Column) -> Iterator[str]:
 
 def _column(scope: Scope, nest: Nest) -> Iterator[str]:
     """Write the loops of a thread that has a column."""
-    sweep, inner = sweep_of(scope, nest, {}), len(nest.loops) - 1
-    yield from _outer(scope, nest, sweep.body, inner)
-    lines = (*pointers(sweep.body), *states(sweep.body), *write_sweep(sweep))
+    scan, inner = scan_of(scope, nest, {}), len(nest.loops) - 1
+    yield from indented(written(scan.body, 0), "    ")
+    yield from _outer(scope, nest, scan.body, range(inner))
+    lines = (*pointers(scan.body), *states(scan.body), *write_scan(scan))
     yield from indented(lines, "  " * (inner + 1))
     yield from ["  " + "}" * inner] if inner else []
 
@@ -65,7 +60,8 @@ def _points(scope: Scope, nest: Nest) -> Iterator[str]:
     """Write the loops of a thread that has one point along each of its loops."""
     body, depth = thread_body(scope, nest), len(nest.loops)
     indent, index = "  " * depth, f"i{depth - 1}"
-    yield from _outer(scope, nest, body, max(0, depth - 1))
+    yield from indented(written(body, 0), "    ")
+    yield from _outer(scope, nest, body, range(depth - 1))
     if not depth:
         return
     yield from (*indented(pointers(body), indent), _opened(scope, nest, depth - 1))
@@ -79,13 +75,21 @@ def _points(scope: Scope, nest: Nest) -> Iterator[str]:
     yield "  " + "}" * depth
 
 
-def _outer(scope: Scope, nest: Nest, body: Body, depth: int) -> Iterator[str]:
-    """Open so many loops of a thread, with the rows around and inside each of them."""
-    yield from indented(written(body, 0), "    ")
-    yield from flat_places(scope, nest, "i") if is_flat(nest) else ()
-    for level in range(depth):
-        yield _opened(scope, nest, level)
-        yield from indented(written(body, level + 1), "  " * (level + 3))
+def _outer(
+    scope: Scope, nest: Nest, body: Body, levels: range, unrolled: Collection[int] = ()
+) -> Iterator[str]:
+    """Open the outer loops of a thread, with the rows inside each of them.
+
+    Loops `unrolled`, and those in them, lead to the first point of a thread, `f<level>`.
+    """
+    letter = "f" if unrolled else "i"
+    yield from flat_places(scope, nest, letter) if is_flat(nest) else ()
+    for level in levels:
+        yield _opened(scope, nest, level, letter)
+        if unrolled and nest.loops[level].kind == "thread" and level not in unrolled:
+            yield f"{'  ' * (level + 1)}  const s64 i{level} = f{level};"
+        if not unrolled or level < min(unrolled):
+            yield from indented(written(body, level + 1), "  " * (level + 3))
 
 
 def _several(scope: Scope, nest: Nest) -> Iterator[str]:
@@ -103,7 +107,8 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
     own = [axis for axis in axes_of(nest) if axis.points > 1 or axis.level == len(nest.loops) - 1]
     yield from indented(written(one, 0), "    ")
     yield f"  const bool aligned = {aligned(every, packs)};"
-    yield from _around(scope, nest, one, own)
+    levels = range(len(nest.loops))
+    yield from _outer(scope, nest, one, levels, [axis.level for axis in own])
     indent = "  " * (len(nest.loops) + 1)
     inside = list(_all_inside(scope, nest, own))
     for number, (test, body) in enumerate(versions):
@@ -117,18 +122,6 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
     yield from _one_by_one(scope, nest, one, own[::-1], indent)
     yield f"{indent}}}"
     yield "  " + "}" * len(nest.loops)
-
-
-def _around(scope: Scope, nest: Nest, body: Body, own: Sequence[Axis]) -> Iterator[str]:
-    """Open the loops of a thread up to its first point, `f<level>`; `own` are those it unrolls."""
-    unrolls = {axis.level for axis in own}
-    yield from flat_places(scope, nest, "f") if is_flat(nest) else ()
-    for level, loop in enumerate(nest.loops):
-        yield _opened(scope, nest, level, "f")
-        if loop.kind == "thread" and level not in unrolls:
-            yield f"{'  ' * (level + 1)}  const s64 i{level} = f{level};"
-        if level < min(unrolls):
-            yield from indented(written(body, level + 1), "  " * (level + 3))
 
 
 def _all_inside(scope: Scope, nest: Nest, own: Sequence[Axis]) -> Iterator[str]:

@@ -8,21 +8,21 @@ import attrs
 
 from ....gpu_target import WIDEST
 from ....ir.bounds import Range
-from ....ir.loops.gpu import Columns, Rows
+from ....ir.loops.gpu import Columns, RowTiles
 from ....ir.loops.nest import Load, Nest, Row, Store
 from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from .grid import axes_of, places
 from .lines import braced, shared_arrays
-from .sweep import scoped, write_sweep
+from .scan import scoped, write_scan
 from .wide import are_aligned
-from .windows import Room, sweep_of
+from .windows import SharedLevels, scan_of
 
 
-def _tiles(nest: Nest, columns: Columns, load: Rows) -> dict[Row, Room]:
+def _tiles(nest: Nest, columns: Columns, load: RowTiles) -> dict[Row, SharedLevels]:
     """Return the tiles in which accesses of a scan find their rows."""
-    inner, found = nest.loops[-1].range.dim, dict[Row, Room]()
+    inner, found = nest.loops[-1].range.dim, dict[Row, SharedLevels]()
     place = "s64(threadIdx.x) * pitch + ({level} - first_level)"
     tiles: dict[object, int] = {(tile.source, tile.offsets): n for n, tile in enumerate(load.tiles)}
     tiles |= {name: number for number, tile in enumerate(load.tiles) for name in tile.holds}
@@ -34,11 +34,13 @@ def _tiles(nest: Nest, columns: Columns, load: Rows) -> dict[Row, Room]:
             pairs = zip(row.dims, row.offsets, strict=True)
             key = row.buffer, tuple(offset * (dim is not inner) for dim, offset in pairs)
         if key in tiles:
-            found[number] = Room(f"t{tiles[key]}", place)
+            found[number] = SharedLevels(f"t{tiles[key]}", place)
     return found
 
 
-def write_rows(scope: Scope, columns: Columns, load: Rows, nests: Sequence[Nest]) -> Iterator[str]:
+def write_rows(
+    scope: Scope, columns: Columns, load: RowTiles, nests: Sequence[Nest]
+) -> Iterator[str]:
     """Write the kernel of some columns; the arrays of the arena that it touches are defined."""
     nest, lanes = nests[0], max(1, columns.threads // load.columns)  # that copy one row
     names = (
@@ -65,11 +67,11 @@ def write_rows(scope: Scope, columns: Columns, load: Rows, nests: Sequence[Nest]
     row = list(places(scope, nest, "i", "(column + r)", "d"))
     yield from braced("if (copies)", row, _copies(scope, lanes, _filled(scope, load, nest)))
     yield from ("ff::async_commit();", "ff::async_wait<0>();", "ff::barrier();")
-    sweeps = (sweep_of(scope, each, _tiles(each, columns, load), tiles=True) for each in nests)
+    scans = (scan_of(scope, each, _tiles(each, columns, load), tiles=True) for each in nests)
     yield from braced(
         f"if (threadIdx.x < {load.columns} && column + threadIdx.x < columns)",
         places(scope, nest, "i", "(column + threadIdx.x)", "d"),
-        *(scoped(sweep, write_sweep(sweep)) for sweep in sweeps),
+        *(scoped(scan, write_scan(scan)) for scan in scans),
     )
     yield "ff::barrier();"
     yield from braced("if (copies)", row, _copies(scope, lanes, _written(scope, load, nest)))
@@ -103,7 +105,7 @@ def _row(scope: Scope, name: str, nest: Nest, offsets: Mapping[int, int]) -> str
     return " + ".join(terms)
 
 
-def _filled(scope: Scope, load: Rows, nest: Nest) -> Iterator[_Copy]:
+def _filled(scope: Scope, load: RowTiles, nest: Nest) -> Iterator[_Copy]:
     """Yield the copies of what the scans read."""
     for number, tile in enumerate(load.tiles):
         if tile.source:
@@ -119,7 +121,7 @@ def _filled(scope: Scope, load: Rows, nest: Nest) -> Iterator[_Copy]:
             )
 
 
-def _written(scope: Scope, load: Rows, nest: Nest) -> Iterator[_Copy]:
+def _written(scope: Scope, load: RowTiles, nest: Nest) -> Iterator[_Copy]:
     """Yield the copies of what the scans store."""
     for number, tile in enumerate(load.tiles):
         for place, (name, range_) in enumerate(tile.written):
