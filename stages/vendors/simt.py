@@ -79,6 +79,18 @@ template <int N, typename T> DEVICE pack<T, N> load(const T* from) {
 template <int N, typename T> DEVICE void store(T* to, const pack<T, N>& values) {
   *(pack<T, N>*)to = values;
 }
+template <int N, typename T> DEVICE void store_some(T* to, const pack<T, N>& values, u32 mask) {
+  if (mask == (1u << N) - 1) return store<N>(to, values);
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    if (mask >> i & 1) to[i] = values[i];
+  }
+}
+#ifdef __HIP__
+DEVICE s64 opaque(s64 value) { asm volatile("" : "+v"(value)::"memory"); return value; }
+#else
+DEVICE s64 opaque(s64 value) { asm volatile("" : "+l"(value)::"memory"); return value; }
+#endif
 template <int N, typename T> DEVICE pack<T, N> load_once(const T* from) {
   constexpr int bytes = N * sizeof(T);
   pack<T, N> values;

@@ -32,7 +32,6 @@ MANY_REGISTERS: Final = 176  # where wide accesses are still worth it
 LONGEST: Final = 1200  # instructions
 WIDE: Final = 8  # bytes
 MOST_WORDS: Final = 360  # of 32 bits: values of a thread with a version for other alignments
-BLOCKS: Final = 5  # on a multiprocessor, where threads read whole rows that tables name
 # From this share of loads on that the other row saves, a second row is worth its registers.
 WORTH: Final = 0.85
 
@@ -66,14 +65,10 @@ def _widened(nest: Nest, buffers: Buffers, rules: Rules) -> Nest:
     if f"accesses of {WIDEST} bytes" in why:
         how = "by single accesses" if unaligned else "one by one"
         why += f"; {how} where memory is not aligned"
-    blocks = 1
-    is_free = flat and each[0] > 1 and not given and _gathers(nest)
-    if is_free and not _fits(nest, each, buffers, FEW_REGISTERS):
-        blocks = BLOCKS
-        why += f"; room for {blocks} blocks, faster than fewer even if threads spill a little"
     return marked(
         attrs.evolve(nest, reason=f"{nest.reason}; {why}"),
-        points=each, block=block, blocks=blocks, unaligned=unaligned,
+        points=each, block=block, unaligned=unaligned,
+        masked=flat and each[0] > 1 and not unaligned,
     )  # fmt: skip
 
 
