@@ -37,7 +37,6 @@ def write_masked(scope: Scope, nest: Nest) -> Iterator[str]:
     every = attrs.evolve(nest, body=interleaved(nest, marks_of(nest).points, scope.by_name))
     body = thread_body(scope, every)
     packs = packs_of(body, points)
-    yield from indented(written(one, 0), "    ")
     yield f"  const bool aligned = {aligned(body, packs)};"
     yield from flat_places(scope, nest, "f")
     yield from (opened(scope, nest, level, "f") for level in range(inner + 1))
@@ -78,7 +77,7 @@ def _indices(nest: Nest, value: str) -> Iterator[str]:
 
 
 def _rows(body: Body) -> Iterator[str]:
-    around = (row for level in range(1, body.depth) for row in written(body, level))
+    around = (row for level in range(body.depth) for row in written(body, level))
     return filter(None, (*around, *pointers(body), *written(body, body.depth)))
 
 
