@@ -22,6 +22,7 @@ from ...rows.addresses import DIRECT
 from ...rows.body import Body, element, line, loaded, name, operand, pointers, written
 from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
+from ..passes.registers import ordered
 from ..passes.unrolling import interleaved
 from .grid import flat_places, opened
 from .lines import braced, either, indented, thread_body
@@ -34,7 +35,8 @@ def write_masked(scope: Scope, nest: Nest) -> Iterator[str]:
     """Write the loops of a thread with points of one row, all at once or one by one."""
     inner, points = len(nest.loops) - 1, marks_of(nest).points[0]
     one = thread_body(scope, nest)
-    every = attrs.evolve(nest, body=interleaved(nest, marks_of(nest).points, scope.by_name))
+    near = ordered(nest)
+    every = attrs.evolve(near, body=interleaved(near, marks_of(nest).points, scope.by_name))
     body = thread_body(scope, every)
     packs = packs_of(body, points)
     yield f"  const bool aligned = {aligned(body, packs)};"
