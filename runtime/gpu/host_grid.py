@@ -83,13 +83,5 @@ static void store(T* to, const pack<T, N>& values, int line = __builtin_LINE()) 
   is_aligned(to, sizeof values, line);
   memcpy(to, &values, sizeof values);
 }
-template <int N, typename T> static void store_some(T* to, const pack<T, N>& values, unsigned mask,
-                       int line = __builtin_LINE()) {
-  if (mask == (1u << N) - 1) return store<N>(to, values, line);
-  for (int i = 0; i < N; ++i) {
-    if (mask >> i & 1) to[i] = values[i];
-  }
-}
-static inline long long opaque(long long value) { return value; }
 }  // namespace ff
 """

@@ -39,6 +39,7 @@ from typing import Final
 WIDE: Final = "ff::wide"
 BLOCK: Final = "ff::block"
 ONCE: Final = "ff::once"
+MASKED: Final = "ff::masked"  # wide stores of some elements; needs `pack` too
 # By what they are and not by macros of the compiler: NVRTC, hiprtc and the host agree on them.
 TYPES: Final = """\
 typedef bool b8;

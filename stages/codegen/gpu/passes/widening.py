@@ -113,7 +113,8 @@ def _each(nest: Nest, buffers: Buffers, rules: Rules) -> tuple[tuple[int, ...], 
     if _is_of_tables(nest, inner, others):
         return _levels(nest, buffers, ones)
     wide = _wide(nest, buffers, inner)
-    if wide > 1 and registers(nest, wide) > _room(rules, FEW_BLOCKS):
+    is_long = wide * len(nest.body) > LONGEST
+    if is_long or registers(nest, wide) > _room(rules, FEW_BLOCKS):
         wide = 1
     why = f"one of {inner.value} at a time"
     if wide > 1:

@@ -17,14 +17,14 @@ import attrs
 
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Instruction, Load, Nest, Row, Store
-from ....vendors.dialect import WIDE
+from ....vendors.dialect import MASKED
 from ...rows.addresses import DIRECT
 from ...rows.body import Body, element, line, loaded, name, operand, pointers, written
 from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
 from ..passes.registers import ordered
 from ..passes.unrolling import interleaved
-from .grid import flat_places, opened
+from .grid import flat_places, is_flat, opened
 from .lines import braced, either, indented, thread_body
 from .wide import Pack, aligned, packed, packs_of, starts_of
 
@@ -40,7 +40,7 @@ def write_masked(scope: Scope, nest: Nest) -> Iterator[str]:
     body = thread_body(scope, every)
     packs = packs_of(body, points)
     yield f"  const bool aligned = {aligned(body, packs)};"
-    yield from flat_places(scope, nest, "f")
+    yield from flat_places(scope, nest, "f") if is_flat(nest) else ()
     yield from (opened(scope, nest, level, "f") for level in range(inner + 1))
     at_once = (
         *_indices(nest, "f{}"),
@@ -99,7 +99,7 @@ def masked(body: Body, packs: Sequence[Pack], points: int) -> Body:
 
     The text defines `inside`, with a bit for each point.
     """
-    body.scope.ask(WIDE)
+    body.scope.ask(MASKED)
     needed, every = needed_by(body.rows, points), (1 << points) - 1
     stores = [pack for pack in packs if isinstance(body.rows[pack.members[0]], Store)]
     loads = [
