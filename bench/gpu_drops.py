@@ -22,6 +22,7 @@ from typing import Any
 
 import click
 import untuned
+import untuned_calls
 from cases import untuned as programs
 from results import Results
 from rich.console import Console
@@ -178,7 +179,7 @@ def _taken(program: Any, of: Any) -> Any:
 def _outputs(of: Any, on: untuned.Place, call: Callable[[], object]) -> dict[str, Any]:
     """Return copies of what a call writes."""
     if isinstance(of, programs.Described):
-        return untuned.outputs(of, on, call)
+        return untuned_calls.outputs(of, on, call)
     call()
     return {name: of.arguments[name].ndarray.copy() for name in of.outputs}
 

@@ -18,7 +18,7 @@ from native import KERNELS, compiled
 
 import fieldforge as ff
 
-FIRST = re.compile(r"^(MESH|GRID|COLUMNS)\((\w+), ((?:[^()]|\([^()]*\))*)\)", re.MULTILINE)
+FIRST = re.compile(r"^(MESH|FLAT|GRID|COLUMNS)\((\w+), ((?:[^()]|\([^()]*\))*)\)", re.MULTILINE)
 ARGUMENT = re.compile(r"\b(IN|OUT|TABLE|NUMBER) (\w+)")
 THREADS = (128, 256)  # of a block on a GPU
 REALS = {"float64": "double", "float32": "float"}
@@ -52,7 +52,6 @@ class Described(Protocol):
     space: Any
     arguments: Mapping[str, Any]
     fields: Mapping[str, Any]
-    halo: int
 
 
 @attrs.frozen
@@ -94,30 +93,28 @@ class Bound:
 
 
 def bound(of: Described, memory: Memory) -> Bound:
-    """Give each name an address; tables and what has no levels on meshes are copied."""
-    made = {name: memory.view(field) for name, field in of.fields.items()}
-    own = dict(_copies(of, memory))
-    whole = next(name for name, field in of.fields.items() if _has_levels(field))
-    strides = [stride // made[whole].itemsize for stride in made[whole].strides]
-    row, plane = (strides[0], 0) if of.space.tables else (strides[1], strides[2])
-    for name, field in of.fields.items():
-        if name not in own and _strides(field, made[name]) != (row, plane)[: made[name].ndim - 1]:
+    """Give each name an address; tables and weights of neighbours are copied."""
+    fields = {name: field for name, field in of.fields.items() if not _is_sparse(field)}
+    own, made = (
+        dict(_copies(of, memory)),
+        {name: memory.view(each) for name, each in fields.items()},
+    )
+    whole = max(made, key=lambda name: made[name].ndim)
+    row, plane = (*_strides(fields[whole], made[whole]), 0, 0)[:2]
+    for name, view in made.items():
+        if _strides(fields[name], view) != (row, plane)[: view.ndim - 1]:
             raise ValueError(f"'{name}' has other strides than '{whole}'.")
-    addresses = {
-        name: memory.address(own[name]) if name in own else _first(of.fields[name], view, memory)
-        for name, view in {**made, **own}.items()
-    }
-    for name, location in between(kernels(of.name), set(addresses) | set(of.arguments)).items():
+    addresses = {name: memory.address(copy) for name, copy in own.items()}
+    addresses |= {name: _first(fields[name], view, memory) for name, view in made.items()}
+    for name, location in between(kernels(of.name), {*addresses, *of.arguments}).items():
         if location in LOCATIONS:
-            count = of.space.points[ff.Dimension(location)] * row
+            count = of.space.points[ff.Dimension(location)] * max(row, 1)
             own[name] = memory.copied(np.zeros(count, of.dtype))
             addresses[name] = memory.address(own[name])
         else:
-            other = ff.zeros(
-                of.fields[whole].domain, np.dtype(of.dtype).type, allocator=memory.allocator
-            )
-            own[name] = other
-            addresses[name] = _first(other, memory.view(other), memory)
+            domain, kind = fields[whole].domain, np.dtype(of.dtype).type
+            own[name] = ff.zeros(domain, kind, allocator=memory.allocator)
+            addresses[name] = _first(own[name], memory.view(own[name]), memory)
     return Bound(addresses, row, plane, (*own.values(), *of.fields.values()))
 
 
@@ -130,17 +127,15 @@ def between(of: Sequence[Kernel], known: set[str]) -> dict[str, str]:
     return {name: (at or ("",))[0] for name, at in written.items() if name not in known}
 
 
-def _has_levels(field: Any) -> bool:
-    return any(dim.kind.value == "vertical" for dim in field.domain.dims)
+def _is_sparse(field: Any) -> bool:
+    return bool(field.domain.dims[-1].kind.value == "local")
 
 
 def _strides(field: Any, view: Any) -> tuple[int, ...]:
+    """Return the strides of all dimensions but the contiguous one, which is K on meshes."""
     steps = tuple(stride // view.itemsize for stride in view.strides)
-    return (
-        steps[:1]
-        if field.domain.dims[-1].kind.value == "vertical" and len(steps) == 2
-        else steps[1:]
-    )
+    is_mesh = len(steps) == 2 and field.domain.dims[-1].kind.value == "vertical"
+    return steps[:1] if is_mesh else steps[1:]
 
 
 def _first(field: Any, view: Any, memory: Memory) -> int:
@@ -154,33 +149,29 @@ def _copies(of: Described, memory: Memory) -> Iterator[tuple[str, Any]]:
     for name, table in tables.items():
         yield name, memory.copied(np.where(table < 0, table[:, :1], table).astype(np.int32))
     for name, field in of.fields.items():
-        if not tables or _has_levels(field):
-            continue
-        values = np.ascontiguousarray(field.asnumpy())
-        last = field.domain.dims[-1].value
-        yield (
-            name,
-            memory.copied(np.where(tables[last] < 0, 0, values) if last in tables else values),
-        )
+        if _is_sparse(field):
+            is_missing = tables[field.domain.dims[-1].value] < 0
+            yield name, memory.copied(np.where(is_missing, 0, field.asnumpy()))
 
 
-def _bounds(kernel: Kernel, of: Described) -> list[int]:
-    """Return the integers of a kernel but the strides."""
+def _integers(kernel: Kernel, of: Described, held: Bound) -> list[int]:
+    """Return bounds and strides."""
     levels = of.space.points[ff.Dimension("K", ff.DimensionKind.VERTICAL)]
-    if kernel.form == "MESH":
-        location, first = kernel.more
-        return [of.space.points[ff.Dimension(location)], int(first), levels]
+    if kernel.form in ("MESH", "FLAT"):
+        location, *first = kernel.more
+        points = of.space.points[ff.Dimension(location)]
+        return [points, *map(int, first), levels, held.row] if first else [points]
     low_i, high_i, low_j, high_j = map(int, kernel.more) if kernel.more else (0,) * 4
     across = of.space.across
-    return [low_i, across + high_i, low_j, across + high_j, 0, levels]
+    bounds = [low_i, across + high_i, low_j, across + high_j, 0, levels]
+    return [*bounds, held.row, held.plane]
 
 
 def _words(kernel: Kernel, of: Described, held: Bound) -> tuple[list[int], list[float], list[int]]:
     """Return addresses, numbers and integers, which a kernel takes in another order."""
     addresses = [held.addresses[name] for kind, name in kernel.arguments if kind != "NUMBER"]
     numbers = [float(of.arguments[name]) for kind, name in kernel.arguments if kind == "NUMBER"]
-    strides = [held.row] if kernel.form == "MESH" else [held.row, held.plane]
-    return addresses, numbers, [*_bounds(kernel, of), *strides]
+    return addresses, numbers, _integers(kernel, of, held)
 
 
 def _in_order(kernel: Kernel, addresses: Sequence[Any], numbers: Sequence[Any]) -> list[Any]:
@@ -250,6 +241,8 @@ def _shape(
     form: str, integers: Sequence[int], threads: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return grid and block: contiguous points along x."""
+    if form == "FLAT":
+        return (-(-integers[0] // threads),), (threads,)
     if form == "MESH":
         points, first, last, _ = integers
         block = (last - first, max(1, threads // (last - first)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -25,7 +26,8 @@ from .mesh import mesh_of, programs
 # They are loaded as the examples are, in both precisions; a second checkout has no such examples.
 fieldforge.examples.__path__.append(str(Path(__file__).parents[1] / "untuned_programs"))
 
-ON_MESHES = ("momentum", "smagorinsky", "mesh_dynamics")
+ON_MESHES = ("momentum", "smagorinsky", "mesh_dynamics", "riemann")
+FLAT = ("riemann", "cavity")  # without levels; measured if they are named
 NAMES = (
     "momentum",
     "layered_water",
@@ -53,6 +55,7 @@ class Space:
 
 def space(name: str, place: str, scale: float, levels: int = LEVELS) -> Space:
     """Return a mesh or grid with about `scale` times the points of its full size."""
+    levels = 1 if name in FLAT else levels
     if name not in ON_MESHES:
         across = max(8, round(ACROSS[place] * scale**0.5 / 8) * 8)
         return Space(f"{across}x{across}x{levels}", {K: levels}, across=across)
@@ -77,7 +80,8 @@ class Described:
     arguments: Mapping[str, Any]
     tables: Mapping[str, Any]
     outputs: tuple[str, ...]
-    halo: int
+    split: tuple[Any, ...]  # programs that compute the same one after the other
+    handed_on: Mapping[str, Any]  # fields between those
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -87,31 +91,44 @@ class Described:
 
 def described(name: str, dtype: str, where: Space, memory: untuned_by_hand.Memory) -> Described:
     """Make the program's arguments; the same in every process that is given the same numbers."""
-    module = programs(name, dtype)
-    is_example = name == "mesh_dynamics"
-    told = icon_like if is_example else module
-    program = module.dynamics if is_example else module.program
-    outputs = {key: (dim, K) for key, dim in told.OUTPUTS.items()} if is_example else module.OUTPUTS
-    ranges = {} if is_example else module.RANGES
-    halo = getattr(module, "HALO", 0)
-    draw = memory.random()
+    module, draw = _module(name, dtype), memory.random()
+
+    def empty(dims: tuple[ff.Dimension, ...]) -> Any:
+        domain = _domain(dims, where, getattr(module, "HALO", 0))
+        return ff.empty(domain, np.dtype(dtype).type, allocator=memory.allocator)
+
     arguments: dict[str, Any] = {}
-    for key, dims in (told.FIELDS | outputs).items():
-        made = ff.empty(
-            _domain(dims, where, halo), np.dtype(dtype).type, allocator=memory.allocator
-        )
-        view, (low, high) = memory.view(made), ranges.get(key, (-1.0, 1.0))
+    for key, dims in (module.FIELDS | module.OUTPUTS).items():
+        arguments[key] = empty(dims)
+        view, (low, high) = memory.view(arguments[key]), module.RANGES.get(key, (-1.0, 1.0))
         view[...] = draw(view.shape, dtype) * (high - low) + low
-        arguments[key] = made
-    scalars = {"dtime": 0.5} if is_example else module.SCALARS
+    scalars, sizes = module.SCALARS, _sizes(where)
     arguments |= {key: np.dtype(dtype).type(value) for key, value in scalars.items()}
-    wanted = inspect.signature(program.__definition__.function).parameters
-    sizes = _sizes(where)
-    arguments |= {key: sizes[key] for key in wanted if key in sizes}
+    arguments |= {key: sizes[key] for key in wanted(module.program) if key in sizes}
+    handed_on = getattr(module, "HANDED_ON", {})
     return Described(
-        name=name, dtype=dtype, space=where, program=program, arguments=arguments,
-        tables=_tables(where, memory), outputs=tuple(outputs), halo=halo,
+        name=name, dtype=dtype, space=where, program=module.program, arguments=arguments,
+        tables=_tables(where, memory), outputs=tuple(module.OUTPUTS),
+        split=getattr(module, "SPLIT", ()),
+        handed_on={key: empty(dims) for key, dims in handed_on.items()},
     )  # fmt: skip
+
+
+def _module(name: str, dtype: str) -> Any:
+    """Return a program in a precision, with what `untuned_programs` says beside it."""
+    module = programs(name, dtype)
+    if name != "mesh_dynamics":
+        return module
+    outputs = {key: (dim, K) for key, dim in icon_like.OUTPUTS.items()}
+    return SimpleNamespace(
+        program=module.dynamics, FIELDS=icon_like.FIELDS, OUTPUTS=outputs, SCALARS={"dtime": 0.5},
+        RANGES={},
+    )  # fmt: skip
+
+
+def wanted(program: Any) -> list[str]:
+    """Return the names of a program's arguments."""
+    return list(inspect.signature(program.__definition__.function).parameters)
 
 
 def _domain(dims: tuple[ff.Dimension, ...], where: Space, halo: int) -> dict[ff.Dimension, Any]:

@@ -1,10 +1,11 @@
 // Plain kernels by hand, written once: a thread a point on a GPU, loops with OpenMP on a CPU.
 //
 //   MESH(cells, Cell, 1, IN vn, TABLE C2E, NUMBER dtime, OUT div) ... END     at points p, levels k from 1
+//   FLAT(edges, Edge, IN h, OUT flux) ... END                                at points p, without levels
 //   GRID(faces, (0, 1, 0, 0), IN h, OUT west) ... END                        at (i, j, k), one more i
 //   COLUMNS(solve, IN a, OUT x) CARRY(cp) DOWN ... NEXT UP ... NEXT END       at (i, j), STATE(cp) for all k
 //
-// `untuned.py` reads these first lines: kernels run in their order, and names that the program does not
+// `untuned_by_hand.py` reads these first lines: kernels run in their order, and names that the program does not
 // know are arrays between them. Levels of meshes are contiguous, and i on grids.
 
 #define IN const REAL* __restrict__
@@ -23,6 +24,10 @@
   extern "C" __global__ void NAME(__VA_ARGS__, MESH_WORDS) {                                       \
     const int p = blockIdx.x * blockDim.y + threadIdx.y, k = first + threadIdx.x;                  \
     if (p >= points || k >= last) return;
+#define FLAT(NAME, LOCATION, ...)                                                                  \
+  extern "C" __global__ void NAME(__VA_ARGS__, int points) {                                       \
+    const int p = blockIdx.x * blockDim.x + threadIdx.x;                                           \
+    if (p >= points) return;
 #define GRID(NAME, MORE, ...)                                                                      \
   extern "C" __global__ void NAME(__VA_ARGS__, GRID_WORDS) {                                       \
     const int i = i0 + blockIdx.x * blockDim.x + threadIdx.x;                                      \
@@ -53,6 +58,9 @@ using std::sqrt;
 #define MESH(NAME, LOCATION, FIRST, ...)                                                           \
   extern "C" void NAME(__VA_ARGS__, MESH_WORDS) {                                                  \
     PARALLEL for (int p = 0; p < points; ++p) SIMD for (int k = first; k < last; ++k) {
+#define FLAT(NAME, LOCATION, ...)                                                                  \
+  extern "C" void NAME(__VA_ARGS__, int points) {                                                  \
+    _Pragma("omp parallel for simd") for (int p = 0; p < points; ++p) {
 #define GRID(NAME, MORE, ...)                                                                      \
   extern "C" void NAME(__VA_ARGS__, GRID_WORDS) {                                                  \
     PARALLEL for (int k = k0; k < k1; ++k) for (int j = j0; j < j1; ++j)                           \

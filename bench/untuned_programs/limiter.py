@@ -32,11 +32,11 @@ def lowest(x: Cells) -> Cells:
 
 
 @ff.field_operator
-def limited(
+def room(
     q: Cells, before: Cells, density: Cells, fx: West, fy: South, epsilon: wpfloat
-) -> tuple[West, South]:
-    """Return what is left of the antidiffusive fluxes."""
-    zero, one = wpfloat(0.0), wpfloat(1.0)
+) -> tuple[Cells, Cells]:
+    """Return the shares of in- and outflow after which a cell reaches its surroundings."""
+    zero = wpfloat(0.0)
     inflow = (
         maximum(fx(I - 0.5), zero) - minimum(fx(I + 0.5), zero)
         + maximum(fy(J - 0.5), zero) - minimum(fy(J + 0.5), zero)
@@ -45,9 +45,16 @@ def limited(
         maximum(fx(I + 0.5), zero) - minimum(fx(I - 0.5), zero)
         + maximum(fy(J + 0.5), zero) - minimum(fy(J - 0.5), zero)
     )  # fmt: skip
-    up = (highest(maximum(q, before)) - q) * density / (inflow + epsilon)
-    down = (q - lowest(minimum(q, before))) * density / (outflow + epsilon)
+    return (
+        (highest(maximum(q, before)) - q) * density / (inflow + epsilon),
+        (q - lowest(minimum(q, before))) * density / (outflow + epsilon),
+    )
 
+
+@ff.field_operator
+def held_back(up: Cells, down: Cells, fx: West, fy: South) -> tuple[West, South]:
+    """Scale fluxes to what the cells on both sides have room for."""
+    zero, one = wpfloat(0.0), wpfloat(1.0)
     east = minimum(one, minimum(down(IW - 0.5), up(IW + 0.5)))
     west = minimum(one, minimum(up(IW - 0.5), down(IW + 0.5)))
     north = minimum(one, minimum(down(JS - 0.5), up(JS + 0.5)))
@@ -56,6 +63,15 @@ def limited(
         east * maximum(fx, zero) + west * minimum(fx, zero),
         north * maximum(fy, zero) + south * minimum(fy, zero),
     )
+
+
+@ff.field_operator
+def limited(
+    q: Cells, before: Cells, density: Cells, fx: West, fy: South, epsilon: wpfloat
+) -> tuple[West, South]:
+    """Return what is left of the antidiffusive fluxes."""
+    up, down = room(q, before, density, fx, fy, epsilon)
+    return held_back(up, down, fx, fy)
 
 
 @ff.program
@@ -74,6 +90,36 @@ def program(
     )  # fmt: skip
 
 
+@ff.program
+def room_first(
+    q: Cells, before: Cells, density: Cells, fx: West, fy: South, epsilon: wpfloat,
+    up: Cells, down: Cells,
+    nx: ff.int32, ny: ff.int32, nz: ff.int32,
+):  # fmt: skip
+    """Write what cells have room for, one more around the domain."""
+    room(
+        q, before, density, fx, fy, epsilon,
+        out=(up, down), domain={I: (-1, nx + 1), J: (-1, ny + 1), K: (0, nz)},
+    )  # fmt: skip
+
+
+@ff.program
+def fluxes_then(
+    up: Cells, down: Cells, fx: West, fy: South, lx: West, ly: South,
+    nx: ff.int32, ny: ff.int32, nz: ff.int32,
+):  # fmt: skip
+    """Write the faces of all cells from the room that cells have."""
+    held_back(
+        up, down, fx, fy,
+        out=(lx, ly),
+        domain=(
+            {IW: (0, nx + 1), J: (0, ny), K: (0, nz)}, {I: (0, nx), JS: (0, ny + 1), K: (0, nz)}
+        ),
+    )  # fmt: skip
+
+
+SPLIT = (room_first, fluxes_then)
+HANDED_ON = {"up": (I, J, K), "down": (I, J, K)}
 FIELDS = {
     "q": (I, J, K), "before": (I, J, K), "density": (I, J, K), "fx": (IW, J, K), "fy": (I, JS, K),
 }  # fmt: skip

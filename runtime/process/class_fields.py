@@ -81,6 +81,11 @@ class Field:
         has_none = NO_DEFAULT if self.default is NOTHING else VALUE
         self.kind = MADE_OF_SELF if of_self else MADE if factory else has_none
 
+    @property
+    def is_required(self) -> bool:
+        """Whether a new value needs it."""
+        return self.kind == NO_DEFAULT
+
     def is_default(self, value: Any) -> bool:
         """Say whether a value is the default, of the same type."""
         if self.kind in (NO_DEFAULT, MADE_OF_SELF):

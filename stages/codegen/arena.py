@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
-
+from ...runtime.process import classes
 from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
 from ..ir.loops.buffers import Buffer, empty_where
 from ..ir.loops.group import NestGroup, groups_of
@@ -38,10 +37,10 @@ def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
 
     def with_place(node: Node) -> Node:
         if isinstance(node, NestGroup) and node in slots:
-            return attrs.evolve(node, slot=slots[node])
+            return classes.evolve(node, slot=slots[node])
         return node
 
-    return attrs.evolve(rewrite(kernel, with_place), buffers=buffers, slots=sizes)
+    return classes.evolve(rewrite(kernel, with_place), buffers=buffers, slots=sizes)
 
 
 def _where_needed(kernel: Kernel) -> tuple[Buffer, ...]:
@@ -59,7 +58,7 @@ def _where_needed(kernel: Kernel) -> tuple[Buffer, ...]:
         inside = {} if outside is None else {axis: outside}
         for array in (buffers[name] for name in group.arrays if buffers[name].memory == "arena"):
             box = tuple(inside.get(range_.dim, range_) for range_ in array.box)
-            buffers[array.name] = empty_where(attrs.evolve(array, box=box), axis, choice.when)
+            buffers[array.name] = empty_where(classes.evolve(array, box=box), axis, choice.when)
     return tuple(buffers.values())
 
 
@@ -73,14 +72,14 @@ def placed(
     """
     slots: list[_Slot] = []
     found = [
-        attrs.evolve(each, slot=_find_slot(slots, each, *lives[each.name]))
+        classes.evolve(each, slot=_find_slot(slots, each, *lives[each.name]))
         if each.memory in ("arena", "tile")
         else each
         for each in buffers
     ]
     order = sorted(range(len(slots)), key=lambda place: slots[place].of_tiles)
     made = tuple(
-        attrs.evolve(each, slot=order.index(each.slot)) if each.slot >= 0 else each
+        classes.evolve(each, slot=order.index(each.slot)) if each.slot >= 0 else each
         for each in found
     )
     copies = {True: threads, False: 1}
@@ -106,7 +105,7 @@ def negative(bound: Bound) -> Bound:
     return Apply("mul", (Const(-1), bound))
 
 
-@attrs.define
+@classes.define
 class _Slot:
     itemsize: int
     extents: list[Bound]

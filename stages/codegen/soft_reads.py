@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
-
+from ...runtime.process import classes
 from ..ir import bounds
 from ..ir.bounds import Bound, Const, Range, Ranges
 from ..ir.dataflow import Dataflow, Displace, Input, Leaf, Map, Read, Ref, Region, Store
@@ -25,7 +24,7 @@ Ends: TypeAlias = Mapping[str, tuple[tuple[Bound, Bound], ...]]  # of each axis 
 Hard: TypeAlias = Mapping[str, Ranges | None]  # the hull of the hard reads of soft fields
 
 
-@attrs.frozen
+@classes.frozen
 class Clamping:
     """The soft reads of a kernel, which its clamped version handles.
 
@@ -93,7 +92,7 @@ def with_hard(read: Read, hard: Hard) -> Read:
     """Return a read with what must exist of it."""
     # a box of its own comes from loads that clamp their indices in any case
     is_soft = read.name in hard
-    return attrs.evolve(read, hard=_hard_part(read.box, hard[read.name])) if is_soft else read
+    return classes.evolve(read, hard=_hard_part(read.box, hard[read.name])) if is_soft else read
 
 
 def soft_reads(program: Dataflow, groups: Sequence[StoreGroup]) -> list[Hard]:

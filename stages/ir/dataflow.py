@@ -24,9 +24,8 @@ from __future__ import annotations
 
 from typing import Literal as OneOf
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 from .bounds import Bound, DomainSymbol, Ranges
 from .dataflow_rows import (
     OPERATIONS,
@@ -57,7 +56,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@attrs.frozen
+@classes.frozen
 class Table:
     """A neighbour table: indices of `source` over `target` x `local`; with `skip` -1 may occur.
 
@@ -72,7 +71,7 @@ class Table:
     skip: bool
 
 
-@attrs.frozen
+@classes.frozen
 class Leaf:
     """A field or scalar in a parameter; `path` is the index of the parameter and those inside it.
 
@@ -94,7 +93,7 @@ class Leaf:
         return DomainSymbol("start", self.name, dim), DomainSymbol("stop", self.name, dim)
 
 
-@attrs.frozen
+@classes.frozen
 class Store:
     """Write `value` to the box of a field leaf, which may be a part of an output's box `whole`."""
 
@@ -106,17 +105,17 @@ class Store:
     @property
     def output(self) -> Store:
         """The store of the whole output."""
-        return self if self.whole is None else attrs.evolve(self, box=self.whole, whole=None)
+        return self if self.whole is None else classes.evolve(self, box=self.whole, whole=None)
 
 
-@attrs.frozen
+@classes.frozen
 class Statement:
     """A group of stores that all read before any of them writes."""
 
     stores: tuple[Store, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Dataflow:
     """A whole program; `parameters` are the names that a caller uses, in order."""
 
@@ -128,7 +127,7 @@ class Dataflow:
     tables: tuple[Table, ...] = ()
 
 
-@attrs.frozen
+@classes.frozen
 class Read:
     """The box of a field leaf that a statement reads; `pointwise` if it reads no other point.
 

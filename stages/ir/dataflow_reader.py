@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
 from ...runtime.language.types import SCALARS
+from ...runtime.process import classes
 from .bound_reader import BoundReader
 from .bounds import Ranges
 from .dataflow import (
@@ -132,7 +131,7 @@ class _Reader(BoundReader):
                 boxes.append(self.box(line))
             line.end()
             if isinstance(value, Scan):
-                value = attrs.evolve(value, body=self._body())
+                value = classes.evolve(value, body=self._body())
             values.append(value)
         if boxes and len(boxes) != len(values):
             raise ValueError("Some values have a box and some have none.")

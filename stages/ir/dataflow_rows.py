@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension, flip_staggered
 from ...runtime.language.operation_table import TABLE
+from ...runtime.process import classes
 from .bounds import Bound
 
 Ref: TypeAlias = int
@@ -19,7 +18,7 @@ REDUCTIONS: Final = ("sum", "max", "min")
 OPERATIONS: Final = tuple(row.name for row in TABLE)
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Value:
     """A row of the table: numbers of one dtype over dimensions in canonical order."""
 
@@ -32,7 +31,7 @@ class Value:
         return ()
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Input(Value):
     """Read a field parameter; printed `input u` or `input u @1` after one write."""
 
@@ -40,21 +39,21 @@ class Input(Value):
     version: int = 0
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Scalar(Value):
     """Read a scalar parameter; printed `scalar dt`."""
 
     name: str
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Literal(Value):
     """A number in its canonical spelling; printed `literal 0.5`."""
 
     text: str
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Map(Value):
     """Combine values point by point; printed `add %1 %2`."""
 
@@ -67,7 +66,7 @@ class Map(Value):
         return self.args
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class OfOne(Value):
     """A value that looks at one other, `arg`, elsewhere than where it stands."""
 
@@ -79,7 +78,7 @@ class OfOne(Value):
         return (self.arg,)
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Shift(OfOne):
     """The value `offset` indices further along `dim`; printed `shift %1 I+1`.
 
@@ -96,7 +95,7 @@ class Shift(OfOne):
         return self.dim if self.dim in self.dims else flip_staggered(self.dim)
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Displace(Value):
     """The value `by` indices further along `dim`; `by` is a value; printed `displace %1 K %2`.
 
@@ -114,7 +113,7 @@ class Displace(Value):
         return self.arg, self.by
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Gather(OfOne):
     """The value at neighbour `index` of a table; printed `gather %1 E2C[0]`.
 
@@ -126,14 +125,14 @@ class Gather(OfOne):
     index: int
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Neighbours(OfOne):
     """The values at all neighbours, over the local dimension too; printed `neighbours %1 C2E`."""
 
     table: str
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Reduce(OfOne):
     """Combine the valid slots of a table's local dimension, in order; printed `sum %1 over C2E`.
 
@@ -147,7 +146,7 @@ class Reduce(OfOne):
     table: str
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Local(OfOne):
     """Slot `index` of a value with a local dimension; printed `local %1 E2C[1]`."""
 
@@ -155,7 +154,7 @@ class Local(OfOne):
     index: int
 
 
-@attrs.frozen
+@classes.frozen
 class Side:
     """The start and stop of a region's box along one dimension; None is infinity."""
 
@@ -164,7 +163,7 @@ class Side:
     stop: Bound | None
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Region(Value):
     """`then` inside any of the boxes, `otherwise` outside all; each is computed on its part only.
 
@@ -182,7 +181,7 @@ class Region(Value):
         return self.then, self.otherwise
 
 
-@attrs.frozen
+@classes.frozen
 class Body:
     """The body of a scan at one level, on scalars: a table of values without dimensions.
 
@@ -194,7 +193,7 @@ class Body:
     results: tuple[Ref, ...]
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Scan(Value):
     """Scan columns along `axis` over the levels `start .. stop`, downwards if not `forward`.
 
@@ -218,7 +217,7 @@ class Scan(Value):
         return *self.init, *self.args
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Result(Value):
     """One leaf of the state of a scan at every level; printed `result %5 1`."""
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, get_args
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 from .bounds import Bound
 
 BOUNDS = get_args(Bound)
@@ -24,8 +23,8 @@ def inside(value: Any) -> Sequence[Any]:
 
 @cache
 def _fields(cls: type) -> tuple[str, ...]:
-    is_node = attrs.has(cls) and not issubclass(cls, (*BOUNDS, Dimension))
-    return tuple(field.name for field in attrs.fields(cls)) if is_node else ()
+    is_node = classes.has(cls) and not issubclass(cls, (*BOUNDS, Dimension))
+    return tuple(field.name for field in classes.fields(cls)) if is_node else ()
 
 
 def values_of(value: object, *kinds: type[Any]) -> Iterator[Any]:

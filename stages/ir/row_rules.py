@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import (
     Dimension,
     DimensionKind,
@@ -16,6 +14,7 @@ from ...runtime.language.dimension import (
 from ...runtime.language.operation_table import NUMBERS
 from ...runtime.language.operations import BY_NAME
 from ...runtime.language.types import INTEGERS
+from ...runtime.process import classes
 from .dataflow import (
     REDUCTIONS,
     Body,
@@ -42,7 +41,7 @@ Complaints: TypeAlias = Iterator[str]
 Dims: TypeAlias = tuple[Dimension, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Rules:
     """The rules for a row, given the other rows, leaves and tables of its program."""
 

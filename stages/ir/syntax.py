@@ -19,10 +19,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
 from ...runtime.language.types import DataType
+from ...runtime.process import classes
 from .syntax_rows import (
     Broadcast,
     CallOf,
@@ -55,7 +54,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@attrs.frozen
+@classes.frozen
 class Assign:
     """Bind a new version of a local variable."""
 
@@ -63,7 +62,7 @@ class Assign:
     value: Ref
 
 
-@attrs.frozen
+@classes.frozen
 class Unpack:
     """Bind several names to the elements of a tuple; `starred` is the index of `*rest` or -1."""
 
@@ -72,7 +71,7 @@ class Unpack:
     value: Ref
 
 
-@attrs.frozen
+@classes.frozen
 class If:
     """Choose by a scalar condition; variables bound in both branches stay defined."""
 
@@ -81,7 +80,7 @@ class If:
     otherwise: tuple[Statement, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Return:
     """Return the result."""
 
@@ -91,7 +90,7 @@ class Return:
 Statement: TypeAlias = Assign | Unpack | If | Return
 
 
-@attrs.frozen
+@classes.frozen
 class Parameter:
     """A named argument."""
 
@@ -99,7 +98,7 @@ class Parameter:
     type: DataType
 
 
-@attrs.frozen
+@classes.frozen
 class Operator:
     """A field operator."""
 
@@ -110,7 +109,7 @@ class Operator:
     result: DataType
 
 
-@attrs.frozen
+@classes.frozen
 class Scan:
     """A scan operator: an operator on the scalars of one point, walked along `axis`.
 
@@ -132,7 +131,7 @@ class Scan:
 Callee: TypeAlias = Operator | Scan
 
 
-@attrs.frozen
+@classes.frozen
 class DomainRange:
     """A dimension of a `domain=`; `start` and `stop` are integer scalar expressions."""
 
@@ -141,7 +140,7 @@ class DomainRange:
     stop: Ref
 
 
-@attrs.frozen
+@classes.frozen
 class OutputSlice:
     """One axis of `a[1:-1]`: relative bounds, negative from the end, None if absent."""
 
@@ -149,7 +148,7 @@ class OutputSlice:
     stop: int | None
 
 
-@attrs.frozen
+@classes.frozen
 class Output:
     """The output of one leaf of a result: a leaf of a parameter, whole, sliced, or on a domain.
 
@@ -162,7 +161,7 @@ class Output:
     domain: tuple[DomainRange, ...] = ()
 
 
-@attrs.frozen
+@classes.frozen
 class CallStatement:
     """One statement of a program: call an operator and write the leaves of its result.
 
@@ -174,7 +173,7 @@ class CallStatement:
     outputs: tuple[Output, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Program:
     """Operator calls in order."""
 

@@ -7,36 +7,35 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
 from ...runtime.language.types import DataType, DomainType, OffsetType
+from ...runtime.process import classes
 
 Ref: TypeAlias = int
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Expression:
     """A row of the table; `type` is the type of its value."""
 
     type: DataType | DomainType
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Name(Expression):
     """Read a parameter or the latest version of a local variable."""
 
     id: str
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Literal(Expression):
     """A number; `text` is its canonical spelling: 'True', '3', '0.1', 'inf', 'nan'."""
 
     text: str
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Operation(Expression):
     """A pointwise operation or math builtin on scalars and fields.
 
@@ -47,7 +46,7 @@ class Operation(Expression):
     args: tuple[Ref, ...]
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Select(Expression):
     """`where` (mask a field) or a ternary (condition a scalar), element-wise on tuples."""
 
@@ -56,14 +55,14 @@ class Select(Expression):
     otherwise: Ref
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class TupleOf(Expression):
     """Make a tuple or a named collection."""
 
     elements: tuple[Ref, ...]
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Element(Expression):
     """Read one element of a tuple or of a named collection."""
 
@@ -71,7 +70,7 @@ class Element(Expression):
     index: int
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class ShiftBy(Expression):
     """Apply a field to a Cartesian offset: g(i) = f(i + offset).
 
@@ -85,7 +84,7 @@ class ShiftBy(Expression):
     onto: Dimension | None = None
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Displace(Expression):
     """`f(as_offset(Off, by))`: g(i) = f(i + by(i)) along `dim`; `by` is an integer field."""
 
@@ -94,7 +93,7 @@ class Displace(Expression):
     by: Ref
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Neighbour(Expression):
     """`f(E2C[k])`: the value at neighbour `index` of table `offset`."""
 
@@ -103,7 +102,7 @@ class Neighbour(Expression):
     index: int
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Neighbours(Expression):
     """`f(C2E)`: the values at all neighbours; the type has the local dimension of the table."""
 
@@ -111,7 +110,7 @@ class Neighbours(Expression):
     offset: OffsetType
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Reduction(Expression):
     """Combine over a local dimension, in the order of the slots; `op` is sum, max or min."""
 
@@ -120,7 +119,7 @@ class Reduction(Expression):
     dim: Dimension
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class LocalElement(Expression):
     """`coeff[E2CDim(k)]`: slot `index` of a field with the local dimension `dim`."""
 
@@ -129,7 +128,7 @@ class LocalElement(Expression):
     index: int
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Inside(Expression):
     """`K < n`: the region of a comparison with an int32 scalar; `op` is lt, le, gt, ge, eq, ne."""
 
@@ -138,7 +137,7 @@ class Inside(Expression):
     bound: Ref
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Regions(Expression):
     """`a & b` or `a | b` of regions; `op` is and, or."""
 
@@ -147,7 +146,7 @@ class Regions(Expression):
     right: Ref
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class ConcatWhere(Expression):
     """`concat_where(region, then, otherwise)`, element-wise on tuples.
 
@@ -159,21 +158,21 @@ class ConcatWhere(Expression):
     otherwise: Ref
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Broadcast(Expression):
     """Repeat a field or scalar over the dimensions of `type`."""
 
     arg: Ref
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Cast(Expression):
     """Convert to the dtype of `type`, element-wise on tuples."""
 
     arg: Ref
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class CallOf(Expression):
     """Call another operator; `callee` is its key in `Parsed.operators`, arguments in its order."""
 

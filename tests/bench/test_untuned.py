@@ -7,9 +7,10 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-import untuned
 import untuned_by_hand
-from cases.untuned import NAMES, Described, described, space
+import untuned_calls as untuned
+import untuned_table
+from cases.untuned import FLAT, NAMES, Described, described, space
 from untuned_memory import Host, Simulated
 
 from fieldforge.runtime import gpu
@@ -32,7 +33,7 @@ def outputs(of: Described, backend: Any, place: Any = HOST) -> dict[str, np.ndar
 
 @pytest.mark.needs_compiler
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *FLAT])
 def test_bits_are_those_of_embedded_execution(name, dtype):
     of = small(name, dtype, Host())
 
@@ -47,7 +48,7 @@ def test_bits_are_those_of_embedded_execution(name, dtype):
 
 
 @pytest.mark.needs_compiler
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *FLAT])
 def test_kernels_by_hand_agree_on_the_host(name):
     of = small(name, "float64", Host())
     built = untuned.Built(of, int, outputs(of, "reference"))
@@ -60,7 +61,7 @@ def test_kernels_by_hand_agree_on_the_host(name):
 
 
 @pytest.mark.needs_compiler
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *FLAT])
 def test_kernels_by_hand_agree_on_a_simulated_device(name):
     with gpu.use_platform("null"):
         device = attrs.evolve(HOST, memory=Simulated())
@@ -77,6 +78,18 @@ def test_kernels_by_hand_agree_on_a_simulated_device(name):
         assert shares == {"128 threads": 0.0, "256 threads": 0.0}
 
 
+@pytest.mark.needs_compiler
+def test_a_split_program_has_the_bits_of_the_whole():
+    of = small("limiter", "float64", Host())
+    cpu = not_optimised(BACKENDS["cpu"])
+
+    whole = outputs(of, cpu)
+    parts = untuned.outputs(of, HOST, untuned.split(of, attrs.evolve(HOST, backend=cpu)))
+
+    for output, array in whole.items():
+        assert parts[output].tobytes() == array.tobytes(), output
+
+
 def test_kernels_are_read_in_their_order_with_names_and_places():
     kernels = untuned_by_hand.kernels("limiter")
 
@@ -88,6 +101,15 @@ def test_kernels_are_read_in_their_order_with_names_and_places():
     assert kernels[1].arguments == (("IN", "fx"), ("IN", "up"), ("IN", "down"), ("OUT", "lx"))
 
 
+def test_programs_that_must_be_named_take_no_part_in_means():
+    times = {"fieldforge": {"least": 1.0, "median": 1.0}}
+    row = {"program": "riemann", "size": "", "dtype": "float64", "threads": 1, "times": times}
+
+    assert [line[0] for line in untuned_table.cells([row])] == ["riemann"]
+    usual = row | {"program": "momentum"}
+    assert [line[0] for line in untuned_table.cells([usual])] == ["momentum", "*mean*"]
+
+
 def test_a_mean_of_ratios_leaves_rows_without_a_second_checkout_out():
     times = {
         "fieldforge": {"least": 2.0, "median": 4.0},
@@ -96,6 +118,7 @@ def test_a_mean_of_ratios_leaves_rows_without_a_second_checkout_out():
 
     rows = [{"times": times}, {"times": times | {"before": {"least": 3.0, "median": 4.0}}}]
 
-    assert untuned._both(rows, untuned.hand) == "2.000 / 1.000"
-    assert untuned._both(rows, untuned.gained) == "1.500 / 1.000"
-    assert untuned._both(rows[:1], untuned.gained) == "– / –"
+    hand, split, before = untuned_table.RATIOS
+    assert untuned_table.means(rows, hand) == "2.00 / 1.00"
+    assert untuned_table.means(rows, before) == "1.50 / 1.00"
+    assert untuned_table.means(rows, split) == ""

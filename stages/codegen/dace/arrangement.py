@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir.bounds import Const, Range, Ranges
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.cpu import Tiles, marks_of
@@ -33,9 +32,9 @@ def arranged(kernel: Kernel) -> Kernel:
     """
     fields = {buffer.name for buffer in kernel.buffers if buffer.memory == "field"}
     steps = (
-        attrs.evolve(step, body=in_order(*_states(step.body, fields))) for step in kernel.steps
+        classes.evolve(step, body=in_order(*_states(step.body, fields))) for step in kernel.steps
     )
-    return attrs.evolve(kernel, steps=tuple(steps))
+    return classes.evolve(kernel, steps=tuple(steps))
 
 
 def _states(body: Node, fields: set[str]) -> Iterator[Node]:
@@ -48,7 +47,7 @@ def _states(body: Node, fields: set[str]) -> Iterator[Node]:
         if isinstance(node, Nest):
             members.append(node)
         elif isinstance(node, Loop):
-            yield attrs.evolve(node, body=in_order(*_states(node.body, fields)))
+            yield classes.evolve(node, body=in_order(*_states(node.body, fields)))
         else:
             yield node
     if members:
@@ -91,9 +90,9 @@ def of_threads(kernel: Kernel, _: Rules) -> Kernel:
         for each in kernel.buffers
     )
     without = rewrite(
-        kernel, lambda node: attrs.evolve(node, arrays=()) if isinstance(node, Tiles) else node
+        kernel, lambda node: classes.evolve(node, arrays=()) if isinstance(node, Tiles) else node
     )
-    return attrs.evolve(without, buffers=buffers)
+    return classes.evolve(without, buffers=buffers)
 
 
 def _is_row_by_row(tiles: Tiles) -> bool:
@@ -117,7 +116,7 @@ def _of_threads(buffer: Buffer, tiles: Tiles) -> Buffer:
     dim, most = tiles.cuts[0].range.dim, Const(tiles.threads)
     box = tuple(Range(dim, Const(0), most) if r.dim is dim else r for r in buffer.box)
     order = (dim, *(each for each in buffer.order if each is not dim))
-    return attrs.evolve(buffer, memory="arena", box=box, order=order)
+    return classes.evolve(buffer, memory="arena", box=box, order=order)
 
 
 def touches_fields(kernel: Kernel, nest: Nest) -> bool:
@@ -128,8 +127,8 @@ def touches_fields(kernel: Kernel, nest: Nest) -> bool:
 def inside(nest: Nest, dim: Dimension) -> Nest:
     """Return a nest without its loop over one dimension."""
     (place,) = (n for n, loop in enumerate(nest.loops) if loop.range.dim is dim)
-    body = tuple(attrs.evolve(row, level=row.level - (row.level > place)) for row in nest.body)
-    return attrs.evolve(nest, loops=nest.loops[:place] + nest.loops[place + 1 :], body=body)
+    body = tuple(classes.evolve(row, level=row.level - (row.level > place)) for row in nest.body)
+    return classes.evolve(nest, loops=nest.loops[:place] + nest.loops[place + 1 :], body=body)
 
 
 def needs_guard(nest: Nest, guard: Ranges) -> bool:
@@ -153,11 +152,11 @@ def on_threads(nest: Nest) -> Nest:
     """Return a nest whose free loops all stand around the whole body."""
     free = free_loops(nest)
     loops = tuple(
-        attrs.evolve(loop, kind="thread" if level < free else "sequential")
+        classes.evolve(loop, kind="thread" if level < free else "sequential")
         for level, loop in enumerate(nest.loops)
     )
-    body = tuple(attrs.evolve(row, level=free) if row.level < free else row for row in nest.body)
-    return attrs.evolve(nest, loops=loops, body=body)
+    body = tuple(classes.evolve(row, level=free) if row.level < free else row for row in nest.body)
+    return classes.evolve(nest, loops=loops, body=body)
 
 
 def shared_by_parts(nest: Nest) -> frozenset[int]:

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir.bounds import Bound, DomainSymbol, Range, Ranges, ScalarSymbol
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.column import Column
@@ -40,7 +39,7 @@ _OURS: Final = re.compile(
 )
 
 
-@attrs.frozen
+@classes.frozen
 class GuardedStop:
     """The end of the outermost loop of a nest; equal to the start if the guard is empty."""
 
@@ -49,12 +48,12 @@ class GuardedStop:
     guard: tuple[Range, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class OnlyStatement:
     """The number, from 1 on, of the only statement that runs; 0 for all."""
 
 
-@attrs.frozen
+@classes.frozen
 class TileCount:
     """How many threads, from 1 on, share rows, each with arrays of its own."""
 
@@ -186,7 +185,7 @@ def _loops_of(node: Nest | Column) -> Nest:
     """Return a nest, or the loops over columns, which depend on no other, as an empty one."""
     if isinstance(node, Nest):
         return node
-    loops = tuple(attrs.evolve(loop, kind="parallel") for loop in node.loops)
+    loops = tuple(classes.evolve(loop, kind="parallel") for loop in node.loops)
     return Nest(node.group, loops, (), node.reason)
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-import attrs
-
 from ....runtime.process import classes
 from ....runtime.process.errors import OptionError
 from ...base import Stage
@@ -37,7 +35,7 @@ def name_of(step: SdfgPass) -> str:
     return step if isinstance(step, str) else step.__name__
 
 
-def check_sdfg_passes(stage: Stage, _: attrs.Attribute[Any], passes: tuple[SdfgPass, ...]) -> None:
+def check_sdfg_passes(stage: Stage, _: Any, passes: tuple[SdfgPass, ...]) -> None:
     """Refuse unknown names, and functions without a name."""
     for step in passes:
         if isinstance(step, str):

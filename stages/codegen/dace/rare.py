@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
-
+from ....runtime.process import classes
 from ...ir.bounds import Bound
 from ...ir.loops.nest import Nest
 from ...ir.loops.traverse import with_nests
@@ -23,7 +22,7 @@ from ..rows.scope import WITHIN, Scope, places_of
 from .loops import SdfgLoops
 
 
-@attrs.frozen
+@classes.frozen
 class RareVersion:
     """The text of that version, empty where a program has no soft reads.
 
@@ -34,7 +33,7 @@ class RareVersion:
     integers: tuple[Bound | Stride, ...]
     opening: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
-    functions: Mapping[str, str] = attrs.field(factory=dict)
+    functions: Mapping[str, str] = classes.field(factory=dict)
 
 
 def rare_version(loops: SdfgLoops, writer: WriterOptions) -> RareVersion:
@@ -59,5 +58,5 @@ def rare_version(loops: SdfgLoops, writer: WriterOptions) -> RareVersion:
 
 
 def _on_one_thread(nest: Nest) -> Nest:
-    loops = tuple(attrs.evolve(loop, kind="sequential") for loop in nest.loops)
-    return attrs.evolve(nest, loops=loops)
+    loops = tuple(classes.evolve(loop, kind="sequential") for loop in nest.loops)
+    return classes.evolve(nest, loops=loops)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
-
+from ....runtime.process import classes
 from ...ir.bounds import Bound
 from ..rows.dialect import Dialect
 from .grid import GridOptions
 from .names import STATUS, GuardedStop, SdfgNames, stored_type
 
 
-@attrs.frozen
+@classes.frozen
 class Build:
     """What the nests of one SDFG share: names, descriptors, the spelling of tasklets.
 
@@ -32,7 +31,7 @@ class Build:
     dialect: Dialect
     tests: Mapping[tuple[int, str], int]
     grid: GridOptions | None
-    functions: dict[str, str] = attrs.field(factory=dict)
+    functions: dict[str, str] = classes.field(factory=dict)
 
     def ensure(self, sdfg: Any, data: str, *, nested: bool) -> None:
         """Add the descriptor of `data` to an SDFG if it is missing.
@@ -100,7 +99,7 @@ class Build:
         return number if name is None else self.symbol(sdfg, name) + constant
 
 
-@attrs.define
+@classes.define
 class Room:
     """A state of an SDFG, and the maps that what is added stands in, outer to inner.
 
@@ -114,14 +113,14 @@ class Room:
     state: Any
     nested: bool = False
     maps: tuple[tuple[Any, Any], ...] = ()
-    known: dict[int, tuple[str, Any, int]] = attrs.field(factory=dict)
-    latest: dict[str, Any] = attrs.field(factory=dict)
-    read: dict[str, Any] = attrs.field(factory=dict)
-    written: dict[str, Any] = attrs.field(factory=dict)
+    known: dict[int, tuple[str, Any, int]] = classes.field(factory=dict)
+    latest: dict[str, Any] = classes.field(factory=dict)
+    read: dict[str, Any] = classes.field(factory=dict)
+    written: dict[str, Any] = classes.field(factory=dict)
 
     def inside(self, entry: Any, exit_: Any) -> Room:
         """Return the room inside one more map."""
-        return attrs.evolve(self, maps=(*self.maps, (entry, exit_)), known=dict(self.known))
+        return classes.evolve(self, maps=(*self.maps, (entry, exit_)), known=dict(self.known))
 
     def begin_nest(self) -> None:
         """Begin a new nest: later reads use the values that the last nest wrote."""

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-import attrs
-
+from ....runtime.process import classes
 from ...ir.bounds import Bound, maximum
 from ...ir.loops.kernel import Kernel, steps_of
 from ..arena import lives_of, placed
@@ -68,7 +67,7 @@ STATE: Final = f"{SDFG_NAME}_state_t"
 _PARALLEL: Final = re.compile(r"#pragma omp parallel for(.*?) num_threads\((\d+)\)")
 
 
-@attrs.frozen
+@classes.frozen
 class DaceText:
     """What DaCe writes: its objects of code, the arguments of its functions, the listing.
 
@@ -110,7 +109,7 @@ def _build(loops: SdfgLoops, rules: SdfgRules) -> Build:
     dialect = cpp(rules.writer)
     if rules.grid is not None:
         on_host = dialect.constant
-        dialect = attrs.evolve(
+        dialect = classes.evolve(
             dialect_of(rules.writer),
             constant=lambda text, dtype: on_device(on_host(text, dtype)),
         )
@@ -122,7 +121,7 @@ def _optimised(loops: SdfgLoops, rules: SdfgRules, build: Build, watch: Watch) -
     """Return the SDFG of a program after the passes; `watch` sees it after each."""
     graph, options = build_graph(loops, build), rules.options
     blocked = build.names.loops_over(options.blocking_dims)
-    return run_passes(graph, attrs.evolve(options, blocking_dims=blocked), watch)
+    return run_passes(graph, classes.evolve(options, blocking_dims=blocked), watch)
 
 
 def dace_text(loops: SdfgLoops, rules: SdfgRules) -> DaceText:
@@ -160,7 +159,7 @@ def _with_arrays_left(kernel: Kernel, names: SdfgNames, whole: Any) -> Kernel:
     ]
     turns = (node for step in kernel.steps for node in steps_of(step.body))
     buffers, slots = placed(remaining, lives_of(turns))
-    return attrs.evolve(kernel, buffers=buffers, slots=slots)
+    return classes.evolve(kernel, buffers=buffers, slots=slots)
 
 
 def sdfg_source(text: DaceText, rules: SdfgRules) -> str:

@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
+from ....runtime.process import classes
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.cpu import marks_of
 from ...ir.loops.nest import Load, Nest, Row
@@ -52,14 +51,14 @@ def _scope_of(names: SdfgNames, options: WriterOptions) -> Scope:
         names.kernel,
         {},
         options,
-        attrs.evolve(cpp(options), pointer=pointer),
+        classes.evolve(cpp(options), pointer=pointer),
         bounds=names.text,
         strides=lambda buffer, axis: names.strides(buffer)[axis],
         buffers=names.data,
     )
 
 
-@attrs.frozen
+@classes.frozen
 class _Ahead:
     """The rows that a nest prefetches: lines that define pointers, and the type behind each."""
 
@@ -79,13 +78,13 @@ def _rows_ahead(scope: Scope, names: SdfgNames, nest: Nest, asked: Sequence[Row]
         else f"{here} + {far} < {last} ? {here} + {far} : {last}"
     )
     scope = scope.apart()
-    own = attrs.evolve(nest, marks=attrs.evolve(marks_of(nest), asked=tuple(asked)))
+    own = classes.evolve(nest, marks=classes.evolve(marks_of(nest), asked=tuple(asked)))
     later = rows_ahead(body_of(scope, own), own)
     moving = indices(later)
     positions = {each.range.dim: names.loop(each) for each in nest.loops}
     positions[loop.range.dim] = AHEAD
     elsewhere = dict.fromkeys(range(len(nest.body)), NOWHERE)
-    later = attrs.evolve(later, positions=positions, names={**elsewhere, **later.names})
+    later = classes.evolve(later, positions=positions, names={**elsewhere, **later.names})
     lines = (
         f"const s64 {AHEAD} = {position};",
         *(line_of(later, row) for row in moving),
@@ -99,7 +98,7 @@ def _rows_ahead(scope: Scope, names: SdfgNames, nest: Nest, asked: Sequence[Row]
     return None if scope.uses.functions else _Ahead(lines, dtypes)
 
 
-@attrs.frozen
+@classes.frozen
 class _Target:
     """A row that non-temporal stores write: the line of the store, its array, its address."""
 

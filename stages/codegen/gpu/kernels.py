@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Final, TypeAlias
 
-import attrs
-
+from ....runtime.process import classes
 from ...ir.bounds import Bound, Const, multiply, subtract
 from ...ir.loops.column import Column
 from ...ir.loops.gpu import GpuMarks, KernelGroup, marked, marks_of
@@ -20,7 +19,7 @@ Whole: TypeAlias = Nest | Column | KernelGroup
 ALWAYS: Final[Bound] = Const(1)
 
 
-@attrs.frozen
+@classes.frozen
 class KernelPart:
     """What is one kernel: a nest, or a group of nests, and the numbers of these.
 
@@ -60,7 +59,7 @@ def parts(node: Node | Kernel, first: int = 0) -> list[KernelPart]:
         return list(_chosen(node, first))
     if isinstance(node, Loop):
         inside = parts(node.body, first)
-        return [attrs.evolve(each, around=((first, node), *each.around)) for each in inside]
+        return [classes.evolve(each, around=((first, node), *each.around)) for each in inside]
     if isinstance(node, Nest | Column | KernelGroup):
         count = max(1, len(nests_of(node)))
         return [KernelPart(node, tuple(range(first, first + count)))]
@@ -72,7 +71,7 @@ def parts(node: Node | Kernel, first: int = 0) -> list[KernelPart]:
 
 def threads_of(column: Column) -> Nest:
     """Return the loops of a column as those of a nest: a thread has a column."""
-    loops = tuple(attrs.evolve(loop, kind="thread") for loop in column.loops)
+    loops = tuple(classes.evolve(loop, kind="thread") for loop in column.loops)
     marks = GpuMarks(block=OF_COLUMNS[1] if loops else ())
     return Nest(column.group, loops, (), column.reason, marks=marks)
 
@@ -101,12 +100,12 @@ def _chosen(choice: Choice, first: int) -> Iterator[KernelPart]:
         for part in own:
             is_nest = isinstance(part.node, Nest | Column)
             numbers, factors = (number,) if is_nest else members, (choice.when, *part.factors)
-            made = attrs.evolve(part, nests=numbers, factors=factors, instead=is_nest)
+            made = classes.evolve(part, nests=numbers, factors=factors, instead=is_nest)
             (nests if is_nest else groups).append(made)
             number += is_nest
         yield from groups
         for part in otherwise[before + 1 : place]:
-            yield attrs.evolve(part, factors=(without, *part.factors))
+            yield classes.evolve(part, factors=(without, *part.factors))
         yield from (*nests, *otherwise[place : place + 1])
 
 

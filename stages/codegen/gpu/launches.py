@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, TypeVar
 
-import attrs
-
 from ....runtime.calls.plan import Launch, Repeat
+from ....runtime.process import classes
 from ...artifacts import Interface
 from ...ir.bounds import (
     Bound,
@@ -35,7 +34,7 @@ NOTHING: Final[Bound] = Const(0)
 MOST_BLOCKS = 65535
 
 
-@attrs.frozen
+@classes.frozen
 class Order:
     """One launch in symbols: blocks along x, y and z, and the offsets of slots in the arena."""
 
@@ -44,7 +43,7 @@ class Order:
     threads: tuple[int, int, int]
     shared: Bound
     most_shared: int
-    slots: Mapping[int, Bound] = attrs.field(factory=dict)
+    slots: Mapping[int, Bound] = classes.field(factory=dict)
     step: int = 1
 
     @property
@@ -55,7 +54,7 @@ class Order:
         yield self.shared
 
 
-@attrs.frozen
+@classes.frozen
 class Repeated:
     """Launches in symbols that a call repeats for each index of a loop."""
 
@@ -80,7 +79,7 @@ def orders_of(
     for size in tree.slots:
         offsets.append(add(offsets[-1], size))
     orders = (
-        attrs.evolve(
+        classes.evolve(
             _order(tree, written),
             slots={place: offsets[place] for kind, place in written.arguments if kind == "slot"},
             step=steps[written.part.first.group],
@@ -121,7 +120,7 @@ def with_launches(
     """Return the interface with launches that name its integers."""
     places: dict[Bound | Stride, int] = {each: i for i, each in enumerate(interface.ints)}
     launches = tuple(_launch(order, places) for order in orders)
-    return attrs.evolve(interface, platform=platform, launches=launches)
+    return classes.evolve(interface, platform=platform, launches=launches)
 
 
 def _launch(order: Order | Repeated, places: Mapping[Bound | Stride, int]) -> Launch | Repeat:

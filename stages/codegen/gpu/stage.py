@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
 from ....runtime.fields.device import DeviceType
 from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
@@ -66,7 +64,7 @@ class CodegenGpu(GpuOptions, Stage):
         )
         interface = with_launches(interface, orders, self.vendor.platform)
         if self.checked:
-            interface = attrs.evolve(interface, codes=codes(tree))
+            interface = classes.evolve(interface, codes=codes(tree))
         return {"generated": generated, "interface": interface}
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.nest import (
     Argument,
@@ -28,7 +27,7 @@ Key: TypeAlias = object
 LEAST = 2  # loads that one load of an array replaces
 
 
-@attrs.frozen
+@classes.frozen
 class Handed:
     """A value of each neighbour: its rows, and for each the row that is the neighbour's index."""
 
@@ -90,7 +89,7 @@ def _key(
     """Return what an instruction computes of the neighbour; None if it needs anything else."""
     match row:
         case Constant() | Argument() | Number():
-            return attrs.evolve(row, level=0)
+            return classes.evolve(row, level=0)
         case Compute(args=args):
             own = tuple(keys[arg] for arg in args)
             return None if None in own else (row.op, row.dtype, row.level, own)
@@ -99,14 +98,14 @@ def _key(
             others = [each for each in rows if each not in (None, index)]
             if others or row.offsets[axis] or row.dims[axis] is not dim:
                 return None
-            return attrs.evolve(row, rows=())
+            return classes.evolve(row, rows=())
     return None
 
 
 def evaluated_here(nest: Nest, value: Handed, buffer: Buffer) -> tuple[Instruction, ...]:
     """Return a body that stores the value of each element itself in an array."""
     root, index = value.rows[0]
-    body = [attrs.evolve(row, rows=()) if isinstance(row, Load) else row for row in nest.body]
+    body = [classes.evolve(row, rows=()) if isinstance(row, Load) else row for row in nest.body]
     store = Store(dtype=value.dtype, level=len(nest.loops), buffer=buffer.name, value=root)
     return _renumbered([*body, store], [*_rows_of(nest, root, index), len(body)])
 
@@ -125,7 +124,7 @@ def read_from(nest: Nest, value: Handed, buffer: Buffer) -> Nest:
             offsets=(0,) * len(buffer.dims),
             rows=tuple(index if place == 0 else None for place in range(len(buffer.dims))),
         )  # fmt: skip
-    return attrs.evolve(nest, body=needed(body))
+    return classes.evolve(nest, body=needed(body))
 
 
 def needed(body: Sequence[Instruction]) -> tuple[Instruction, ...]:

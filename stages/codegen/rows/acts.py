@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-import attrs
-
+from ....runtime.process import classes
 from ...ir.loops.column import Act, Column, If, Sweep, While
 from ...ir.loops.traverse import instructions
 from .body import NAMELESS, Body, line, operand
@@ -31,7 +30,7 @@ def _acts(body: Body, acts: Sequence[Act], numbers: Iterator[int]) -> Iterator[s
         match act:
             case Sweep(range=range_):
                 index = f"i{len(body.positions)}"
-                inner = attrs.evolve(body, positions={**body.positions, range_.dim: index})
+                inner = classes.evolve(body, positions={**body.positions, range_.dim: index})
                 yield loop_over(index, body.scope.ends(range_), backward=act.backward)
                 yield from _inside(inner, act.acts, numbers)
             case If(row=row, then=then, otherwise=otherwise):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.nest import Access, Instruction, Row
 
@@ -15,12 +14,12 @@ from ...ir.loops.nest import Access, Instruction, Row
 Places: TypeAlias = tuple[tuple[Row | None, int], ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Direct:
     """An element of a buffer by all of its indices: `p0[i0 * n1 + i1]`."""
 
 
-@attrs.frozen
+@classes.frozen
 class InRow:
     """An element of a row, which differs from its neighbours in the innermost index: `r0[i1]`.
 
@@ -31,7 +30,7 @@ class InRow:
     start: str = ""
 
 
-@attrs.frozen
+@classes.frozen
 class Element:
     """An element of an array that is no buffer: of registers, lanes, or shared memory."""
 

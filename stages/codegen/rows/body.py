@@ -2,7 +2,7 @@
 
 A platform makes a `Scope` of the kernel with its `Dialect`, and for each nest `body_of(scope,
 nest)`. That gives each load and store an address (`addresses.py`). It then chooses what is
-different with `attrs.evolve(body, ...)`, again where that changes from step to step:
+different with `classes.evolve(body, ...)`, again where that changes from step to step:
 
 * `addresses`: elements in shared memory, in a window of registers, in a lane (`Element`), or a row
   whose pointer has another start (`InRow(pointer, start)`);
@@ -19,9 +19,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir.loops.column import Get, Set
 from ...ir.loops.cpu import marks_of
 from ...ir.loops.nest import (
@@ -49,7 +48,7 @@ from .scope import Scope, stored_type
 NAMELESS: Final = (Constant, Argument, Index, Number)
 
 
-@attrs.frozen
+@classes.frozen
 class Body:
     """The rows of a nest or a column, and how they are written.
 
@@ -77,10 +76,10 @@ class Body:
     positions: Mapping[Dimension, str]
     addresses: Mapping[Row, Address]
     states: tuple[tuple[str, Row], ...] = ()
-    trees: Mapping[Row, tuple[Row, ...]] = attrs.field(factory=dict)
-    instead: Mapping[Row, str] = attrs.field(factory=dict)
-    names: Mapping[Row, str] = attrs.field(factory=dict)
-    same: Mapping[Row, Row] = attrs.field(factory=dict)
+    trees: Mapping[Row, tuple[Row, ...]] = classes.field(factory=dict)
+    instead: Mapping[Row, str] = classes.field(factory=dict)
+    names: Mapping[Row, str] = classes.field(factory=dict)
+    same: Mapping[Row, Row] = classes.field(factory=dict)
 
 
 def body_of(scope: Scope, nest: Nest, besides: Collection[Row] = ()) -> Body:

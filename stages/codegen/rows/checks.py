@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-import attrs
-
 from ....runtime.calls.plan import StatusKind
+from ....runtime.process import classes
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.nest import Constant, Instruction, Store
 from ...ir.loops.traverse import bodies
@@ -118,7 +117,7 @@ def beyond(kernel: Kernel) -> int:
     return 1 + sum(buffer.memory == "field" for buffer in kernel.buffers)
 
 
-@attrs.frozen
+@classes.frozen
 class Tests:
     """The tests of the stores of one nest: number and dtype of each."""
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import attrs
-
+from ....runtime.process import classes
 from .expressions import TYPES, Expression, is_nothing, literal
 from .operations import express, vectorised, written_out
 from .options import WriterOptions
 
 
-@attrs.frozen
+@classes.frozen
 class Dialect:
     """How a platform spells rows.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
-import attrs
 import numpy as np
+
+from ....runtime.process import classes
 
 # Names of the types in generated code, and their definitions without any header.
 TYPES: Final = {
@@ -24,7 +25,7 @@ TYPES: Final = {
 }
 
 
-@attrs.frozen
+@classes.frozen
 class Expression:
     """A C++ expression and the inline functions, by name, that it calls."""
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir.bounds import Bound, Const, Range, difference
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.kernel import Kernel
@@ -29,7 +28,7 @@ __attribute__((always_inline)) static inline s64 within(s64 i, s64 first, s64 st
 }"""
 
 
-@attrs.frozen
+@classes.frozen
 class TextUses:
     """The names in a text, and the helper functions that it calls.
 
@@ -40,8 +39,8 @@ class TextUses:
 
     """
 
-    names: dict[str, Passed | None] = attrs.field(factory=dict)
-    functions: dict[str, str] = attrs.field(factory=dict)
+    names: dict[str, Passed | None] = classes.field(factory=dict)
+    functions: dict[str, str] = classes.field(factory=dict)
 
     def ask(self, name: str, argument: Passed | None = None) -> str:
         """Return a name, and keep that the text contains it."""
@@ -67,7 +66,7 @@ class TextUses:
         return tuple(sorted(found, key=lambda each: (KINDS.index(each[0]), each[1])))
 
 
-@attrs.frozen
+@classes.frozen
 class Scope:
     """The names of a kernel, and what a text has asked for of them.
 
@@ -90,14 +89,14 @@ class Scope:
     places: Mapping[Bound | Stride, int]
     options: WriterOptions
     dialect: Dialect
-    uses: TextUses = attrs.field(factory=TextUses)
-    clamped: Ends = attrs.field(factory=dict)
-    tests: Mapping[tuple[int, str], int] = attrs.field(factory=dict)
+    uses: TextUses = classes.field(factory=TextUses)
+    clamped: Ends = classes.field(factory=dict)
+    tests: Mapping[tuple[int, str], int] = classes.field(factory=dict)
     bounds: Callable[[Bound], str] | None = None
     strides: Callable[[Buffer, int], str] | None = None
-    around: Mapping[Dimension, str] = attrs.field(factory=dict)
-    buffers: Mapping[str, str] = attrs.field()
-    by_name: Mapping[str, Buffer] = attrs.field(init=False)
+    around: Mapping[Dimension, str] = classes.field(factory=dict)
+    buffers: Mapping[str, str] = classes.field()
+    by_name: Mapping[str, Buffer] = classes.field(init=False)
 
     @buffers.default
     def _names(self) -> dict[str, str]:
@@ -115,7 +114,7 @@ class Scope:
 
     def apart(self) -> Scope:
         """Return the same names for a text of its own, which has asked for nothing yet."""
-        return attrs.evolve(self, uses=TextUses())
+        return classes.evolve(self, uses=TextUses())
 
     def ask(self, name: str) -> str:
         """Return a name that text around defines."""

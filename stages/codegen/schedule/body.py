@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir import bounds, dataflow
 from ...ir.bounds import Range
 from ...ir.loops.nest import Argument, Constant, Instruction, Load, NestLoop, Reading, Row
@@ -35,7 +34,7 @@ MOST_PARTS: Final = 9
 MOST_POINTS_IN_PARTS: Final = 600
 
 
-@attrs.frozen
+@classes.frozen
 class NestBody:
     """The instructions of a nest, the parts of its innermost loop, and what it reads."""
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Bound, DomainSymbol, Ranges
 from .guards import (
@@ -34,7 +33,7 @@ def table_buffer(name: str) -> str:
     return f"table {name}"
 
 
-@attrs.frozen
+@classes.frozen
 class Home:
     """The buffer of a node; `box` is that of an array, `axis` that of a scan's result."""
 
@@ -63,7 +62,7 @@ def home_of(points: Points, index: int, homes: Homes) -> Home | None:
     return homes.get(index)
 
 
-@attrs.frozen
+@classes.frozen
 class Found:
     """The points of a nest in an order of computation, with their guards.
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Range, Ranges, add
 from ...ir.loops.buffers import Buffer
@@ -49,7 +48,7 @@ def scan_loops(
     return tuple(loops), beside
 
 
-@attrs.frozen
+@classes.frozen
 class Held:
     """Where a leaf of the state is held: an array, and the offset from the current level."""
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Literal as OneOf
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ..bounds import Bound, Const, Range, Ranges, add, maximum, multiply, subtract
 
 
-@attrs.frozen
+@classes.frozen
 class Buffer:
     """Memory that nests read and write; tables are read-only.
 
@@ -46,4 +45,4 @@ def empty_where(buffer: Buffer, besides: Dimension | None, when: Bound) -> Buffe
             left = multiply(extent, subtract(Const(1), when))
             range_ = Range(cut, range_.start, add(range_.start, left))  # noqa: PLW2901
         box.append(range_)
-    return attrs.evolve(buffer, box=tuple(box))
+    return classes.evolve(buffer, box=tuple(box))

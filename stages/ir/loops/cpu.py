@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import ClassVar, Final
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ..bounds import (
     Bound,
     Const,
@@ -30,7 +29,7 @@ LINE: Final = 64
 PITCH: Final = 16
 
 
-@attrs.frozen
+@classes.frozen
 class CpuMarks(Marks):
     """How a CPU runs a nest.
 
@@ -65,7 +64,7 @@ def with_rows(kernel: Kernel, change: Callable[[Nest], Nest]) -> Kernel:
     )
 
 
-@attrs.frozen
+@classes.frozen
 class Cut:
     """A range cut into tiles of at most `size` indices, of nearly equal sizes if `even`."""
 
@@ -74,7 +73,7 @@ class Cut:
     even: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Tiles(NestGroup):
     """Nests that run in order on each tile; at most `threads` threads share the tiles.
 
@@ -118,7 +117,7 @@ class Tiles(NestGroup):
                 yield member.nest, "shares loops inside of tiles"
 
 
-@attrs.frozen
+@classes.frozen
 class Portions(PatchGroup):
     """Nests in portions of patches of a mesh, which the threads of a CPU share.
 

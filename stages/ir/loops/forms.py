@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 from typing import Literal as OneOf
 
-import attrs
-
+from ....runtime.process import classes
 from ..bounds import PatchMember, PatchOrder
 from ..listing_forms import (
     BOUND,
@@ -54,7 +53,7 @@ from .nest import (
 Held: TypeAlias = tuple[str, type[Any] | tuple[type[Any], ...], OneOf["many", "maybe", "body"]]
 
 
-@attrs.frozen
+@classes.frozen
 class Form:
     """The text form of a class: a keyword, or that in field `said`, and its fields."""
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import ClassVar, Final, TypeAlias
 
-import attrs
-
+from ....runtime.process import classes
 from ..bounds import (
     Bound,
     Const,
@@ -27,7 +26,7 @@ from .nest import Marks, Nest, marked_as, marks_as
 from .traverse import nests_of, nodes_of
 
 
-@attrs.frozen
+@classes.frozen
 class GpuMarks(Marks):
     """How a GPU runs a nest.
 
@@ -54,7 +53,7 @@ marks_of: Final = partial(marks_as, GpuMarks)
 marked: Final = partial(marked_as, GpuMarks)
 
 
-@attrs.frozen
+@classes.frozen
 class Landed:
     """Levels of `buffer`, `offsets` away from each column, that a scan copies to shared memory.
 
@@ -68,7 +67,7 @@ class Landed:
     room: str = ""
 
 
-@attrs.frozen
+@classes.frozen
 class Landing:
     """What the first scan gets by asynchronous copies, `rounds` rounds of `ahead` levels early."""
 
@@ -77,7 +76,7 @@ class Landing:
     landed: tuple[Landed, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class ColumnTile:
     """Levels of some columns in shared memory of a GPU, a row for each column.
 
@@ -94,7 +93,7 @@ class ColumnTile:
     written: tuple[tuple[str, Range], ...] = ()
 
 
-@attrs.frozen
+@classes.frozen
 class RowTiles:
     """Where levels have unit stride: all threads of a block copy rows of `columns` columns.
 
@@ -107,7 +106,7 @@ class RowTiles:
     tiles: tuple[ColumnTile, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Long:
     """Columns that do not fit: shared memory has room for `levels` levels of each.
 
@@ -123,7 +122,7 @@ class Long:
 ColumnLoad: TypeAlias = Landing | RowTiles | Long
 
 
-@attrs.frozen
+@classes.frozen
 class GroupLaunch:
     """The threads of a block along x, y and z, its bytes of shared memory, and their most.
 
@@ -136,7 +135,7 @@ class GroupLaunch:
     blocks: Bound | None = None
 
 
-@attrs.frozen
+@classes.frozen
 class KernelGroup(NestGroup):
     """Nests that are one kernel of a GPU."""
 
@@ -153,7 +152,7 @@ class KernelGroup(NestGroup):
         raise NotImplementedError
 
 
-@attrs.frozen
+@classes.frozen
 class Columns(KernelGroup):
     """Scans over the same columns, which one kernel runs one after another.
 
@@ -215,7 +214,7 @@ class Columns(KernelGroup):
         return minimum(floor_divide(Const(self.most), maximum(self.needed, Const(1))), Const(1))
 
 
-@attrs.frozen
+@classes.frozen
 class Patches(PatchGroup, KernelGroup):
     """Nests as one kernel, each block of which computes a patch of a mesh.
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-import attrs
-
+from ....runtime.process import classes
 from ..bounds import (
     Bound,
     Const,
@@ -27,7 +26,7 @@ from .nest import Each, Nest
 from .traverse import children, nests_of, nodes_of
 
 
-@attrs.frozen
+@classes.frozen
 class Member(Node):
     """A nest of `Tiles`, with points before and beyond a tile along each cut dimension.
 
@@ -39,7 +38,7 @@ class Member(Node):
     margins: tuple[tuple[int, int], ...]
 
 
-@attrs.frozen
+@classes.frozen
 class NestGroup(Node):
     """Nests that run together on one platform; where they run, no other nest touches `arrays`.
 
@@ -57,7 +56,7 @@ class NestGroup(Node):
     walks_columns: ClassVar[bool] = False
 
     arrays: tuple[str, ...]
-    slot: int = attrs.field(default=-1, kw_only=True)
+    slot: int = classes.field(default=-1, kw_only=True)
 
     @property
     def members(self) -> tuple[Member, ...]:
@@ -104,7 +103,7 @@ class NestGroup(Node):
         yield from ()
 
 
-@attrs.frozen
+@classes.frozen
 class PatchGroup(NestGroup):
     """Nests that run patch by patch of a mesh; one stores before another has read all patches.
 

@@ -13,9 +13,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ..bounds import Bound, Range, Ranges
 from .kernel import Node
 
@@ -23,7 +22,7 @@ Row: TypeAlias = int
 M = TypeVar("M", bound="Marks")
 
 
-@attrs.frozen
+@classes.frozen
 class NestLoop:
     """A loop over one dimension; threads share adjacent `parallel` loops as one collapsed loop.
 
@@ -38,7 +37,7 @@ class NestLoop:
     step: int = 1
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Instruction:
     """A row of a body; `level` counts the loops around it, `part` the parts of the innermost."""
 
@@ -52,7 +51,7 @@ class Instruction:
         return ()
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Access(Instruction):
     """A load or a store, at the current indices plus `offsets`; empty offsets are all 0.
 
@@ -76,7 +75,7 @@ class Access(Instruction):
         return any(row is not None for row in self.rows)
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Load(Access):
     """Read a buffer of dimensions `dims`; on an axis without a loop the offset is the index.
 
@@ -92,21 +91,21 @@ class Load(Access):
         return tuple(zip(self.dims, rows, self.offsets, strict=True))
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Constant(Instruction):
     """A number in its canonical spelling."""
 
     text: str
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Argument(Instruction):
     """A scalar parameter."""
 
     name: str
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Compute(Instruction):
     """An operation of the dataflow IR; `cast` converts to the dtype of the row."""
 
@@ -119,28 +118,28 @@ class Compute(Instruction):
         return self.args
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Index(Instruction):
     """The current index along a dimension."""
 
     dim: Dimension
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Number(Instruction):
     """The value of a bound, known at the call."""
 
     bound: Bound
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class State(Instruction):
     """A state of the scan after the previous level."""
 
     index: int
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Advance(Instruction):
     """Update a state at the end of the level."""
 
@@ -153,7 +152,7 @@ class Advance(Instruction):
         return (self.value,)
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Store(Access):
     """Write a row to a buffer; with `add` it is added to what is there."""
 
@@ -170,17 +169,19 @@ def with_operands(row: Instruction, place: Callable[[Row], Row]) -> Instruction:
     """Return an instruction with its operands replaced by `place`."""
     match row:
         case Compute(args=args):
-            return attrs.evolve(row, args=tuple(map(place, args)))
+            return classes.evolve(row, args=tuple(map(place, args)))
         case Advance(value=value):
-            return attrs.evolve(row, value=place(value))
+            return classes.evolve(row, value=place(value))
         case Access(rows=rows, when=when):
             moved = tuple(None if each is None else place(each) for each in rows)
-            made = attrs.evolve(row, rows=moved, when=None if when is None else place(when))
-            return attrs.evolve(made, value=place(made.value)) if isinstance(made, Store) else made
+            made = classes.evolve(row, rows=moved, when=None if when is None else place(when))
+            return (
+                classes.evolve(made, value=place(made.value)) if isinstance(made, Store) else made
+            )
     return row
 
 
-@attrs.frozen
+@classes.frozen
 class Reading:
     """The box in which a nest reads a buffer; it reads nothing if the box is empty.
 
@@ -193,7 +194,7 @@ class Reading:
     moved: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Marks:
     """What a platform decided about a nest: `CpuMarks` or `GpuMarks`.
 
@@ -206,7 +207,7 @@ class Marks:
     platform: ClassVar[str]
 
 
-@attrs.frozen
+@classes.frozen
 class Nest(Node):
     """A loop nest: loops around a body, for a `group` of stores of the kernel.
 
@@ -235,11 +236,11 @@ def marks_as(kind: type[M], nest: Nest) -> M:
 
 def marked_as(kind: type[Marks], nest: Nest, **changes: Any) -> Nest:
     """Return a nest with other marks, with none if all are the defaults."""
-    made = attrs.evolve(marks_as(kind, nest), **changes)
-    return attrs.evolve(nest, marks=None if made == kind() else made)
+    made = classes.evolve(marks_as(kind, nest), **changes)
+    return classes.evolve(nest, marks=None if made == kind() else made)
 
 
-@attrs.frozen
+@classes.frozen
 class Each(Node):
     """A nest for the elements of list `elements` of a patch of a mesh, in place of all elements.
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ..bound_reader import BoundReader
 from ..bounds import PatchOrder, Range
 from ..dataflow import OPERATIONS
@@ -107,8 +106,8 @@ class _Reader(BoundReader):
 
     def _made(self, line: Line, cls: type[Any], given: dict[str, Any]) -> Any:
         """Return a value; fields that are lists may be missing."""
-        for field in attrs.fields(cls):
-            if field.name not in given and field.default is attrs.NOTHING:
+        for field in classes.fields(cls):
+            if field.name not in given and field.is_required:
                 if not FORMS[cls].fields[field.name].is_list:
                     line.fail(f"'{field.name}'")
                 given[field.name] = ()
@@ -117,7 +116,7 @@ class _Reader(BoundReader):
     def _fields(self, line: _Entry, cls: type[Any]) -> dict[str, Any]:
         form = FORMS[cls]
         given: dict[str, Any] = {form.said: line.word} if form.said else {}
-        if any(field.name == "reason" for field in attrs.fields(cls)):
+        if any(field.name == "reason" for field in classes.fields(cls)):
             given["reason"] = line.reason
         bare = [(name, kind) for name, kind in form.fields.items() if kind.is_bare]
         given |= {name: kind.read(self, line) for name, kind in bare}
@@ -132,7 +131,7 @@ class _Reader(BoundReader):
         choice: Choice | None = None
         for line in lines:
             if choice is not None and line.opens("else"):
-                yield attrs.evolve(choice, otherwise=in_order(*self._values(line.inner)))
+                yield classes.evolve(choice, otherwise=in_order(*self._values(line.inner)))
                 choice = None
             elif choice is None and line.opens("if"):
                 when = self.bound(line)
@@ -187,11 +186,11 @@ class _Reader(BoundReader):
             if line.opens("if"):
                 acts.append(If(line.row(), self._acts(line.inner)))
             elif isinstance(last, If) and line.opens("else"):
-                acts[-1] = attrs.evolve(last, otherwise=self._acts(line.inner))
+                acts[-1] = classes.evolve(last, otherwise=self._acts(line.inner))
             elif line.opens("while"):
                 acts.append(While(self._acts(line.inner), -1, ()))
             elif isinstance(last, While) and line.opens("holds"):
-                acts[-1] = attrs.evolve(last, row=line.row(), acts=self._acts(line.inner))
+                acts[-1] = classes.evolve(last, row=line.row(), acts=self._acts(line.inner))
             elif line.opens("sweep"):
                 acts.append(Sweep(acts=self._acts(line.inner), **self._fields(line, Sweep)))
             else:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
-
+from ....runtime.process import classes
 from ..bounds import PatchOrder
 from ..dataflow_names import Names, quoted, rows_of
 from .column import Column, If, While
@@ -101,7 +100,7 @@ class _Printer(Names):
 
     def _fields(self, value: Any) -> Iterator[str]:
         """Yield the bare fields, and the others that differ from their defaults."""
-        defaults = {field.name: field.default for field in attrs.fields(type(value))}
+        defaults = {field.name: field.default for field in classes.fields(type(value))}
         for name, kind in FORMS[type(value)].fields.items():
             given = getattr(value, name)
             if kind.is_bare:

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-import attrs
-
+from ....runtime.process import classes
 from ..inside import inside
 from .column import Column, If, Sweep, While
 from .kernel import Choice, Kernel, Node, in_order, steps_of
@@ -30,12 +29,12 @@ def children(node: Node | Kernel) -> Iterator[Node]:
 def rewrite(tree: T, rule: Callable[[Node], Node]) -> T:
     """Return a kernel, or a node, below which `rule` was applied to all nodes, children first."""
     changed = {}
-    for field in attrs.fields(type(tree)):
+    for field in classes.fields(type(tree)):
         old = getattr(tree, field.name)
         new = _rewritten(old, rule)
         if new is not old:
             changed[field.name] = new
-    return attrs.evolve(tree, **changed) if changed else tree
+    return classes.evolve(tree, **changed) if changed else tree
 
 
 def _rewritten(value: Any, rule: Callable[[Node], Node]) -> Any:
@@ -86,8 +85,8 @@ def with_runs(
     steps = []
     for step in kernel.steps:
         nodes = (node for run in runs_of(step.body, alike) for node in change(run))
-        steps.append(attrs.evolve(step, body=in_order(*nodes)))
-    return attrs.evolve(kernel, steps=tuple(steps))
+        steps.append(classes.evolve(step, body=in_order(*nodes)))
+    return classes.evolve(kernel, steps=tuple(steps))
 
 
 def nests_of(node: Node | Kernel) -> tuple[Nest, ...]:

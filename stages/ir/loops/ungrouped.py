@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
-
+from ....runtime.process import classes
 from .group import NestGroup
 from .kernel import Choice, Kernel, Node, Seq, in_order
 from .nest import Nest
@@ -27,5 +26,5 @@ def _ungrouped(node: Node) -> Node:
         case Seq(steps=steps):
             return in_order(*steps)
         case Nest():
-            return attrs.evolve(node, marks=None)
+            return classes.evolve(node, marks=None)
     return node

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension, DimensionKind
+from ....runtime.process import classes
 from ..dataflow import OPERATIONS
 from .buffers import Buffer
 from .column import Act, Column, Get, If, Set, Sweep, While
@@ -34,11 +33,11 @@ def row_problems(
     if isinstance(node, Nest):
         after = filled | arrays_of(node, Store)
         return [*_of_nest(node, checks, around), *_of_marks(node)], after
-    acting = _Acting(node, attrs.evolve(checks, filled=set(filled)), around)
+    acting = _Acting(node, classes.evolve(checks, filled=set(filled)), around)
     return list(acting.problems()), acting.checks.filled
 
 
-@attrs.frozen
+@classes.frozen
 class _Checks:
     """What the rules of an access depend on: buffers, shared loops, the buffers stored before."""
 
@@ -159,7 +158,7 @@ class _Acting:
                         self.checks.filled.add(act.buffer)
 
     def _fill(self, names: set[str]) -> None:
-        self.checks = attrs.evolve(self.checks, filled=set(names))
+        self.checks = classes.evolve(self.checks, filled=set(names))
 
     def _of_act(self, row: Instruction, known: set[Row], dims: Dims) -> Iterator[str]:
         for operand in row.operands:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Bound
 from ....ir.loops.cpu import Tiles
 from ....ir.loops.kernel import Kernel, Node, Seq, in_order
@@ -20,10 +19,10 @@ def plain_loops(kernel: Kernel) -> Kernel:
 
 def _slow(nest: Nest) -> Nest:
     loops = tuple(
-        attrs.evolve(loop, kind="sequential") if loop.kind == "vector" else loop
+        classes.evolve(loop, kind="sequential") if loop.kind == "vector" else loop
         for loop in nest.loops
     )
-    return attrs.evolve(nest, loops=loops, marks=None)
+    return classes.evolve(nest, loops=loops, marks=None)
 
 
 def _unjammed(node: Node) -> Node:
@@ -36,11 +35,11 @@ def _unjammed(node: Node) -> Node:
         if isinstance(step, Nest) and len(step.loops) > 1 and step.loops[-2].step > 1:
             start = step.loops[-2].range.start
         elif isinstance(step, Nest) and start is not None:
-            rows = attrs.evolve(
-                step.loops[-2], range=attrs.evolve(step.loops[-2].range, start=start)
+            rows = classes.evolve(
+                step.loops[-2], range=classes.evolve(step.loops[-2].range, start=start)
             )
             loops = (*step.loops[:-2], rows, step.loops[-1])
-            single.append(attrs.evolve(step, loops=loops))
+            single.append(classes.evolve(step, loops=loops))
             start = None
         else:
             single.append(step)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Instruction, Load, Nest, Number, Row, Store
@@ -31,7 +30,7 @@ def rows_ahead(body: Body, nest: Nest) -> Body:
     depth, rows = body.depth, body.rows
     moving = [number for number, row in enumerate(rows) if row.level == depth - 1]
     around = {loop.range.dim: f"j{depth - 2}" for loop in nest.loops[-2:-1]}
-    return attrs.evolve(
+    return classes.evolve(
         body,
         addresses=addresses_of(
             rows, marks_of(nest).asked, body.scope.by_name, body.inner, letter="q", inside=depth

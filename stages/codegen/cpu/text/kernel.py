@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Bound
 from ....ir.loops.kernel import Kernel
 from ....ir.strides import Stride
@@ -52,7 +51,7 @@ def write_cpp(
     """
     scope = Scope(kernel, places_of(ints), options, cpp(options))
     if options.checked:
-        scope = attrs.evolve(scope, tests=checks.tested_stores(kernel))
+        scope = classes.evolve(scope, tests=checks.tested_stores(kernel))
     nests = tuple(write_steps(scope, kernel, Writing(steps)))
     has_context = bool({"share", "far"} & scope.uses.names.keys())
     first: list[str] = []

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from ....ir.bounds import Range
+from ....ir.bounds import Range, difference
 from ....ir.loops.column import Column
 from ....ir.loops.cpu import marks_of
-from ....ir.loops.nest import Nest
+from ....ir.loops.nest import Compute, Index, Load, Nest, Store
 from ....ir.loops.traverse import instructions
 from ...rows.acts import loop_over, write_acts
 from ...rows.body import Body, body_of, pointers, states, written
 from ...rows.checks import tests_of
 from ...rows.scope import Scope
+from ...schedule.costs import ITEMSIZES
 from .ahead import named_ahead
 from .strips import SIMD, Strips, strips_of, walk
 from .threads import (
@@ -27,6 +28,7 @@ from .threads import (
     opened,
 )
 
+THIN: Final = 4  # points of a part for which vectors are not worth their code
 Ends: TypeAlias = Callable[[Range], tuple[str, str]]  # start and stop of a loop over a range
 
 
@@ -107,16 +109,36 @@ def innermost(
         strips = strips_of(scope, nest, body)
         ahead = () if is_shared else named_ahead(strips.later, nest, of_list=of_list)
         yield from indented(ahead, indent)
+    rims = _rims(nest)
     for part, range_ in enumerate(nest.parts or (loop.range,)):
-        shares = is_shared and part == 0
-        if strips is not None and not shares:
+        shares = is_shared and set(range(part)) <= rims
+        if strips is not None and not shares and part not in rims:
             yield from indented(walk(strips, ends(range_), part, tests.clause), indent)
-        elif is_shared and loop.kind != "sequential":
+        elif is_shared and loop.kind != "sequential" and part not in rims:
             yield from _in_blocks(scope, nest, body, ends(range_), part)
         else:
             head = indent + _loop(nest, level, ends(range_))
             yield from (head, *at(body, level + 1, part), f"{indent}}}")
     yield from tests.end(indent)
+
+
+def _rims(nest: Nest) -> set[int]:
+    """Return the parts of a loop with few points: plain loops, as no vector of points fits there.
+
+    They have a known number of points, or compare the index of the loop to choose a branch.
+    """
+    index = {row for row, each in enumerate(nest.body) if isinstance(each, Index)}
+    compared = {
+        each.part
+        for each in nest.body
+        if isinstance(each, Compute)
+        and each.op in ("ge", "lt")
+        and each.level == len(nest.loops)
+        and each.args[0] in index
+    }
+    counts = [difference(part.stop, part.start) for part in nest.parts]
+    thin = {part for part, count in enumerate(counts) if count is not None and count <= THIN}
+    return thin | compared if nest.parts else set()
 
 
 def _in_blocks(
@@ -129,13 +151,26 @@ def _in_blocks(
     yield from (
         opened(scope, nest.box, f"({stop} - {start} + {BLOCK - 1}) / {BLOCK}"),
         *tests.begin("    "),
-        *([SIMD + tests.clause] if nest.loops[0].kind == "vector" else ()),
+        *([_lanes(scope, nest) + tests.clause] if nest.loops[0].kind == "vector" else ()),
         f"    {_loop(nest, 0, block)}",
         *at(body, 1, part),
         "    }",
         *tests.end("    "),
         f"  {END}",
     )
+
+
+def _lanes(scope: Scope, nest: Nest) -> str:
+    """Ask for vectors of one register where tables tell what to load.
+
+    Compilers fill a register with indices, and take several for the elements that these tell: then
+    the loads of a vector spill registers.
+    """
+    if not any(isinstance(row, Load) and row.is_told for row in nest.body):
+        return SIMD
+    touched = {row.buffer for row in nest.body if isinstance(row, Load | Store)}
+    size = max(ITEMSIZES[each.dtype] for each in scope.kernel.buffers if each.name in touched)
+    return f"{SIMD} simdlen({max(1, scope.options.vector_bytes // size)})"
 
 
 def _loop(nest: Nest, level: int, ends: tuple[str, str]) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.column import Column
 from ....ir.loops.cpu import Portions, Tiles
 from ....ir.loops.kernel import Choice, Kernel, Loop, Node, Seq
-from ....ir.loops.nest import Nest
+from ....ir.loops.nest import Nest, Store
 from ....ir.loops.traverse import arrays_of, walk
 from ...rows.acts import loop_over
 from ...rows.options import Steps
@@ -21,7 +20,7 @@ from .tiles import write_tiles
 from .units import Line, part_of
 
 
-@attrs.frozen
+@classes.frozen
 class Writing:
     """What stands around a node.
 
@@ -37,7 +36,7 @@ class Writing:
     steps: Steps | None
     prefix: str = ""
     when: str = ""
-    nests: list[Node] = attrs.field(factory=list)
+    nests: list[Node] = classes.field(factory=list)
     first: int = 0
 
 
@@ -62,8 +61,8 @@ def write_node(scope: Scope, node: Node, writing: Writing) -> Iterator[Line]:
             index = f"o{len(around)}"
             head = loop_over(index, scope.ends(range_), backward=backward)
             yield f"  {writing.when}{head}  // planes"
-            inside = attrs.evolve(scope, around={**scope.around, range_.dim: index})
-            yield from write_node(inside, body, attrs.evolve(writing, when=""))
+            inside = classes.evolve(scope, around={**scope.around, range_.dim: index})
+            yield from write_node(inside, body, classes.evolve(writing, when=""))
             yield "  }"
         case Nest() | Column():
             nests.append(node)
@@ -74,9 +73,9 @@ def write_node(scope: Scope, node: Node, writing: Writing) -> Iterator[Line]:
             yield f"{_head(scope, node, writing)}{{  // nests {number} .. {len(nests) - 1}"
             tiled = partial(write_tiles, tiles=node, first=number, prefix=prefix)
             yield part_of(scope, f"{prefix}nests{number}", tiled, (), around)
-        case Portions(arrays=arrays):
-            others = enumerate(nests[writing.first :], writing.first)
-            numbers = [each for each, nest in others if not arrays_of(nest).isdisjoint(arrays)]
+        case Portions(loops=loops):
+            stored = [arrays_of(nest, Store) for nest in nests]
+            numbers = [stored.index(arrays_of(each.nest, Store), writing.first) for each in loops]
             said = f"nests {', '.join(map(str, numbers))} in portions"
             yield f"{_head(scope, node, writing)}{{  // {said}"
             portioned = partial(write_portions, portions=node, numbers=numbers)
@@ -100,13 +99,13 @@ def _choice(scope: Scope, choice: Choice, writing: Writing) -> Iterator[Line]:
     own = tuple(step for step in then if step not in otherwise)
     own = own if then[: len(own)] == own else then
     common, when, first = then[len(own) :], scope.bound(choice.when), len(writing.nests)
-    apart = attrs.evolve(writing, when=f"{writing.when}if (!{when}) ")
+    apart = classes.evolve(writing, when=f"{writing.when}if (!{when}) ")
     below = [
         line
         for step in otherwise
         for line in write_node(scope, step, writing if step in common else apart)
     ]
-    inside = attrs.evolve(writing, when=f"{writing.when}if ({when}) ", first=first)
+    inside = classes.evolve(writing, when=f"{writing.when}if ({when}) ", first=first)
     for step in own:
         yield from write_node(scope, step, inside)
     yield from below

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import PatchBound
 from ....ir.loops.cpu import Portions, marked
 from ....ir.loops.nest import Load, Nest, Row, Store
@@ -106,4 +105,4 @@ def _in_portion(
                 column = near[row.buffer, way_of(nest, row)]
             start = f"{arrays[row.buffer]} + near[{column}] * {pitch} - {first}"
             found[number] = InRow(address.pointer, start)
-    return attrs.evolve(body, addresses={**body.addresses, **found})
+    return classes.evolve(body, addresses={**body.addresses, **found})

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.nest import Instruction, Load, Row, Store
 from ....ir.loops.traverse import reached
 from ...rows.body import NAMELESS, Body, line
@@ -41,7 +40,7 @@ static inline lanes_{type_} moved_{type_}_{by}(lanes_{type_} before, lanes_{type
     }
 
 
-@attrs.frozen
+@classes.frozen
 class Slides:
     """The stages of one nest's strips.
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Load, Nest, Row, Store
@@ -36,7 +35,7 @@ static __attribute__((noinline)) void masked(const Body& given) {
 }"""
 
 
-@attrs.frozen
+@classes.frozen
 class Strips:
     """The innermost loop of one nest.
 
@@ -76,7 +75,7 @@ def strips_of(scope: Scope, nest: Nest, body: Body) -> Strips:
             kept[number] = Element(array[0], "l")
     if marks.streams:
         scope.ask("stream")
-    whole = attrs.evolve(body, addresses={**body.addresses, **kept})
+    whole = classes.evolve(body, addresses={**body.addresses, **kept})
     slides = slides_of(whole, marks.slides, lanes)
     return Strips(
         nest, body, whole, rows_ahead(body, nest), stored, slides, _apart(scope, nest), lanes

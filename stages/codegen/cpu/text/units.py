@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
+from .....runtime.process import classes
 from ....units import MACRO, NAMESPACE, first_line
 from ...rows.definitions import Definition
 from ...rows.scope import Scope
@@ -40,7 +39,7 @@ _CALLED: Final = re.compile(r"(\w+)\(")
 _FUNCTION: Final = re.compile(r"^(?:EACH|static)\b[^;]*?\b(?!__)(\w+)\([^;]*\{", re.MULTILINE)
 
 
-@attrs.frozen
+@classes.frozen
 class Known:
     """A line that defines a name, and the names in it; it always stays if it has no name."""
 
@@ -49,7 +48,7 @@ class Known:
     uses: frozenset[str] = frozenset()
 
 
-@attrs.frozen
+@classes.frozen
 class Part:
     """A nest, or all nests of a tiling: the inside of a block up to its closing brace.
 
@@ -72,7 +71,7 @@ class Part:
 Line: TypeAlias = str | Part
 
 
-@attrs.frozen
+@classes.frozen
 class Caller:
     """A function whose nests may become functions that take the same parameters.
 
@@ -195,7 +194,7 @@ def _calls(text: str, costs: Mapping[str, int]) -> int:
 # --- the cut ------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@classes.frozen
 class _Outlined:
     caller: Caller
     part: Part

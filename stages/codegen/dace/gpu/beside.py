@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import attrs
-
 from .....runtime.language.dimension import Dimension
+from .....runtime.process import classes
 from ....ir.bounds import Ranges
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.gpu import GpuMarks
@@ -36,7 +35,7 @@ def beside(kernel: Kernel, rules: Rules) -> Kernel:
     buffers = [_turned(buffer, nests) for buffer in kernel.buffers]
     work = _Copies(kernel)
     made = rewrite(kernel, work.around)
-    return attrs.evolve(made, buffers=(*buffers, *work.arrays))
+    return classes.evolve(made, buffers=(*buffers, *work.arrays))
 
 
 class _Copies:
@@ -68,7 +67,7 @@ class _Copies:
                 inside[reading.buffer] = self.held[key]
             outputs = [name for name in stored if self._is_written_only(nest, name)]
             inside |= {name: self._array(nest, name, nest.box) for name in sorted(outputs)}
-            yield attrs.evolve(nest, body=tuple(_renamed(row, inside) for row in nest.body))
+            yield classes.evolve(nest, body=tuple(_renamed(row, inside) for row in nest.body))
             for name in sorted(outputs):
                 for box in _boxes(nest, name):
                     yield _copy(nest, box, inside[name], name, self.buffers[name])
@@ -146,7 +145,7 @@ def _boxes(nest: Nest, name: str) -> list[Ranges]:
 
 def _renamed(row: Instruction, names: dict[str, str]) -> Instruction:
     if isinstance(row, Load | Store) and row.buffer in names:
-        return attrs.evolve(row, buffer=names[row.buffer])
+        return classes.evolve(row, buffer=names[row.buffer])
     return row
 
 
@@ -164,4 +163,4 @@ def _turned(buffer: Buffer, nests: Sequence[Nest]) -> Buffer:
     (dims,) = around
     if buffer.unit is not dims[-1]:
         return buffer
-    return attrs.evolve(buffer, unit=dims[-2], order=(dims[-1], *dims[:-1]))
+    return classes.evolve(buffer, unit=dims[-2], order=(dims[-1], *dims[:-1]))

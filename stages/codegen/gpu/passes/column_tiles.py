@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
 from .....runtime.language.dimension import Dimension
+from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.bounds import (
     Const,
@@ -59,18 +58,18 @@ def in_tiles(
     return planning.made(tiles, rules)
 
 
-@attrs.define
+@classes.define
 class _Tile:
     dtype: str
     source: str = ""
     offsets: tuple[int, ...] = ()
-    ranges: list[Range] = attrs.field(factory=list)
-    holds: list[str] = attrs.field(factory=list)
+    ranges: list[Range] = classes.field(factory=list)
+    holds: list[str] = classes.field(factory=list)
     # What finds here what the tile has last been filled with, by the number of its scan.
-    loads: list[tuple[int, Load]] = attrs.field(factory=list)
+    loads: list[tuple[int, Load]] = classes.field(factory=list)
 
 
-@attrs.frozen
+@classes.frozen
 class _Planning:
     nests: tuple[Nest, ...]
     names: frozenset[str]

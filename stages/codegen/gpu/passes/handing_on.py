@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import attrs
-
 from .....runtime.language.dimension import Dimension
+from .....runtime.process import classes
 from ....ir.bounds import (
     Bound,
     Const,
@@ -94,7 +93,7 @@ def _tiled(made: Columns, rules: Rules) -> Choice:
     scans = tuple(marked(nest, ahead=min(marks_of(nest).ahead, most)) for nest in made.scans)
     axis = scans[0].loops[-1].range.dim
     reason = f"columns of contiguous {axis.value} come as rows"
-    return Choice(made.fits, attrs.evolve(made, scans=scans), in_order(*scans), reason)
+    return Choice(made.fits, classes.evolve(made, scans=scans), in_order(*scans), reason)
 
 
 def _shared(
@@ -167,7 +166,7 @@ def _in_blocks(
         return None
     columns = WHOLE * WIDE // max(sizes)
     most = max(0, min(made.most, rules.target.core_memory * made.threads // columns - OWN))
-    return attrs.evolve(made, most=most), long
+    return classes.evolve(made, most=most), long
 
 
 def _long(made: Columns, rounds: int, sizes: Sequence[int], rules: Rules) -> Columns | None:

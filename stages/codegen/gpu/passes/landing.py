@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Const, add, maximum, multiply, subtract
 from ....ir.loops.gpu import ColumnLoad, Columns, Landed, Landing, marks_of
 from ....ir.loops.nest import Load, Nest, Store
@@ -57,7 +56,7 @@ def land(made: Columns, dtypes: Mapping[str, str], rules: Rules) -> Columns:
     levels = maximum(subtract(range_.stop, range_.start), Const(0))
     size = sum(ITEMSIZES[dtypes[name]] for name in made.arrays) + _size(stay)
     needed = add(multiply(levels, threads * size), threads * ahead * (rounds + 1) * _size(own))
-    return attrs.evolve(made, threads=threads, needed=needed, load=Landing(rounds, ahead, landed))
+    return classes.evolve(made, threads=threads, needed=needed, load=Landing(rounds, ahead, landed))
 
 
 def are_simple(nests: Sequence[Nest], arrays: Sequence[str]) -> bool:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import attrs
-
+from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.bounds import PatchOrder
 from ....ir.loops.gpu import Patches
@@ -58,7 +57,7 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
     if members is None or any(each.row_bytes % WIDEST for each in members):
         return None
     members = tuple(
-        attrs.evolve(each, readings=tuple(dict.fromkeys(each.readings))) for each in members
+        classes.evolve(each, readings=tuple(dict.fromkeys(each.readings))) for each in members
     )
     names = ", ".join(chain.arrays)
     room = options_of(rules).target.block_memory

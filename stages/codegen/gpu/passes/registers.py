@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.nest import (
     Argument,
     Constant,
@@ -78,4 +77,4 @@ def _visit(
 
 def ordered(nest: Nest) -> Nest:
     """Return a nest whose rows stand where they are needed."""
-    return attrs.evolve(nest, body=by_demand(nest.body))
+    return classes.evolve(nest, body=by_demand(nest.body))

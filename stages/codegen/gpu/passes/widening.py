@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import attrs
-
 from .....runtime.language.dimension import Dimension, DimensionKind
+from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.bounds import Bound, Const, add, floor_divide, multiply
 from ....ir.loops.buffers import Buffer
@@ -46,7 +45,7 @@ def widen(kernel: Kernel, rules: Rules) -> Kernel:
         return kernel
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
     kernel = with_nests(kernel, lambda nest: _widened(nest, buffers, rules))
-    return attrs.evolve(kernel, buffers=tuple(map(_aligned, kernel.buffers)))
+    return classes.evolve(kernel, buffers=tuple(map(_aligned, kernel.buffers)))
 
 
 def _widened(nest: Nest, buffers: Buffers, rules: Rules) -> Nest:
@@ -75,7 +74,7 @@ def _widened(nest: Nest, buffers: Buffers, rules: Rules) -> Nest:
         blocks = MANY_BLOCKS
         why += f"; registers for {blocks} blocks, more than it needs"
     return marked(
-        attrs.evolve(nest, reason=f"{nest.reason}; {why}"),
+        classes.evolve(nest, reason=f"{nest.reason}; {why}"),
         points=each, block=block, blocks=blocks, unaligned=unaligned, masked=masked,
     )  # fmt: skip
 
@@ -198,9 +197,9 @@ def _aligned(buffer: Buffer) -> Buffer:
         return multiply(floor_divide(bound, Const(step)), step)
 
     box = tuple(
-        attrs.evolve(each, start=down(each.start), stop=down(add(each.stop, step - 1)))
+        classes.evolve(each, start=down(each.start), stop=down(add(each.stop, step - 1)))
         if each.dim is buffer.unit
         else each
         for each in buffer.box
     )
-    return attrs.evolve(buffer, box=box)
+    return classes.evolve(buffer, box=box)

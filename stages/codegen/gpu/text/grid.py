@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
@@ -18,7 +17,7 @@ DIVIDE = """\
 DEVICE s64 over(u64 a, u64 b) { return (a | b) >> 32 ? s64(a / b) : s64(u32(a) / u32(b)); }"""
 
 
-@attrs.frozen
+@classes.frozen
 class Axis:
     """One `thread` loop: its level, threads of a block along it, and points of a thread."""
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Bound
 from ....ir.loops.gpu import Columns, KernelGroup, Long, Patches, marks_of
 from ....ir.loops.kernel import Kernel
@@ -28,7 +27,7 @@ from .patches import write_patches
 from .spellings import dialect_of, on_device
 
 
-@attrs.frozen
+@classes.frozen
 class Written:
     """The kernel of a part: its name in the module, its arguments as (kind, place) in their order.
 
@@ -64,7 +63,7 @@ def write_gpu(
     versions = [(scope, "k", kernel)]
     if clamping is not None and not options.checked:
         places = places_of((*ints, *clamping.integers))
-        clamped = attrs.evolve(scope, places=places, clamped=clamping.ends)
+        clamped = classes.evolve(scope, places=places, clamped=clamping.ends)
         versions.append((clamped, "c", clamping_version(kernel)))
     texts: list[str] = []
     found: list[Written] = []
@@ -72,7 +71,7 @@ def write_gpu(
         for text, written in write_version(each, parts(tree), letter, vendor):
             texts.append(text)
             number = version if len(versions) > 1 else -1
-            found.append(attrs.evolve(written, version=number))
+            found.append(classes.evolve(written, version=number))
     functions = [text for _, text in sorted(scope.uses.functions.items())]
     tests = [on_device(line) for line in test_functions(scope) if line != NOTE]
     tests += [on_device(WITHIN)] if len(versions) > 1 else []
@@ -86,7 +85,7 @@ def write_version(
     """Write each part of a kernel, and what it takes; `scope` uses the functions that they call."""
     for part in parts:
         indices = {loop.range.dim: f"o{place}" for place, (_, loop) in enumerate(part.around)}
-        own = attrs.evolve(scope.apart(), around=indices)
+        own = classes.evolve(scope.apart(), around=indices)
         kind, bounds, said, lines = _written(own, part)
         name = f"{letter}{kind}{part.nests[0]}"
         scope.uses.add(own.uses)

@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.gpu import Landed, Landing
 from .lines import braced
 from .scan import twice, write_step
 from .windows import ThreadScan, Window, each_of, fill, moved, wanted
 
 
-@attrs.frozen
+@classes.frozen
 class Landings:
     """Where windows of a scan land, by their names; a block has so many threads."""
 
@@ -44,10 +43,10 @@ def write_landing(
     landed = {name: places[key] for name, key in keys.items() if key in places}
     steps = load.ahead * (1 if len(landed) == len(keys) else 2)  # of an iteration
     windows = tuple(
-        attrs.evolve(each, size=each.span + (load.ahead if each.name in landed else steps))
+        classes.evolve(each, size=each.span + (load.ahead if each.name in landed else steps))
         for each in scan.windows
     )
-    scan = attrs.evolve(scan, windows=windows)
+    scan = classes.evolve(scan, windows=windows)
     apart = [window for window in windows if window.name not in landed]
     start, stop = scan.body.scope.ends(scan.nest.loops[-1].range)
     yield f"const s32 total = s32({stop} - {start});"
@@ -57,8 +56,10 @@ def write_landing(
     yield from (f"{each.type_} n{each.name}[{steps}];" for each in apart)
     lines = list(_come(scan, apart, steps)) if apart else []
     for part in range(0, steps, load.ahead):
-        now = (each if each.name in landed else attrs.evolve(each, begin=part) for each in windows)
-        own = attrs.evolve(scan, windows=tuple(now))
+        now = (
+            each if each.name in landed else classes.evolve(each, begin=part) for each in windows
+        )
+        own = classes.evolve(scan, windows=tuple(now))
         lines += braced("", _round(own, Landings(load, landed, threads), part))
     yield "#pragma unroll 1"
     head = f"for (s32 begin = -{load.ahead * load.rounds}; begin < total; begin += {steps})"
@@ -84,7 +85,7 @@ def _come(scan: ThreadScan, apart: list[Window], steps: int) -> Iterator[str]:
 
     def loads(own: ThreadScan) -> Iterator[str]:
         for window in apart:
-            waiting = attrs.evolve(window, name=f"n{window.name}", size=steps)
+            waiting = classes.evolve(window, name=f"n{window.name}", size=steps)
             yield from fill(own, waiting, f"next + {window.low + window.span}", 0, steps)
 
     yield f"const s32 next = begin + {steps};"

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Range
 from ....ir.loops.gpu import Columns, Long
 from ....ir.loops.nest import Nest
@@ -55,7 +54,7 @@ def _shared(nest: Nest, columns: Columns, place: str) -> dict[int, SharedLevels]
 def _first(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) -> Iterator[str]:
     """Write the first scan: rounds that store to memory, then to shared memory."""
     far = scan_of(scope, nest, {}, once)
-    near = attrs.evolve(
+    near = classes.evolve(
         far,
         shared=_shared(nest, columns, f"(place + {{step}}) * {columns.threads} + threadIdx.x"),
         opening=("const s32 place = s32(u32(first) % u32(levels));",),
@@ -82,4 +81,4 @@ def _later(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) ->
 
 def _over(nest: Nest, range_: Range) -> Nest:
     *around, inner = nest.loops
-    return attrs.evolve(nest, loops=(*around, attrs.evolve(inner, range=range_)))
+    return classes.evolve(nest, loops=(*around, classes.evolve(inner, range=range_)))

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from operator import or_
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Instruction, Load, Nest, Row, Store
 from ....vendors.dialect import MASKED
@@ -36,7 +35,7 @@ def write_masked(scope: Scope, nest: Nest) -> Iterator[str]:
     inner, points = len(nest.loops) - 1, marks_of(nest).points[0]
     one = thread_body(scope, nest)
     near = ordered(nest)
-    every = attrs.evolve(near, body=interleaved(near, marks_of(nest).points, scope.by_name))
+    every = classes.evolve(near, body=interleaved(near, marks_of(nest).points, scope.by_name))
     body = thread_body(scope, every)
     packs = packs_of(body, points)
     yield f"  const bool aligned = {aligned(body, packs)};"
@@ -116,7 +115,7 @@ def masked(body: Body, packs: Sequence[Pack], points: int) -> Body:
             instead[number] = _single(body, number, row, f"inside & {needed[number]}u")
     for pack, start in zip(stores, starts_of(body, stores).values(), strict=True):
         instead |= _stored(body, pack, start, [needed[row] for row in pack.members])
-    return attrs.evolve(body, instead=instead)
+    return classes.evolve(body, instead=instead)
 
 
 def _single(body: Body, number: Row, row: Load | Store, test: str) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.nest import Load, Nest, Row, Store
 from ...mesh.ways import Way, way_of
 from ...rows.addresses import Element, InRow, places_of
@@ -16,7 +15,7 @@ from .lines import indented, thread_body
 from .wide import aligned, packed, packs_of, starts_of
 
 
-@attrs.frozen
+@classes.frozen
 class PatchArrays:
     """The arrays of a patch in shared memory, and the columns of near indices that lead there.
 
@@ -31,7 +30,7 @@ class PatchArrays:
     levels: int
 
 
-@attrs.frozen
+@classes.frozen
 class Near:
     """The rows of a nest in a patch; `pointers` names the pointer to the row of each access.
 
@@ -59,7 +58,7 @@ def near(scope: Scope, nest: Nest, arrays: PatchArrays) -> Near:
             buffer = scope.by_name[access.buffer]
             _, offset = places_of(access, buffer)[buffer.dims.index(nest.loops[-1].range.dim)]
             addresses[number] = Element(arrays.names[access.buffer], _level(place, offset))
-    return Near(attrs.evolve(body, addresses=addresses), nest, arrays, pointers)
+    return Near(classes.evolve(body, addresses=addresses), nest, arrays, pointers)
 
 
 def _level(place: str, offset: int) -> str:
@@ -94,7 +93,7 @@ def all_at_once(
 
     Each pointer is defined before its first use.
     """
-    every = attrs.evolve(nest, body=interleaved(nest, (points, 1), scope.by_name))
+    every = classes.evolve(nest, body=interleaved(nest, (points, 1), scope.by_name))
     own = near(scope, every, arrays)
     packs = packs_of(thread_body(scope, every), points)
     starts = starts_of(own.body, packs)

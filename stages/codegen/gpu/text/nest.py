@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.column import Column
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
@@ -102,7 +101,9 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
     for other memory.
     """
     marks, one = marks_of(nest), thread_body(scope, nest)
-    every = thread_body(scope, attrs.evolve(nest, body=unrolled(nest, marks.points, scope.by_name)))
+    every = thread_body(
+        scope, classes.evolve(nest, body=unrolled(nest, marks.points, scope.by_name))
+    )
     packs = packs_of(every, marks.points[0])
     versions = [("aligned", packed(every, packs, starts_of(every, packs)))]
     if packs and marks.unaligned and not scope.clamped:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Bound, Const, PatchBound
 from ....ir.loops.gpu import Patches
 from ....ir.loops.kernel import Choice, Node, Seq, steps_of
@@ -23,7 +22,7 @@ from .near import PatchArrays, all_at_once, one_by_one
 HEADER = 3
 
 
-@attrs.frozen
+@classes.frozen
 class _Loop:
     """A loop over the elements of a list, with `others` that one loop takes where `joint` is 1.
 

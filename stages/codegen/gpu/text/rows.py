@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.bounds import Range
 from ....ir.loops.gpu import Columns, RowTiles
@@ -77,7 +76,7 @@ def write_rows(
     yield from braced("if (copies)", row, _copies(scope, lanes, _written(scope, load, nest)))
 
 
-@attrs.frozen
+@classes.frozen
 class _Copy:
     """The copy of a row between memory and a tile: of elements of `size` bytes at levels `range`.
 

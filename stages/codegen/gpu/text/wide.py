@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.loops.nest import Load, Row, Store
 from ....vendors.dialect import ONCE, WIDE
@@ -20,7 +19,7 @@ from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 
 
-@attrs.frozen
+@classes.frozen
 class Pack:
     """Accesses of one row that are one, in the order of memory; `start` is the first's offset."""
 
@@ -113,7 +112,7 @@ def packed(
             loaded = f"{operand(body, access.when)} ? {loaded} : {type_}{{}}"
         first = min(pack.members)
         instead[first] = f"const {type_} {wide} = {loaded}; {instead[first]}"
-    return attrs.evolve(body, instead=instead)
+    return classes.evolve(body, instead=instead)
 
 
 def starts_of(body: Body, packs: Sequence[Pack]) -> dict[Row, str]:

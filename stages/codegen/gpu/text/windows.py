@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Access, Load, Nest, Row, Store
 from ....vendors.dialect import ONCE
@@ -20,7 +19,7 @@ from ..passes.loading_ahead import condition, is_usually, usual_conditions
 from .lines import braced, thread_body
 
 
-@attrs.frozen
+@classes.frozen
 class SharedLevels:
     """Levels of a buffer in shared memory: `place` spells the place of a '{level}' or '{step}'."""
 
@@ -28,7 +27,7 @@ class SharedLevels:
     place: str
 
 
-@attrs.frozen
+@classes.frozen
 class Window:
     """Loads of one row: their numbers by the offset along the way of the scan.
 
@@ -58,7 +57,7 @@ class Window:
         return max(self.loads) - self.low
 
 
-@attrs.frozen
+@classes.frozen
 class ThreadScan:
     """A scan of a thread, `ahead` steps of which are a round.
 
@@ -121,10 +120,10 @@ def scan_of(
             place, value = element(body, row, body.addresses[number]), operand(body, row.value)
             scope.ask(ONCE)
             stores[number] = f"ff::store_once(&{place}, {type_}({value}));"
-    body = attrs.evolve(body, instead={**body.instead, **stores})
+    body = classes.evolve(body, instead={**body.instead, **stores})
     scan = ThreadScan(nest, body, usual_conditions(nest), shared, once, ahead, unroll)
     windows = tuple(_windows(scan, tiles=tiles)) if ahead else ()
-    return attrs.evolve(scan, windows=windows)
+    return classes.evolve(scan, windows=windows)
 
 
 def _windows(scan: ThreadScan, *, tiles: bool) -> Iterator[Window]:
@@ -141,7 +140,7 @@ def _windows(scan: ThreadScan, *, tiles: bool) -> Iterator[Window]:
         key = (levels, load.buffer) if levels else body.addresses[number]
         if key not in found:
             offsets = tuple(o * (i != axis) for i, o in enumerate(load.offsets))
-            here = attrs.evolve(load, offsets=offsets, when=None)
+            here = classes.evolve(load, offsets=offsets, when=None)
             place = in_shared(body, here, levels) if levels else body.addresses[number]
             found[key] = Window(
                 f"q{len(found)}", stored_type(body.scope.by_name[load.buffer]), load.buffer,
@@ -150,7 +149,7 @@ def _windows(scan: ThreadScan, *, tiles: bool) -> Iterator[Window]:
             )  # fmt: skip
         loads = dict(found[key].loads)
         loads[offset] = (*loads.get(offset, ()), number)
-        found[key] = attrs.evolve(found[key], loads=loads)
+        found[key] = classes.evolve(found[key], loads=loads)
     yield from (window for window in found.values() if window.span <= scan.ahead)
 
 
@@ -175,8 +174,8 @@ def in_middle(scan: ThreadScan) -> ThreadScan:
         row: f"const b8 {name(scan.body, row)} = {str(value).lower()};"
         for row, value in scan.usual.items()
     }
-    body = attrs.evolve(scan.body, instead={**scan.body.instead, **known})
-    return attrs.evolve(scan, body=body, is_middle=True)
+    body = classes.evolve(scan.body, instead={**scan.body.instead, **known})
+    return classes.evolve(scan, body=body, is_middle=True)
 
 
 def body_at(scan: ThreadScan, step: int = 0, slot: int = 0) -> Body:
@@ -192,7 +191,7 @@ def body_at(scan: ThreadScan, step: int = 0, slot: int = 0) -> Body:
             place = window.begin + slot + step + offset - window.low
             own = Element(window.name, str(place % window.size))
             addresses.update(dict.fromkeys(loads, own))
-    return attrs.evolve(body, addresses=addresses)
+    return classes.evolve(body, addresses=addresses)
 
 
 # --- elements -------------------------------------------------------------------------------------
