@@ -11,7 +11,7 @@ from fieldforge.examples.icosahedral import C2E, C2EDim, Cell, Edge, K
 from fieldforge.stages.codegen.gpu.text.masked import needed_by
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.traverse import nests_of
-from fieldforge.stages.sizes import ThreadPoints
+from fieldforge.stages.sizes import ThreadBlock, ThreadPoints
 
 OfEdges = ff.Field[ff.Dims[Edge, K], ff.float64]
 OfCells = ff.Field[ff.Dims[Cell, K], ff.float64]
@@ -35,9 +35,12 @@ def _field(dims, sizes, numbers):
 
 
 @pytest.mark.needs_compiler
+@pytest.mark.parametrize("block", [ThreadBlock(), ThreadBlock(x=32, y=2)], ids=["flat", "plane"])
 @pytest.mark.parametrize("levels", [12, 13], ids=["aligned", "not aligned"])
 @pytest.mark.parametrize(("first", "last"), [(1, 12), (1, 2), (2, 11), (3, 4), (4, 12)])
-def test_any_range_of_levels_has_the_bits_of_python(levels: int, first: int, last: int) -> None:
+def test_any_range_of_levels_has_the_bits_of_python(
+    levels: int, first: int, last: int, block: ThreadBlock
+) -> None:
     numbers = np.random.default_rng(3)
     table = ff.as_connectivity(
         (Cell, C2EDim), codomain=Edge,
@@ -48,7 +51,7 @@ def test_any_range_of_levels_has_the_bits_of_python(levels: int, first: int, las
         _field((Cell, C2EDim), (CELLS, 3), numbers),
     )  # fmt: skip
     found = []
-    for backend in (None, BACKEND):
+    for backend in (None, BACKEND.with_options(block=block)):
         out = ff.zeros({Cell: CELLS, K: levels}, allocator=ff.gpu_host.allocator)
         program = between.with_backend(backend)
         program(*given, out, np.int32(first), np.int32(last), offset_provider={"C2E": table})
