@@ -68,7 +68,8 @@ def _widened(nest: Nest, buffers: Buffers, rules: Rules) -> Nest:
     if f"accesses of {WIDEST} bytes" in why:
         how = "by single accesses" if unaligned else "one by one"
         why += f"; {how} where memory is not aligned"
-    masked = flat and 1 < each[0] <= _wide(nest, buffers, inner) and not unaligned
+    one_row = flat and 1 < each[0] <= _wide(nest, buffers, inner) and max(each[1:]) == 1
+    masked = one_row and not unaligned
     blocks = 1
     if masked and not given and registers(nest, each[0]) <= _room(rules, MANY_BLOCKS):
         blocks = MANY_BLOCKS
