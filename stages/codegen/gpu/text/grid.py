@@ -9,6 +9,7 @@ from .....runtime.process import classes
 from ....ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
+from ...rows.acts import loop_over
 from ...rows.scope import Scope
 
 AXES = "xyz"
@@ -98,3 +99,24 @@ def places(scope: Scope, nest: Nest, index: str, left: str, quotient: str) -> It
             yield f"const u64 {own} = over({left}, {size});"
             number, left = f"{left} - {own} * {size}", own
         yield f"const s64 {index}{level} = {first} + s64({number}){times};"
+
+
+def opened(scope: Scope, nest: Nest, level: int, letter: str = "i") -> str:
+    """Open a loop of a thread, or over what the threads of the grid share along one axis."""
+    loop, indent = nest.loops[level], "  " * (level + 1)
+    start, stop = scope.ends(loop.range)
+    axis = next((axis for axis in axes_of(nest) if axis.level == level), None)
+    if axis is None:
+        return f"{indent}{loop_over(f'i{level}', (start, stop), backward=loop.backward)}"
+    index = f"{letter}{level}"
+    if is_flat(nest):
+        return f"{indent}if ({index} < {stop}) {{"
+    place = axes_of(nest).index(axis)
+    name, size = AXES[place], axis.threads
+    number = f"s64(blockIdx.{name}) * {size} + threadIdx.{name}"
+    number = f"({number}) * {axis.points}" if axis.points > 1 else number
+    first = f"{first_text(scope, nest, axis)} + {number}"
+    if place == 0:
+        return f"{indent}const s64 {index} = {first}; if ({index} < {stop}) {{"
+    step = f"{index} += s64(gridDim.{name}) * {size * axis.points}"
+    return f"{indent}for (s64 {index} = {first}; {index} < {stop}; {step}) {{"
