@@ -31,10 +31,13 @@ def arranged(kernel: Kernel) -> Kernel:
     All of a state reads before the next one overwrites.
     """
     fields = {buffer.name for buffer in kernel.buffers if buffer.memory == "field"}
-    steps = (
-        classes.evolve(step, body=in_order(*_states(step.body, fields))) for step in kernel.steps
+    return classes.evolve(
+        kernel,
+        steps=tuple(
+            classes.evolve(step, body=in_order(*_states(step.body, fields)))
+            for step in kernel.steps
+        ),
     )
-    return classes.evolve(kernel, steps=tuple(steps))
 
 
 def _states(body: Node, fields: set[str]) -> Iterator[Node]:
@@ -61,9 +64,11 @@ def _state(nests: Sequence[Nest]) -> Tiles:
 def _joins(members: Sequence[Nest], nest: Nest, fields: set[str]) -> bool:
     """Tell whether a nest may stand in one state with the nests before it."""
     stored = arrays_of(nest, Store)
-    if members[0].group != nest.group or any(fields & arrays_of(each, Store) for each in members):
-        return False
-    if any(stored & arrays_of(each) for each in members):
+    if (
+        members[0].group != nest.group
+        or any(fields & arrays_of(each, Store) for each in members)
+        or any(stored & arrays_of(each) for each in members)
+    ):
         return False
     if not fields & stored:
         return True
@@ -133,11 +138,10 @@ def inside(nest: Nest, dim: Dimension) -> Nest:
 
 def needs_guard(nest: Nest, guard: Ranges) -> bool:
     """Tell whether a nest must test its guard, because its loops alone may read out of range."""
-    if not guard:
-        return False
-    if not set(guard) <= set(nest.box):
-        return True
-    return any(isinstance(row, Load) and row.level < len(nest.loops) for row in nest.body)
+    return bool(guard) and (
+        not set(guard) <= set(nest.box)
+        or any(isinstance(row, Load) and row.level < len(nest.loops) for row in nest.body)
+    )
 
 
 # --- threads of a GPU ---------------------------------------------------------------------------

@@ -114,7 +114,6 @@ class NestBuilder:
     ) -> Room:
         """Return the room inside a map over ranges; `steps` are the indices its body works for."""
         dace, grid = self.build.dace, self.build.grid
-        pairs = zip(ranges, steps, strict=True)
         outer = level == 0 and not room.maps and not room.nested
         kinds = dace.ScheduleType
         shared = kinds.CPU_Multicore if grid is None else kinds.GPU_Device
@@ -122,7 +121,7 @@ class NestBuilder:
             label,
             {
                 name: dace.subsets.Range([(first, stop - 1, step)])
-                for (name, (first, stop)), step in pairs
+                for (name, (first, stop)), step in zip(ranges, steps, strict=True)
             },
             schedule=shared if outer else kinds.Sequential,
         )
@@ -185,12 +184,11 @@ class NestBuilder:
 
     def _rows(self, level: int, part: int = 0) -> list[Row]:
         """Return the named instructions inside `level` loops, for one part of the innermost."""
-        inside = level == self.depth
         return [
             number
             for number, row in enumerate(self.nest.body)
             if row.level == level
-            and (not inside or row.part == part or number in self.shared)
+            and (level < self.depth or row.part == part or number in self.shared)
             and not isinstance(row, NAMELESS)
         ]
 

@@ -66,8 +66,9 @@ class Build:
 
     def add_register(self, sdfg: Any, name: str, dtype: str) -> None:
         """Add a number that a thread keeps."""
-        storage = self.dace.StorageType.Register
-        sdfg.add_scalar(name, self.type(dtype), transient=True, storage=storage)
+        sdfg.add_scalar(
+            name, self.type(dtype), transient=True, storage=self.dace.StorageType.Register
+        )
 
     def whole(self, sdfg: Any, data: str) -> Any:
         """Return the range of all elements."""

@@ -211,8 +211,10 @@ class SdfgStrips:
         """Peel points until strips are aligned."""
         if not targets:
             return
-        for number, each in enumerate(targets):
-            yield f"{stored_type(each.buffer)}* const s{number} = {each.address};"
+        yield from (
+            f"{stored_type(each.buffer)}* const s{number} = {each.address};"
+            for number, each in enumerate(targets)
+        )
         yield from aligned(self.scope, _rows(targets), self._is_far(nests[-1]), STRIP)
         yield f"if ({PAST} && {FIRST} > {AT}) {END} = {STOP} < {FIRST} ? {STOP} : {FIRST};"
 

@@ -70,8 +70,7 @@ class Block:
 
 def ranged_axes(load: Load) -> tuple[int, ...]:
     """Return the axes that a lookup indexes itself: the indirect ones, or the first."""
-    told = tuple(axis for axis, row in enumerate(load.rows) if row is not None)
-    return told or tuple(range(len(load.dims)))[:1]
+    return tuple(n for n, row in enumerate(load.rows) if row is not None) or (0,)[: len(load.dims)]
 
 
 def block_of(own: SdfgNest, numbers: Sequence[Row], exports: Sequence[Row]) -> Block:

@@ -56,9 +56,8 @@ def _covered(
     own = [any(nest in chain.nests for nest in nests_of(node)) for node in run]
     first, stop = own.index(True), len(own) - own[::-1].index(True)
     others = [run[place] for place in range(first, stop) if not own[place]]
-    otherwise = in_order(*run[first:stop])
-    choice = Choice(cover.fits, in_order(cover, *others), otherwise, reason)
-    return (*run[:first], choice, *run[stop:])
+    then, otherwise = in_order(cover, *others), in_order(*run[first:stop])
+    return (*run[:first], Choice(cover.fits, then, otherwise, reason), *run[stop:])
 
 
 def _go_on(one: Node, other: Node, kinds: Kinds) -> bool:
@@ -101,10 +100,11 @@ def _chain(kernel: Kernel, run: Sequence[Node]) -> Chain | None:
     )
     if len(chosen) > MOST or not _is_laid_out(chosen, buffers):
         return None
+    filled, whole = set(fillers), Seq(tuple(run))
     stores = [arrays_of(nest, Store) for nest in chosen]
-    if any(own & set(fillers) and own - set(fillers) for own in stores):
-        return None
-    if arrays_of(Seq(tuple(run)), Load) & arrays_of(Seq(tuple(run)), Store) - set(fillers):
+    if any(own & filled and own - filled for own in stores) or (
+        arrays_of(whole, Load) & arrays_of(whole, Store) - filled
+    ):
         return None
     return Chain(chosen, {name: chosen.index(nest) for name, nest in fillers.items()})
 
@@ -158,9 +158,8 @@ def members_of(
             if not owner:
                 return None
         made.append(PatchMember(bool(own), bytes_, owner, back, tuple(readings)))  # type: ignore[arg-type]
-    if made[-1].fills or not any(way for _, way in made[-1].readings):
-        return None
-    return tuple(made)
+    leads = any(way for _, way in made[-1].readings)
+    return tuple(made) if leads and not made[-1].fills else None
 
 
 def extent(range_: Range) -> Bound:

@@ -19,8 +19,7 @@ def write_acts(scope: Scope, column: Column) -> Iterator[str]:
     positions = {dim: f"i{level}" for level, dim in enumerate(dims)}
     rows = tuple(instructions(column))
     body = Body(scope, column.group, rows, len(dims), None, {**scope.around, **positions}, {})
-    for number, dtype in enumerate(column.registers):
-        yield f"{TYPES[dtype][0]} g{number} = 0;"
+    yield from (f"{TYPES[dtype][0]} g{n} = 0;" for n, dtype in enumerate(column.registers))
     yield from _acts(body, column.acts, count())
 
 

@@ -110,8 +110,10 @@ def written(body: Body, level: int, part: int = 0) -> Iterator[str]:
 
 def states(body: Body) -> Iterator[str]:
     """Define the states of a scan before its loop."""
-    for number, (dtype, row) in enumerate(body.states):
-        yield f"{TYPES[dtype][0]} s{number} = {operand(body, row)};"
+    yield from (
+        f"{TYPES[dtype][0]} s{number} = {operand(body, row)};"
+        for number, (dtype, row) in enumerate(body.states)
+    )
 
 
 def pointers(body: Body) -> Iterator[str]:

@@ -80,6 +80,4 @@ def _share(value: dataflow.Value, cost: float, users: int, at: set[Coords]) -> f
     """Return the cost of an operand at some places for its user."""
     if isinstance(value, dataflow.Reduce):
         return len(at) * (1 + cost / users)
-    (first, *others) = at
-    here = not others and is_still(first)
-    return cost / users if here else 0.0
+    return cost / users if all(map(is_still, at)) else 0.0

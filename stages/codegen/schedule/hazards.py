@@ -24,8 +24,8 @@ def fields_to_stage(nest: Nest, later: Sequence[Nest], boxes: Sequence[Ranges]) 
     def reads_own(nest: Nest, load: Load) -> bool:
         return is_own(nest, [range_.dim for range_ in boxes[nest.group]], load)
 
-    written = arrays_of(nest, Store)
-    written = {name for name in written if not name.startswith("@")}  # arrays are written once
+    # arrays are written once
+    written = {name for name in arrays_of(nest, Store) if not name.startswith("@")}
     elsewhere = (load.buffer for load in loads(nest) if not reads_own(nest, load))
     risky = {name for name in elsewhere if name in written}
     for other in later if written else ():
@@ -59,9 +59,9 @@ def is_pointwise(
         if storing and any(_reads_elsewhere(member, dims, name) for member in turn):
             return False
         own = [reading.box for nest in step for reading in nest.reads if reading.buffer == name]
-        if not all(are_disjoint(read, box) for read in own for box in boxes):
-            return False
-        if len(step) > 1 and own and not _is_read_first(name, step, storing):
+        if not all(are_disjoint(read, box) for read in own for box in boxes) or (
+            len(step) > 1 and own and not _is_read_first(name, step, storing)
+        ):
             return False
         boxes += [nest.box for nest in storing]
     return True

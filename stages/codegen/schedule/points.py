@@ -90,9 +90,8 @@ class Points:
 
     def operands(self, point: Point) -> list[Point]:
         """Return the operands of the value at `point`, as points."""
-        index, coords = point
-        node = self.nodes[index]
-        ahead = dict(zip(node.dims, coords, strict=True))
+        node = self.nodes[point[0]]
+        ahead = dict(zip(node.dims, point[1], strict=True))
         return [self.placed(operand, ahead) for operand in node.operands]
 
     def needed_to_find(self, point: Point) -> list[Point]:
@@ -165,8 +164,7 @@ class Points:
                 way = Moved(dim, (OWN, 0), self._views[by])
                 return self.placed(self._views[arg], {dim: (self._index(way), 0)})
             case dataflow.Map(op=op, args=args):
-                operands = [self._views[arg] for arg in args]
-                return self._combined(row, value, op, operands)
+                return self._combined(row, value, op, [self._views[arg] for arg in args])
             case dataflow.Reduce(op=op, table=table):
                 operands = self._slots(row, value, self._tables[table])
                 return self._combined(row, value, f"reduce {op}", operands)
@@ -184,9 +182,8 @@ class Points:
         entry = (entries, ((OWN, 0), slot))
         found = self.placed(self._views[arg], {table.source: (self._index(Entry(entry)), 0)})
         dtype = self.nodes[found[0]].value.dtype
-        if self.checked and table.skip and dtype.startswith("float"):
-            return self._or_nothing(row, value, entry, found)
-        return found
+        is_tested = self.checked and table.skip and dtype.startswith("float")
+        return self._or_nothing(row, value, entry, found) if is_tested else found
 
     def _or_nothing(self, row: Ref, value: dataflow.Value, entry: Point, found: Point) -> Point:
         """Return the node of a lookup, NaN where the neighbour is missing."""

@@ -217,8 +217,11 @@ class _Reader(BoundReader):
         name = line.name()
         places = list(line.several("]", lambda: self._index(line))) if line.accept("[") else []
         rows = tuple(row for row, _ in places)
-        given: dict[str, Any] = {"buffer": name, "offsets": tuple(offset for _, offset in places)}
-        given["rows"] = rows if any(row is not None for row in rows) else ()
+        given: dict[str, Any] = {
+            "buffer": name,
+            "offsets": tuple(offset for _, offset in places),
+            "rows": rows if any(row is not None for row in rows) else (),
+        }
         if cls is Load:
             given["dims"] = self.dims_of[name] if name in self.dims_of else line.fail("a buffer")
         return given

@@ -78,9 +78,9 @@ def _member(
         f"      if (i0 < {start} || i0 >= {stop}) continue;",
         *([f"      const u16* const near = nears + (q - base) * {width};"] if width else ()),
         *at(body, 1),
+        *innermost(scope, nest, body, scope.ends, of_list=True),
+        "    }}}",
     )
-    yield from innermost(scope, nest, body, scope.ends, of_list=True)
-    yield "    }}}"
 
 
 def _in_portion(

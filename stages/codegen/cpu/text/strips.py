@@ -94,8 +94,8 @@ def walk(strips: Strips, ends: tuple[str, str], part: int, clause: str = "") -> 
     if strips.stored:
         scope, nest = strips.body.scope, strips.nest
         far = is_far(scope, nest, points(scope, nest.box))
-        yield from indented(aligned(scope, strips.stored, far))
         yield from (
+            *indented(aligned(scope, strips.stored, far)),
             f"  const bool again = {_again(strips, stop)};",
             f"  for (s64 e = past ? earlier({stop}, f) : b;; e = {stop}) {{",
             *_masked(strips, "e", part, clause),
@@ -105,8 +105,11 @@ def walk(strips: Strips, ends: tuple[str, str], part: int, clause: str = "") -> 
             "  }",
         )
     else:
-        yield f"  const bool again = {_again(strips, stop)};"
-        yield from (*middle, *_masked(strips, stop, part, clause))
+        yield from (
+            f"  const bool again = {_again(strips, stop)};",
+            *middle,
+            *_masked(strips, stop, part, clause),
+        )
     yield "}"
 
 

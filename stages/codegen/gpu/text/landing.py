@@ -71,10 +71,12 @@ def _round(scan: ThreadScan, landings: Landings, part: int) -> Iterator[str]:
     ahead, rounds = scan.ahead, landings.load.rounds
     copies = twice(scan, "inside", "later", ahead, partial(_copies, landings))
     visits = twice(scan, "inside", "first", ahead, partial(_visits, landings))
-    yield f"const s32 first = begin + {part}, later = first + {ahead * rounds};"
-    yield from braced("if (later < total)", copies)
-    yield "ff::async_commit();"
-    yield from braced("if (first >= 0)", [f"ff::async_wait<{rounds}>();"], visits)
+    yield from (
+        f"const s32 first = begin + {part}, later = first + {ahead * rounds};",
+        *braced("if (later < total)", copies),
+        "ff::async_commit();",
+        *braced("if (first >= 0)", [f"ff::async_wait<{rounds}>();"], visits),
+    )
 
 
 def _come(scan: ThreadScan, apart: list[Window], steps: int) -> Iterator[str]:
@@ -94,8 +96,7 @@ def _come(scan: ThreadScan, apart: list[Window], steps: int) -> Iterator[str]:
 
 def _newest(window: Window, steps: int, lines: list[str]) -> Iterator[str]:
     """Write that the newest elements of a window become its oldest, and so many new ones."""
-    for old in range(window.span):
-        yield f"{window.name}[{old}] = {window.name}[{steps + old}];"
+    yield from (f"{window.name}[{n}] = {window.name}[{steps + n}];" for n in range(window.span))
     yield from each_of(steps, lines)
 
 

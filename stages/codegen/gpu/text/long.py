@@ -35,11 +35,11 @@ def places(scope: Scope, columns: Columns, load: Long, arrays: Iterable[str]) ->
     """Define the arrays in shared memory, by their lines, and which levels they have where."""
     start, threads = scope.bound(load.outside.start), columns.threads
     stop = scope.bound(columns.scans[0].loops[-1].range.stop)
-    yield f"const s32 levels = s32({scope.bound(load.levels)});"
-    yield f"const s32 rest = s32({scope.bound(load.rest)});"
-    yield from arrays
-    yield f"const s32 wrap = (s32({stop} - {start}) - 1) / levels * levels;"
     yield from (
+        f"const s32 levels = s32({scope.bound(load.levels)});",
+        f"const s32 rest = s32({scope.bound(load.rest)});",
+        *arrays,
+        f"const s32 wrap = (s32({stop} - {start}) - 1) / levels * levels;",
         "const auto kept = [&](s64 level) {",
         f"  const s32 place = s32(level - {start}) - wrap;",
         f"  return (place < 0 ? place + levels : place) * {threads} + s32(threadIdx.x);",

@@ -121,10 +121,12 @@ def one_by_one(
     start, stop = scope.ends(nest.loops[1].range)
     for level in (0, 1):
         yield from indented(written(own.body, level), f"{indent}{'  ' * level}")
-    yield from indented(_definitions(own).values(), indent)
-    yield "#pragma unroll 1"
     first = f"f1 < {start} ? {start} : f1"
     inside = f"i1 < f1 + {points} && i1 < {stop}"
-    yield f"{indent}for (s64 i1 = {first}; {inside}; ++i1) {{"
-    yield from indented(written(own.body, 2), f"{indent}    ")
-    yield f"{indent}}}"
+    yield from (
+        *indented(_definitions(own).values(), indent),
+        "#pragma unroll 1",
+        f"{indent}for (s64 i1 = {first}; {inside}; ++i1) {{",
+        *indented(written(own.body, 2), f"{indent}    "),
+        f"{indent}}}",
+    )

@@ -108,8 +108,7 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
     own = [axis for axis in axes_of(nest) if axis.points > 1 or axis.level == len(nest.loops) - 1]
     yield from indented(written(one, 0), "    ")
     yield f"  const bool aligned = {aligned(every, packs)};"
-    levels = range(len(nest.loops))
-    yield from _outer(scope, nest, one, levels, [axis.level for axis in own])
+    yield from _outer(scope, nest, one, range(len(nest.loops)), [axis.level for axis in own])
     indent = "  " * (len(nest.loops) + 1)
     inside = list(_all_inside(scope, nest, own))
     for number, (test, body) in enumerate(versions):
@@ -119,10 +118,12 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
         around = (row for level in range(body.depth) for row in written(body, level))
         rows = (*around, *pointers(body), *written(body, body.depth))
         yield from indented(filter(None, rows), f"{indent}  ")
-    yield f"{indent}}} else {{"
-    yield from _one_by_one(scope, nest, one, own[::-1], indent)
-    yield f"{indent}}}"
-    yield "  " + "}" * len(nest.loops)
+    yield from (
+        f"{indent}}} else {{",
+        *_one_by_one(scope, nest, one, own[::-1], indent),
+        f"{indent}}}",
+        "  " + "}" * len(nest.loops),
+    )
 
 
 def _all_inside(scope: Scope, nest: Nest, own: Sequence[Axis]) -> Iterator[str]:

@@ -40,9 +40,11 @@ def write_scan(scan: ThreadScan) -> Iterator[str]:
         return
     if scan.unroll:
         yield f"#pragma unroll {scan.unroll}"
-    ends = body.scope.ends(loop.range)
-    yield loop_over(f"i{body.depth - 1}", ends, backward=loop.backward)
-    yield from (*indented(filter(None, written(body_at(scan), body.depth))), "}")
+    yield from (
+        loop_over(f"i{body.depth - 1}", body.scope.ends(loop.range), backward=loop.backward),
+        *indented(filter(None, written(body_at(scan), body.depth))),
+        "}",
+    )
 
 
 def first_elements(scan: ThreadScan) -> Iterator[str]:
@@ -58,9 +60,13 @@ def rounds(scan: ThreadScan, limit: str) -> Iterator[str]:
     """Write the loop over two rounds each, from step `first` to a limit or the last step."""
     ahead = scan.ahead
     between = (f"first += {ahead};", "if (first >= total) break;")
-    lines = (*_round(scan, 0), *between, *_round(scan, ahead))
     yield "#pragma unroll 1"
-    yield from braced(f"for (; first < {limit}; first += {ahead})", lines)
+    yield from braced(
+        f"for (; first < {limit}; first += {ahead})",
+        _round(scan, 0),
+        between,
+        _round(scan, ahead),
+    )
 
 
 def _round(scan: ThreadScan, slot: int) -> Iterator[str]:

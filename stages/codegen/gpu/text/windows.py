@@ -122,8 +122,7 @@ def scan_of(
             stores[number] = f"ff::store_once(&{place}, {type_}({value}));"
     body = classes.evolve(body, instead={**body.instead, **stores})
     scan = ThreadScan(nest, body, usual_conditions(nest), shared, once, ahead, unroll)
-    windows = tuple(_windows(scan, tiles=tiles)) if ahead else ()
-    return classes.evolve(scan, windows=windows)
+    return classes.evolve(scan, windows=tuple(_windows(scan, tiles=tiles)) if ahead else ())
 
 
 def _windows(scan: ThreadScan, *, tiles: bool) -> Iterator[Window]:
