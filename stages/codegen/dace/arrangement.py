@@ -31,13 +31,10 @@ def arranged(kernel: Kernel) -> Kernel:
     All of a state reads before the next one overwrites.
     """
     fields = {buffer.name for buffer in kernel.buffers if buffer.memory == "field"}
-    return classes.evolve(
-        kernel,
-        steps=tuple(
-            classes.evolve(step, body=in_order(*_states(step.body, fields)))
-            for step in kernel.steps
-        ),
+    steps = (
+        classes.evolve(step, body=in_order(*_states(step.body, fields))) for step in kernel.steps
     )
+    return classes.evolve(kernel, steps=tuple(steps))
 
 
 def _states(body: Node, fields: set[str]) -> Iterator[Node]:

@@ -188,7 +188,7 @@ def _loops_of(node: Nest | Column) -> Nest:
     return Nest(node.group, loops, (), node.reason)
 
 
-def stored_type(dtype: str) -> str:
+def stored_dtype(dtype: str) -> str:
     """Return the NumPy name of an element in memory; a bool is a byte."""
     return "uint8" if dtype == "bool" else dtype
 

@@ -9,7 +9,7 @@ from ....runtime.process import classes
 from ...ir.bounds import Bound
 from ..rows.dialect import Dialect
 from .grid import GridOptions
-from .names import STATUS, GuardedStop, SdfgNames, stored_type
+from .names import STATUS, GuardedStop, SdfgNames, stored_dtype
 
 
 @classes.frozen
@@ -81,7 +81,7 @@ class Build:
 
     def stored(self, dtype: str) -> Any:
         """Return DaCe's name of the type of an element in memory."""
-        return self.type(stored_type(dtype))
+        return self.type(stored_dtype(dtype))
 
     def symbol(self, sdfg: Any, name: str) -> Any:
         """Return a symbol, known to an SDFG."""

@@ -43,15 +43,13 @@ NOWHERE: Final = "none0"  # a row that is computed elsewhere has no name here
 
 def _scope_of(names: SdfgNames, options: WriterOptions) -> Scope:
     """Return the names of a kernel as they are spelled in an SDFG; pointers lead to constants."""
-
-    def pointer(type_: str, name: str, address: str, is_told: bool) -> str:
-        return held_pointer(f"const {type_}", name, address, is_told)
-
     return Scope(
         names.kernel,
         {},
         options,
-        classes.evolve(cpp(options), pointer=pointer),
+        classes.evolve(
+            cpp(options), pointer=lambda type_, *given: held_pointer(f"const {type_}", *given)
+        ),
         bounds=names.text,
         strides=lambda buffer, axis: names.strides(buffer)[axis],
         buffers=names.data,

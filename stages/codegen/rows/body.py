@@ -38,7 +38,7 @@ from ...ir.loops.nest import (
     State,
     Store,
 )
-from .addresses import DIRECT, Address, Element, InRow, addresses_of, places_of
+from .addresses import DIRECT, Address, Element, InRow, addresses_of
 from .checks import tested
 from .expressions import TYPES
 from .extrema import spelled, trees
@@ -133,13 +133,11 @@ def pointers(body: Body) -> Iterator[str]:
 def pointer(body: Body, access: Access, address: InRow) -> str:
     """Define the pointer to the row of an access."""
     buffer = body.scope.by_name[access.buffer]
-    places = places_of(access, buffer)
     outside = [axis for axis, dim in enumerate(buffer.dims) if dim is not body.inner]
     start = address.start or " + ".join(
         [body.scope.buffer(buffer.name), *_terms(body, access, outside)]
     )
-    is_told = any(row is not None for row, _ in places)
-    return body.scope.dialect.pointer(stored_type(buffer), address.pointer, start, is_told)
+    return body.scope.dialect.pointer(stored_type(buffer), address.pointer, start, access.is_told)
 
 
 def line(body: Body, number: Row) -> str:
@@ -241,7 +239,7 @@ def element(body: Body, access: Access, address: Address) -> str:
 def index(body: Body, access: Access, axis: int) -> str:
     """Return the index of an access along an axis."""
     buffer = body.scope.by_name[access.buffer]
-    row, offset = places_of(access, buffer)[axis]
+    row, offset = access.coordinates(len(buffer.dims))[axis]
     dim = buffer.dims[axis]
     if row is not None:
         found = operand(body, row)

@@ -59,9 +59,9 @@ def is_pointwise(
         if storing and any(_reads_elsewhere(member, dims, name) for member in turn):
             return False
         own = [reading.box for nest in step for reading in nest.reads if reading.buffer == name]
-        if not all(are_disjoint(read, box) for read in own for box in boxes) or (
-            len(step) > 1 and own and not _is_read_first(name, step, storing)
-        ):
+        if not all(are_disjoint(read, box) for read in own for box in boxes):
+            return False
+        if len(step) > 1 and own and not _is_read_first(name, step, storing):
             return False
         boxes += [nest.box for nest in storing]
     return True

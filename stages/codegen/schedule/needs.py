@@ -98,7 +98,8 @@ _NOTHING: Final = Span(Const(FAR), Const(-FAR), gated=True)
 
 def need_at(points: Points, point: Point, need: Need) -> Need:
     """Return the need of a point's node, given the need of the point."""
-    placed = zip(points.nodes[point[0]].dims, point[1], strict=True)
+    index, coords = point
+    placed = zip(points.nodes[index].dims, coords, strict=True)
     return {dim: _along(points, dim, coord, need) for dim, coord in placed}
 
 

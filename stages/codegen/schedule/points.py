@@ -90,8 +90,9 @@ class Points:
 
     def operands(self, point: Point) -> list[Point]:
         """Return the operands of the value at `point`, as points."""
-        node = self.nodes[point[0]]
-        ahead = dict(zip(node.dims, point[1], strict=True))
+        index, coords = point
+        node = self.nodes[index]
+        ahead = dict(zip(node.dims, coords, strict=True))
         return [self.placed(operand, ahead) for operand in node.operands]
 
     def needed_to_find(self, point: Point) -> list[Point]:

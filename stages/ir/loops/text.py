@@ -151,9 +151,8 @@ def _because(value: Any) -> str:
 def _place(access: Access) -> str:
     if not access.offsets and isinstance(access, Store):
         return ""
-    named = access.rows or (None,) * len(access.offsets)
     places = [
         str(offset) if row is None else f"%{row}{offset:+d}" if offset else f"%{row}"
-        for row, offset in zip(named, access.offsets, strict=True)
+        for row, offset in access.coordinates(len(access.offsets))
     ]
     return f"[{', '.join(places)}]"

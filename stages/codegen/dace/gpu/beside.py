@@ -144,11 +144,9 @@ def _boxes(nest: Nest, name: str) -> list[Ranges]:
 
 
 def _renamed(row: Instruction, names: dict[str, str]) -> Instruction:
-    return (
-        classes.evolve(row, buffer=names[row.buffer])
-        if isinstance(row, Load | Store) and row.buffer in names
-        else row
-    )
+    if isinstance(row, Load | Store) and row.buffer in names:
+        return classes.evolve(row, buffer=names[row.buffer])
+    return row
 
 
 def _turned(buffer: Buffer, nests: Sequence[Nest]) -> Buffer:
