@@ -126,7 +126,7 @@ def touches_fields(kernel: Kernel, nest: Nest) -> bool:
     return not arrays_of(nest) <= {each.name for each in kernel.buffers if each.memory == "arena"}
 
 
-def inside(nest: Nest, dim: Dimension) -> Nest:
+def without_loop(nest: Nest, dim: Dimension) -> Nest:
     """Return a nest without its loop over one dimension."""
     (place,) = (n for n, loop in enumerate(nest.loops) if loop.range.dim is dim)
     body = tuple(classes.evolve(row, level=row.level - (row.level > place)) for row in nest.body)

@@ -55,9 +55,9 @@ def _states(
     steps: Sequence[int],
     around: Mapping[Dimension, str],
 ) -> Iterator[tuple[Tiles | Column, _Blocks, Mapping[Dimension, str]]]:
-    """Yield what is a state each, in order, with its place and the indices of loops `around`.
+    """Yield the nodes that become one state each, in order; add the loops around them.
 
-    These loops are added.
+    Each comes with what adds its state, and with the indices of the loops `around` it.
     """
     match node:
         case Tiles() | Column():

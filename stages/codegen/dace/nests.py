@@ -11,7 +11,7 @@ from ...ir.bounds import Const, Range
 from ...ir.loops.gpu import marks_of
 from ...ir.loops.nest import Instruction, Load, NestLoop, Row, Store
 from ..rows.body import NAMELESS
-from .arrangement import free_loops, inside, needs_guard, on_threads, shared_by_parts
+from .arrangement import free_loops, needs_guard, on_threads, shared_by_parts, without_loop
 from .columns import add_column
 from .grid import GridOptions
 from .names import STATUS, GuardedStop
@@ -41,7 +41,11 @@ class NestBuilder:
         nest = build.names.nests[number]
         self.guard = () if row else build.names.guard(nest)
         self.shared = shared_by_parts(nest) if build.grid else frozenset[Row]()
-        self.nest = nest = inside(nest, row[0]) if row else on_threads(nest) if build.grid else nest
+        if row:
+            nest = without_loop(nest, row[0])
+        elif build.grid:
+            nest = on_threads(nest)
+        self.nest = nest
         self.indices = {**around}
         self.indices |= {loop.range.dim: build.names.loop(loop) for loop in nest.loops}
         self.indices |= [row] if row else []

@@ -16,8 +16,9 @@ from typing import Any, Final
 
 from ....runtime.process.errors import OptionError
 from ..errors import CodegenError
+from ..pass_list import name_of
 from .one_state import one_state
-from .options import DaceOptions, SdfgPass, name_of
+from .options import DaceOptions, SdfgPass
 from .time_limit import PassTimeLimitError, time_limit
 from .transformations import BY_NAME, maps_in, simplify, states_of
 

@@ -26,8 +26,8 @@ from .places import (
     Moved,
     Point,
     Reach,
+    grow,
     still,
-    widen,
 )
 
 Env: TypeAlias = Mapping[Dimension, Coord]  # coordinates in place of the loop's own index
@@ -224,10 +224,10 @@ class Points:
             for dim, (base, offset), (low, high) in zip(node.dims, coords, node.reach, strict=True):
                 along, (own, more) = self.indices.plain(dim, (base, offset))
                 if own == OWN:
-                    widen(reach, along, (low + more, high + more))
+                    grow(reach, along, (low + more, high + more))
                 elif base > OWN:
                     for other, ends in self.indices.mentioned([(dim, (base, offset))]).items():
-                        widen(reach, other, ends)
+                        grow(reach, other, ends)
         middle = {dim: sum(reach.get(dim, (0, 0))) // 2 for dim in value.dims}
         back: Env = {dim: (OWN, -place) for dim, place in middle.items() if place}
         relative = tuple(self.placed(operand, back) for operand in operands)

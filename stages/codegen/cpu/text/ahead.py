@@ -95,7 +95,7 @@ def prefetched(later: Body, nest: Nest, read: Mapping[str, Buffer], lanes: int) 
     size = sum(ITEMSIZES[buffer.dtype] for buffer in read.values())
     usual = USUAL[nest.loops[-1].range.dim.kind]
     near = 3 if usual * size * marks_of(nest).ahead < _FIRST // 2 else 2
-    if rows := rows_of(later):
+    if rows := memory_rows(later):
         yield "if (asks) {"
         for row, buffer in rows.items():
             size = ITEMSIZES[buffer.dtype]
@@ -105,7 +105,7 @@ def prefetched(later: Body, nest: Nest, read: Mapping[str, Buffer], lanes: int) 
         yield "}"
 
 
-def rows_of(body: Body) -> dict[str, Buffer]:
+def memory_rows(body: Body) -> dict[str, Buffer]:
     """Return the pointers to rows of memory, each with its buffer."""
     return {
         address.pointer: body.scope.by_name[row.buffer]

@@ -15,7 +15,7 @@ from ...rows.body import Body, body_of, pointers, states, written
 from ...rows.checks import tests_of
 from ...rows.scope import Scope
 from .ahead import named_ahead
-from .strips import SIMD, Strips, strips_of, walk
+from .strips import SIMD, Strips, strips_of, write_strips
 from .threads import (
     BLOCK,
     END,
@@ -110,7 +110,7 @@ def innermost(
     for part, range_ in enumerate(nest.parts or (loop.range,)):
         shares = is_shared and part == 0
         if strips is not None and not shares:
-            yield from indented(walk(strips, ends(range_), part, tests.clause), indent)
+            yield from indented(write_strips(strips, ends(range_), part, tests.clause), indent)
         elif is_shared and loop.kind != "sequential":
             yield from _in_blocks(scope, nest, body, ends(range_), part)
         else:

@@ -15,7 +15,7 @@ from .....runtime.process import classes
 from ....ir.loops.gpu import Landed, Landing
 from .lines import braced
 from .scan import twice, write_step
-from .windows import ThreadScan, Window, each_of, fill, moved, wanted
+from .windows import ThreadScan, Window, each_of, fill, moves, wanted
 
 
 @classes.frozen
@@ -109,7 +109,7 @@ def _copies(landings: Landings, scan: ThreadScan) -> Iterator[str]:
             address = "from" if window.is_row else f"&{window.element}"
             copy = f"ff::async_copy<1>({array}, {place}, {address});"
             first = f"later + {newest}" if newest else "later"
-            yield from moved(scan, window, first, scan.ahead, partial(_if, copy))
+            yield from moves(scan, window, first, scan.ahead, partial(_if, copy))
 
 
 def _if(statement: str, test: str) -> str:

@@ -22,7 +22,7 @@ from .windows import SharedLevels, scan_of, shared_levels
 def write_long(
     scope: Scope, nests: Sequence[Nest], columns: Columns, once: Sequence[Collection[str]]
 ) -> Iterator[str]:
-    """Write the scans of a column; `places` and the arrays in memory are defined.
+    """Write the scans of a column, after what `level_arrays` defines and the arrays in memory.
 
     `once` has of each scan what it touches last.
     """
@@ -31,7 +31,9 @@ def write_long(
         yield from _later(scope, nest, columns, own)
 
 
-def places(scope: Scope, columns: Columns, load: Long, arrays: Iterable[str]) -> Iterator[str]:
+def level_arrays(
+    scope: Scope, columns: Columns, load: Long, arrays: Iterable[str]
+) -> Iterator[str]:
     """Define the arrays in shared memory, by their lines, and which levels they have where."""
     start, threads = scope.bound(load.outside.start), columns.threads
     stop = scope.bound(columns.scans[0].loops[-1].range.stop)

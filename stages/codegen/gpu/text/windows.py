@@ -209,10 +209,10 @@ def fill(scan: ThreadScan, window: Window, first: str, slot: int, count: int) ->
         loaded = f"{test} ? {value} : {window.type_}(0)" if test else value
         return f"{window.name}[(j + {slot}) % {window.size}] = {loaded};"
 
-    return moved(scan, window, first, count, move)
+    return moves(scan, window, first, count, move)
 
 
-def moved(
+def moves(
     scan: ThreadScan, window: Window, first: str, count: int, move: Callable[[str], str]
 ) -> Iterator[str]:
     """Write the moves of some elements of a row from memory, each by the test that it is wanted."""
