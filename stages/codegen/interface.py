@@ -134,7 +134,9 @@ def _accesses(
     reads: list[Read] = []
     continues: list[int] = []
     for _, together in groupby(range(len(groups)), key=lambda i: groups[i].statement):
-        members = list(together)
+        numbers = list(together)
+        members = [index for index in numbers if groups[index].stores]
+        common = [index for index in numbers if not groups[index].stores]
         first = len(statements)
         stores = tuple(store for index in members for store in groups[index].stores)
         found: list[Read] = []
@@ -144,9 +146,10 @@ def _accesses(
                 for other in members
                 if other in members[:place] or _stores_before(kernel, other, index)
             ]
-            own = _reads(kernel, index, stores, earlier, len(statements))
+            several = (index, *common)
+            own = _reads(kernel, several, stores, earlier, len(statements))
             found += (with_hard(read, hard[index]) for read in own)
-            readings = (each for nest in _nests(kernel, index) for each in nest.reads)
+            readings = (each for nest in _nests(kernel, several) for each in nest.reads)
             moved = {each.buffer for each in readings if each.moved}  # by what a field gives
             besides = (read for name, read in beside[index].items() if name in moved)
             found += (classes.evolve(read, statement=len(statements)) for read in besides)
@@ -159,9 +162,9 @@ def _accesses(
     return statements, reads, tuple(continues)
 
 
-def _nests(kernel: Kernel, group: int) -> list[Nest]:
+def _nests(kernel: Kernel, groups: Sequence[int]) -> list[Nest]:
     found = (member.nest for turn in turns(kernel) for member in turn)
-    return [nest for nest in found if nest.group == group]
+    return [nest for nest in found if nest.group in groups]
 
 
 def _whole(statement: Statement) -> Statement:
@@ -187,25 +190,29 @@ def _stores_before(kernel: Kernel, one: int, other: int) -> bool:
 
 
 def _reads(
-    kernel: Kernel, group: int, stores: Sequence[Store], earlier: Sequence[Ranges], statement: int
+    kernel: Kernel,
+    groups: Sequence[int],
+    stores: Sequence[Store],
+    earlier: Sequence[Ranges],
+    statement: int,
 ) -> list[Read]:
-    """Return the hull of what one group's nests read of each field and table, tables first.
+    """Return the hull of what nests read of each field and table, tables first.
 
-    A second box of the same field comes from loads that move indices inside: at least one index
-    must exist.
+    They are those of a group, and those that several groups need. A second box of the same field
+    comes from loads that move indices inside: at least one index must exist.
     """
     found: dict[str, dict[Ranges | None, dict[Ranges, None]]] = {}
-    for reading in (each for nest in _nests(kernel, group) for each in nest.reads):
+    for reading in (each for nest in _nests(kernel, groups) for each in nest.reads):
         boxes = found.setdefault(reading.buffer, {})
         boxes.setdefault(reading.box if reading.moved else None, {})[reading.box] = None
-    dims = tuple(range_.dim for range_ in kernel.groups[group].box)
+    dims = tuple(range_.dim for range_ in kernel.groups[groups[0]].box)
     targets = [store.target for store in stores]
     mixed = _read_among_stores(kernel)
     reads = []
     for memory in ("table", "field"):
         for name in (each.name for each in kernel.buffers if each.memory == memory):
             if name in found:
-                own = [turn for turn in turns(kernel, name) if turn[0].nest.group == group]
+                own = [turn for turn in turns(kernel, name) if turn[0].nest.group in groups]
                 alike = name not in mixed and is_pointwise(name, own, dims, targets, earlier)
                 hulls = (hull(list(boxes)) for boxes in found[name].values())
                 reads += [Read(statement, name, box, alike) for box in hulls]

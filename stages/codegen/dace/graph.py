@@ -154,8 +154,9 @@ class _Blocks:
     def inside(self, loop: Any, statement: int) -> _Blocks:
         """Add a loop of a statement; return what adds states inside it."""
         self._enter(statement)
-        is_first = self.region not in self.previous
-        self.region.add_node(loop, is_start_block=is_first, ensure_unique_name=True)
+        self.region.add_node(
+            loop, is_start_block=self.region not in self.previous, ensure_unique_name=True
+        )
         self._follows(self.region, loop)
         return _Blocks(self.dace, self.sdfg, region=loop)
 

@@ -210,11 +210,13 @@ class SdfgStrips:
         if not targets:
             return
         yield from (
-            f"{stored_type(each.buffer)}* const s{number} = {each.address};"
-            for number, each in enumerate(targets)
+            *(
+                f"{stored_type(each.buffer)}* const s{number} = {each.address};"
+                for number, each in enumerate(targets)
+            ),
+            *aligned(self.scope, _rows(targets), self._is_far(nests[-1]), STRIP),
+            f"if ({PAST} && {FIRST} > {AT}) {END} = {STOP} < {FIRST} ? {STOP} : {FIRST};",
         )
-        yield from aligned(self.scope, _rows(targets), self._is_far(nests[-1]), STRIP)
-        yield f"if ({PAST} && {FIRST} > {AT}) {END} = {STOP} < {FIRST} ? {STOP} : {FIRST};"
 
 
 def _asked(ahead: _Ahead, lanes: int) -> Iterator[str]:

@@ -70,8 +70,7 @@ def _block_lines(block: Any, indent: str) -> Iterator[str]:
     from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
     if isinstance(block, SDFGState):
-        yield f"{indent}state {block.label}"
-        yield from _nodes(block, None, f"{indent}  ")
+        yield from (f"{indent}state {block.label}", *_nodes(block, None, f"{indent}  "))
     elif isinstance(block, ConditionalBlock):
         for condition, branch in block.branches:
             yield f"{indent}if {condition.as_string if condition is not None else 'not'}"
@@ -100,12 +99,16 @@ def _nodes(state: Any, scope: Any, indent: str) -> Iterator[str]:
                 for name, (first, last, step) in pairs
             )
             collapse = f" collapse {node.map.collapse}" if node.map.collapse > 1 else ""
-            yield f"{indent}map {node.map.label} [{ranges}] {node.map.schedule.name}{collapse}"
-            yield from (f"{indent}  {_place(edge)} ->" for edge in _full(state.in_edges(node)))
-            yield from _nodes(state, node, f"{indent}  ")
+            yield from (
+                f"{indent}map {node.map.label} [{ranges}] {node.map.schedule.name}{collapse}",
+                *(f"{indent}  {_place(edge)} ->" for edge in _full(state.in_edges(node))),
+                *_nodes(state, node, f"{indent}  "),
+            )
         elif isinstance(node, nodes.Tasklet | nodes.NestedSDFG | nodes.LibraryNode):
-            yield f"{indent}{type(node).__name__.lower()} {node.label}"
-            yield from _edges(state.in_edges(node), indent, "<-")
+            yield from (
+                f"{indent}{type(node).__name__.lower()} {node.label}",
+                *_edges(state.in_edges(node), indent, "<-"),
+            )
             if isinstance(node, nodes.Tasklet):
                 yield from (f"{indent}    {line}" for line in node.code.as_string.splitlines())
             elif isinstance(node, nodes.NestedSDFG):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ....runtime.language.dimension import DimensionKind
@@ -42,8 +42,9 @@ def in_chains(kernel: Kernel, kinds: Kinds, cover: Callable[[Chain], Cover | Non
     """Let covers run in place of chains of nests on the same levels, in calls where they fit."""
 
     def covered(run: tuple[Node, ...]) -> tuple[Node, ...]:
-        chain = None if _levels(run[0], kinds) is None else _chain(kernel, run)
-        made = None if chain is None else cover(chain)
+        chains = () if _levels(run[0], kinds) is None else _chains(kernel, run)
+        found = ((chain, cover(chain)) for chain in chains)
+        chain, made = next((each for each in found if each[1] is not None), (None, None))
         return run if chain is None or made is None else _covered(run, chain, *made)
 
     return with_runs(kernel, lambda one, other: _go_on(one, other, kinds), covered)
@@ -87,26 +88,39 @@ def _is_on_mesh(nest: Nest, kinds: Kinds) -> bool:
     )
 
 
-def _chain(kernel: Kernel, run: Sequence[Node]) -> Chain | None:
-    """Return the nests of a run that hand arrays on, but for those in place of others."""
+def _chains(kernel: Kernel, run: Sequence[Node]) -> Iterator[Chain]:
+    """Yield chains in a run: all its nests, then those that hand arrays on.
+
+    What stores fields beside reads what the others do, from near memory. Nests in place of others
+    are left out.
+    """
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
     sides = [nests_of(node.otherwise if isinstance(node, Choice) else node) for node in run]
     fillers = _fillers(kernel, run, [nest for nests in sides for nest in nests], buffers)
-    hands = [[not arrays_of(nest).isdisjoint(fillers) for nest in nests] for nests in sides]
-    if not fillers or any(any(several) and not all(several) for several in hands):
-        return None
-    chosen = tuple(
-        nest for nests, some in zip(sides, hands, strict=True) if any(some) for nest in nests
-    )
-    if len(chosen) > MOST or not _is_laid_out(chosen, buffers):
-        return None
-    filled, whole = set(fillers), Seq(tuple(run))
-    stores = [arrays_of(nest, Store) for nest in chosen]
-    if any(own & filled and own - filled for own in stores) or (
-        arrays_of(whole, Load) & arrays_of(whole, Store) - filled
-    ):
-        return None
-    return Chain(chosen, {name: chosen.index(nest) for name, nest in fillers.items()})
+    loads, stored = (arrays_of(Seq(tuple(run)), kind) for kind in (Load, Store))
+    if not fillers or loads & stored - set(fillers):
+        return
+    hands = [any(not arrays_of(nest).isdisjoint(fillers) for nest in nests) for nests in sides]
+    for some in dict.fromkeys([(True,) * len(sides), tuple(hands)]):
+        nests = [nest for nests, takes in zip(sides, some, strict=True) if takes for nest in nests]
+        chosen = _asking_last(nests, fillers)
+        stores = [arrays_of(nest, Store) for nest in chosen]
+        mixed = any(own & set(fillers) and own - set(fillers) for own in stores)
+        if len(chosen) <= MOST and not mixed and _is_laid_out(chosen, buffers):
+            yield Chain(chosen, {name: chosen.index(nest) for name, nest in fillers.items()})
+
+
+def _asking_last(nests: Sequence[Nest], fillers: Mapping[str, Nest]) -> tuple[Nest, ...]:
+    """Return nests with the last one at the end that reads arrays at neighbours.
+
+    Patches consist of its elements. Nests of a chain that fill no array may run in any order.
+    """
+    asking = [
+        nest
+        for nest in nests
+        if nest not in fillers.values() and any(way for _, way in ways(nest, fillers))
+    ]
+    return (*(nest for nest in nests if nest not in asking[-1:]), *asking[-1:])
 
 
 def _fillers(

@@ -7,8 +7,8 @@ from typing import Final
 
 from ....runtime.language.operations import BY_NAME
 from ...ir import dataflow
-from .places import OWN, Coords, is_still
-from .points import Node
+from .places import Coords, Indices
+from .points import Node, Points
 
 ITEMSIZES: Final[Mapping[str, int]] = {
     "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
@@ -37,7 +37,7 @@ def users_of(nodes: Sequence[Node], needed: Iterable[int]) -> dict[int, int]:
 
 
 def point_costs(
-    nodes: Sequence[Node],
+    points: Points,
     users: Mapping[int, int],
     gather: float,
     stored: Container[int] = (),
@@ -48,6 +48,7 @@ def point_costs(
     other points too is a stage of its own, and one of `stored` costs nothing. `users` is
     ascending and closed under operands; `gather` is the cost of one load through a neighbour table.
     """
+    nodes, indices = points.nodes, points.indices
     costs: dict[int, float] = {}
     for index in users:
         node = nodes[index]
@@ -57,9 +58,10 @@ def point_costs(
             places: dict[int, set[Coords]] = {}
             for operand, coords in node.operands:
                 places.setdefault(operand, set()).add(coords)
+            own = {each: costs[each] * (each not in stored) / users[each] for each in places}
             costs[index] = own_cost(node.value) + sum(
-                _share(node.value, costs[operand] * (operand not in stored), users[operand], at)
-                + gather * _gathered(nodes[operand], at)
+                _share(node.value, own[operand], at, indices)
+                + gather * _gathered(nodes[operand], at, indices)
                 for operand, at in places.items()
             )
     return costs
@@ -70,14 +72,15 @@ def own_cost(value: dataflow.Value) -> float:
     return operations(value.op) if isinstance(value, dataflow.Map) else 1.0
 
 
-def _gathered(operand: Node, at: set[Coords]) -> int:
+def _gathered(operand: Node, at: set[Coords], indices: Indices) -> int:
     """Return how many loads through neighbour tables read a field."""
     is_field = isinstance(operand.value, dataflow.Input)
-    return sum(is_field and any(base > OWN for base, _ in coords) for coords in at)
+    return sum(is_field and any(indices.depth(base) for base, _ in coords) for coords in at)
 
 
-def _share(value: dataflow.Value, cost: float, users: int, at: set[Coords]) -> float:
-    """Return the cost of an operand at some places for its user."""
+def _share(value: dataflow.Value, cost: float, at: set[Coords], indices: Indices) -> float:
+    """Return the cost of an operand at some places for its user; `cost` is that at one place."""
     if isinstance(value, dataflow.Reduce):
-        return len(at) * (1 + cost / users)
-    return cost / users if all(map(is_still, at)) else 0.0
+        return len(at) * (1 + cost)
+    (first, *others) = at
+    return 0.0 if others or not indices.is_here(first) else cost

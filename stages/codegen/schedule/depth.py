@@ -37,7 +37,7 @@ def beside_shared(
     stored = {node for node in cone[:-1] if users[node] > within[node] and costs[node] > enough}
     if not stored:
         return costs[index]
-    return point_costs(points.nodes, {node: users[node] for node in cone}, gather, stored)[index]
+    return point_costs(points, {node: users[node] for node in cone}, gather, stored)[index]
 
 
 def computed_again(

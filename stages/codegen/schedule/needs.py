@@ -151,6 +151,11 @@ def gated_like(need: Need, other: Need) -> Need:
     return _gated(need, [(ends[0].start, ends[0].stop)]) if ends else need
 
 
+def gated_by(need: Need, box: Ranges) -> Need:
+    """Return `need`, made empty where a box is empty."""
+    return _gated(need, [(range_.start, range_.stop) for range_ in box])
+
+
 # A box that is surely empty is no part; where only the call knows, the part is gated.
 def _cut(need: Need, box: Sequence[dataflow.Side]) -> Need | None:
     cut: dict[Dimension, Span | None] = dict(need)

@@ -116,6 +116,12 @@ class Indices:
         value = self[base] if base > OWN else None
         return (value.dim, (OWN, offset)) if isinstance(value, Along) else (dim, coord)
 
+    def is_here(self, coords: Coords) -> bool:
+        """Tell whether a place is that of the loops, half an index away where it is staggered."""
+        return all(
+            coord == (OWN, 0) or (coord[0] > OWN and not self.depth(coord[0])) for coord in coords
+        )
+
     def depth(self, base: int) -> int:
         """Return how many index values one depends on, itself included; 0 for loops."""
         return self._depths[base - 1] if base > OWN else 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language.dimension import Dimension, flip_staggered, is_staggered
 from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.dataflow import Ref
@@ -218,6 +218,11 @@ class Points:
     def _combined(
         self, row: Ref, value: dataflow.Value, what: str, operands: Sequence[Point]
     ) -> Point:
+        across = self._across(value.dims, operands)
+        if across:
+            value = classes.evolve(value, dims=tuple(across.get(dim, dim) for dim in value.dims))
+            env: Env = {dim: (self.indices.add(Along(own)), 0) for dim, own in across.items()}
+            operands = [self.placed(operand, env) for operand in operands]
         reach: dict[Dimension, tuple[int, int]] = {}
         for index, coords in operands:
             node = self.nodes[index]
@@ -237,7 +242,28 @@ class Points:
         )
         key = (what, value.dtype, value.dims, relative)
         index, _ = self._node(key, Node(row, value, relative, around))
-        return index, tuple((OWN, place) for place in middle.values())
+        bases = {own: self.indices.add(Along(dim)) for dim, own in across.items()}
+        return index, tuple((bases.get(dim, OWN), place) for dim, place in middle.items())
+
+    def _across(
+        self, dims: Sequence[Dimension], operands: Sequence[Point]
+    ) -> dict[Dimension, Dimension]:
+        """Return the dimensions of which a value takes the staggered counterparts, and these.
+
+        What reads fields over I + 1/2 only is a value over I + 1/2; with any over I it is one over
+        I: then the outputs on cells and on faces that need a value need the same one.
+        """
+        read: set[Dimension] = set()
+        for index, coords in operands:
+            for dim, coord in zip(self.nodes[index].dims, coords, strict=True):
+                _, (base, _) = self.indices.plain(dim, coord)
+                read |= {dim} if base == OWN else set(self.indices.mentioned([(dim, coord)]))
+        pairs = ((dim, flip_staggered(dim)) for dim in dims)
+        return {
+            dim: other
+            for dim, other in pairs
+            if other in read and (dim not in read or is_staggered(dim))
+        }
 
     def _node(self, key: tuple[object, ...], node: Node) -> Point:
         index = self._known.setdefault(key, len(self.nodes))

@@ -10,7 +10,7 @@ from ....runtime.process import classes
 from ...ir.bounds import Ranges
 from .costs import ITEMSIZES
 from .depth import DEEP, beside_shared, computed_again
-from .needs import Need, around
+from .needs import Need
 from .order import level_of, loops_over, order_dims
 from .places import Coords
 from .points import Node, Points
@@ -40,11 +40,6 @@ Uses: TypeAlias = dict[int, Use]  # by nest
 def points_of(uses: Uses) -> int:
     """Return at how many points all nests together need a node."""
     return sum(len(use.places) for use in uses.values())
-
-
-def need_around(uses: Uses) -> Need:
-    """Return the hull of the needs of all nests."""
-    return around([use.need for use in uses.values()])
 
 
 @classes.frozen

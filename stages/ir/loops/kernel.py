@@ -64,7 +64,10 @@ class Step(Node):
 
 @classes.frozen
 class Group:
-    """The stores of a statement with one box; their nests run, and read, if it is not empty."""
+    """The stores of a statement with one box; their nests run, and read, if it is not empty.
+
+    Nests that fill arrays for several groups have a group without a box.
+    """
 
     statement: int
     box: Ranges

@@ -163,8 +163,11 @@ class _Reader(BoundReader):
         read_all(lines, 0, 0)
         if sorted(rows) != list(range(len(rows))):
             raise ValueError(f"The rows of a nest have the numbers {sorted(rows)}.")
-        body = tuple(rows[row] for row in sorted(rows))
-        return {"loops": tuple(loops), "body": body, "parts": tuple(parts)}
+        return {
+            "loops": tuple(loops),
+            "body": tuple(rows[row] for row in sorted(rows)),
+            "parts": tuple(parts),
+        }
 
     def _loop(self, line: _Entry) -> NestLoop:
         line.opens(line.word)

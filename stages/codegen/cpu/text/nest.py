@@ -155,13 +155,19 @@ def write_column(scope: Scope, column: Column) -> Iterator[str]:
     is_shared = any(loop.kind != "sequential" for loop in column.loops)
     if is_shared:
         counts, iterations = extents(scope, column.loops)
-        yield from (*indented(counts), opened(scope, column.box, iterations))
-        yield from indented(flat_loops(scope, column.loops), "    ")
+        yield from (
+            *indented(counts),
+            opened(scope, column.box, iterations),
+            *indented(flat_loops(scope, column.loops), "    "),
+        )
     else:
         for level, each in enumerate(column.loops):
             ends = scope.ends(each.range)
             yield f"    {loop_over(f'i{level}', ends, each.step, backward=each.backward)}"
     tests = tests_of(scope, column.group, instructions(column))
-    acts = indented(write_acts(scope, column), "      ")
-    yield from (*tests.begin("      "), *acts, *tests.end("      "))
-    yield f"  }}{END}}}}}" if is_shared else "  " + "}" * (len(column.loops) + 2)
+    yield from (
+        *tests.begin("      "),
+        *indented(write_acts(scope, column), "      "),
+        *tests.end("      "),
+        f"  }}{END}}}}}" if is_shared else "  " + "}" * (len(column.loops) + 2),
+    )

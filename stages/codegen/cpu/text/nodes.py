@@ -9,7 +9,7 @@ from .....runtime.process import classes
 from ....ir.loops.column import Column
 from ....ir.loops.cpu import Portions, Tiles
 from ....ir.loops.kernel import Choice, Kernel, Loop, Node, Seq
-from ....ir.loops.nest import Nest
+from ....ir.loops.nest import Nest, Store
 from ....ir.loops.traverse import arrays_of, walk
 from ...rows.acts import loop_over
 from ...rows.options import Steps
@@ -73,9 +73,9 @@ def write_node(scope: Scope, node: Node, writing: Writing) -> Iterator[Line]:
             yield f"{_head(scope, node, writing)}{{  // nests {number} .. {len(nests) - 1}"
             tiled = partial(write_tiles, tiles=node, first=number, prefix=prefix)
             yield part_of(scope, f"{prefix}nests{number}", tiled, (), around)
-        case Portions(arrays=arrays):
-            others = enumerate(nests[writing.first :], writing.first)
-            numbers = [each for each, nest in others if not arrays_of(nest).isdisjoint(arrays)]
+        case Portions(loops=loops):
+            stored = [arrays_of(nest, Store) for nest in nests]
+            numbers = [stored.index(arrays_of(each.nest, Store), writing.first) for each in loops]
             said = f"nests {', '.join(map(str, numbers))} in portions"
             yield f"{_head(scope, node, writing)}{{  // {said}"
             portioned = partial(write_portions, portions=node, numbers=numbers)

@@ -56,8 +56,7 @@ def _lines(scope: Scope, steps: Sequence[int], vendor: Vendor) -> Iterator[str]:
     launches: list[str] = []
     for text, written in write_version(scope, parts(scope.kernel), "c", vendor):
         if vendor.in_turn:  # without the function by which the null platform runs a grid
-            yield text.partition('\nextern "C" void grid_of')[0]
-            yield _on_host(written)
+            yield from (text.partition('\nextern "C" void grid_of')[0], _on_host(written))
         else:
             yield text
         launches += _launch(scope, steps, written, vendor)

@@ -45,9 +45,8 @@ def is_flat(nest: Nest) -> bool:
 def first_of(nest: Nest, axis: Axis) -> Bound:
     """Return the first point of the first thread: a multiple of its points along the rows."""
     start = nest.loops[axis.level].range.start
-    if axis.points == 1 or axis.level < len(nest.loops) - 1:
-        return start
-    return multiply(floor_divide(start, Const(axis.points)), axis.points)
+    is_plain = axis.points == 1 or axis.level < len(nest.loops) - 1
+    return start if is_plain else multiply(floor_divide(start, Const(axis.points)), axis.points)
 
 
 def blocks_of(nest: Nest) -> list[Bound]:

@@ -49,8 +49,10 @@ def write_landing(
     scan = classes.evolve(scan, windows=windows)
     apart = [window for window in windows if window.name not in landed]
     start, stop = scan.body.scope.ends(scan.nest.loops[-1].range)
-    yield f"const s32 total = s32({stop} - {start});"
-    yield from (f"{each.type_} {each.name}[{each.size}];" for each in windows)
+    yield from (
+        f"const s32 total = s32({stop} - {start});",
+        *(f"{each.type_} {each.name}[{each.size}];" for each in windows),
+    )
     for each in windows:
         yield from fill(scan, each, str(each.low), each.size - each.span, each.span)
     yield from (f"{each.type_} n{each.name}[{steps}];" for each in apart)
@@ -61,9 +63,8 @@ def write_landing(
         )
         own = classes.evolve(scan, windows=tuple(now))
         lines += braced("", _round(own, Landings(load, landed, threads), part))
-    yield "#pragma unroll 1"
     head = f"for (s32 begin = -{load.ahead * load.rounds}; begin < total; begin += {steps})"
-    yield from braced(head, lines)
+    yield from ("#pragma unroll 1", *braced(head, lines))
 
 
 def _round(scan: ThreadScan, landings: Landings, part: int) -> Iterator[str]:

@@ -64,16 +64,20 @@ def write_rows(
         f"const bool copies = r < {load.columns} && column + r < columns;",
     )
     row = list(places(scope, nest, "i", "(column + r)", "d"))
-    yield from braced("if (copies)", row, _copies(scope, lanes, _filled(scope, load, nest)))
-    yield from ("ff::async_commit();", "ff::async_wait<0>();", "ff::barrier();")
     scans = (scan_of(scope, each, _tiles(each, columns, load), tiles=True) for each in nests)
-    yield from braced(
-        f"if (threadIdx.x < {load.columns} && column + threadIdx.x < columns)",
-        places(scope, nest, "i", "(column + threadIdx.x)", "d"),
-        *(scoped(scan, write_scan(scan)) for scan in scans),
+    yield from (
+        *braced("if (copies)", row, _copies(scope, lanes, _filled(scope, load, nest))),
+        "ff::async_commit();",
+        "ff::async_wait<0>();",
+        "ff::barrier();",
+        *braced(
+            f"if (threadIdx.x < {load.columns} && column + threadIdx.x < columns)",
+            places(scope, nest, "i", "(column + threadIdx.x)", "d"),
+            *(scoped(scan, write_scan(scan)) for scan in scans),
+        ),
+        "ff::barrier();",
+        *braced("if (copies)", row, _copies(scope, lanes, _written(scope, load, nest))),
     )
-    yield "ff::barrier();"
-    yield from braced("if (copies)", row, _copies(scope, lanes, _written(scope, load, nest)))
 
 
 @classes.frozen

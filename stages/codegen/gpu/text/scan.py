@@ -50,8 +50,11 @@ def write_scan(scan: ThreadScan) -> Iterator[str]:
 def first_elements(scan: ThreadScan) -> Iterator[str]:
     """Define how many steps there are, and windows with what the first round needs."""
     start, stop = scan.body.scope.ends(scan.nest.loops[-1].range)
-    yield from (f"const s32 total = s32({stop} - {start});", "s32 first = 0;")
-    yield from (f"{each.type_} {each.name}[{each.size}];" for each in scan.windows)
+    yield from (
+        f"const s32 total = s32({stop} - {start});",
+        "s32 first = 0;",
+        *(f"{each.type_} {each.name}[{each.size}];" for each in scan.windows),
+    )
     for each in scan.windows:
         yield from fill(scan, each, str(each.low), 0, scan.ahead + each.span)
 
