@@ -162,7 +162,7 @@ def _old_states(states: Sequence[Held], dtypes: Sequence[str], level: int) -> It
 def _one_level(
     writer: BodyWriter, body: dataflow.Body, states: Sequence[Row], args: Sequence[Row]
 ) -> list[Row]:
-    """Write the body of a scan; instructions that need neither state nor level stand outside."""
+    """Write the body of a scan, return its results; what needs neither state nor level is outside."""
     rows: list[Row] = []
     for value in body.values:
         match value:
@@ -174,7 +174,7 @@ def _one_level(
                 rows.append(writer.compute(op, value.dtype, [rows[ref] for ref in inner]))
             case _:
                 raise TypeError(f"A scan cannot hold '{type(value).__name__}'.")
-    return rows
+    return [rows[ref] for ref in body.results]
 
 
 def leaves_of(points: Points, scan: int) -> dict[int, int]:
