@@ -162,7 +162,7 @@ def _old_states(states: Sequence[Held], dtypes: Sequence[str], level: int) -> It
 def _one_level(
     writer: BodyWriter, body: dataflow.Body, states: Sequence[Row], args: Sequence[Row]
 ) -> list[Row]:
-    """Write the body of a scan, return its results; what needs neither state nor level is outside."""
+    """Write the body of a scan, return its results; rows without state or level stand outside."""
     rows: list[Row] = []
     for value in body.values:
         match value:
