@@ -46,9 +46,8 @@ def is_flat(nest: Nest) -> bool:
 def first_of(nest: Nest, axis: Axis) -> Bound:
     """Return the first point of the first thread: a multiple of its points along the rows."""
     start = nest.loops[axis.level].range.start
-    if axis.points == 1 or axis.level < len(nest.loops) - 1:
-        return start
-    return multiply(floor_divide(start, Const(axis.points)), axis.points)
+    is_plain = axis.points == 1 or axis.level < len(nest.loops) - 1
+    return start if is_plain else multiply(floor_divide(start, Const(axis.points)), axis.points)
 
 
 def blocks_of(nest: Nest) -> list[Bound]:
@@ -73,9 +72,8 @@ def blocks_of(nest: Nest) -> list[Bound]:
 def first_text(scope: Scope, nest: Nest, axis: Axis) -> str:
     """Return the first point of the first thread as an expression."""
     start = scope.bound(nest.loops[axis.level].range.start)
-    if axis.points == 1 or axis.level < len(nest.loops) - 1:
-        return start
-    return f"({start} & -{axis.points})"
+    is_plain = axis.points == 1 or axis.level < len(nest.loops) - 1
+    return start if is_plain else f"({start} & -{axis.points})"
 
 
 def flat_places(scope: Scope, nest: Nest, index: str) -> Iterator[str]:
@@ -95,8 +93,10 @@ def places(scope: Scope, nest: Nest, index: str, left: str, quotient: str) -> It
             stop = scope.bound(nest.loops[level].range.stop)
             more = f" + {axis.points - 1}) / {axis.points}" if times else ")"
             own, size = f"{quotient}{level}", f"m{level}"
-            yield f"const u64 {size} = u64({stop} - {first}{more};"
-            yield f"const u64 {own} = over({left}, {size});"
+            yield from (
+                f"const u64 {size} = u64({stop} - {first}{more};",
+                f"const u64 {own} = over({left}, {size});",
+            )
             number, left = f"{left} - {own} * {size}", own
         yield f"const s64 {index}{level} = {first} + s64({number}){times};"
 

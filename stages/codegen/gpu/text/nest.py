@@ -42,10 +42,12 @@ def write_nest(scope: Scope, node: Nest | Column) -> Iterator[str]:
 
 def _acts(scope: Scope, column: Column) -> Iterator[str]:
     nest = threads_of(column)
-    yield from flat_places(scope, nest, "i") if is_flat(nest) else ()
-    yield from (opened(scope, nest, level) for level in range(len(nest.loops)))
-    yield from (f"    {line}" for line in write_acts(scope, column))
-    yield "  " + "}" * len(nest.loops)
+    yield from (
+        *(flat_places(scope, nest, "i") if is_flat(nest) else ()),
+        *(opened(scope, nest, level) for level in range(len(nest.loops))),
+        *indented(write_acts(scope, column), "    "),
+        "  " + "}" * len(nest.loops),
+    )
 
 
 def _column(scope: Scope, nest: Nest) -> Iterator[str]:
@@ -54,8 +56,7 @@ def _column(scope: Scope, nest: Nest) -> Iterator[str]:
     yield from indented(written(scan.body, 0), "    ")
     yield from _outer(scope, nest, scan.body, range(inner))
     lines = (*pointers(scan.body), *states(scan.body), *write_scan(scan))
-    yield from indented(lines, "  " * (inner + 1))
-    yield from ["  " + "}" * inner] if inner else []
+    yield from (*indented(lines, "  " * (inner + 1)), *(["  " + "}" * inner] if inner else []))
 
 
 def _points(scope: Scope, nest: Nest) -> Iterator[str]:
@@ -111,21 +112,24 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
     own = [axis for axis in axes_of(nest) if axis.points > 1 or axis.level == len(nest.loops) - 1]
     yield from indented(written(one, 0), "    ")
     yield f"  const bool aligned = {aligned(every, packs)};"
-    levels = range(len(nest.loops))
-    yield from _outer(scope, nest, one, levels, [axis.level for axis in own])
+    yield from _outer(scope, nest, one, range(len(nest.loops)), [axis.level for axis in own])
     indent = "  " * (len(nest.loops) + 1)
     inside = list(_all_inside(scope, nest, own))
     for number, (test, body) in enumerate(versions):
         tests = " && ".join([test, *inside] if test else inside) or "true"
-        yield f"{indent}{'} else ' if number else ''}if ({tests}) {{"
-        yield from (f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own))
         around = (row for level in range(body.depth) for row in written(body, level))
         rows = (*around, *pointers(body), *written(body, body.depth))
-        yield from indented(filter(None, rows), f"{indent}  ")
-    yield f"{indent}}} else {{"
-    yield from _one_by_one(scope, nest, one, own[::-1], indent)
-    yield f"{indent}}}"
-    yield "  " + "}" * len(nest.loops)
+        yield from (
+            f"{indent}{'} else ' if number else ''}if ({tests}) {{",
+            *(f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own)),
+            *indented(filter(None, rows), f"{indent}  "),
+        )
+    yield from (
+        f"{indent}}} else {{",
+        *_one_by_one(scope, nest, one, own[::-1], indent),
+        f"{indent}}}",
+        "  " + "}" * len(nest.loops),
+    )
 
 
 def _all_inside(scope: Scope, nest: Nest, own: Sequence[Axis]) -> Iterator[str]:
