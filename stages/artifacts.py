@@ -85,6 +85,7 @@ class Variant:
     be skipped; never their contents or sizes. `alike` are groups of output leaves with equal
     ranges along their common dimensions, which one walk of a scan can write.
     `ranges` are rows (leaf, dimension, start, stop) of fields whose domains are compiled in.
+    `beyond` tells that reads which `where` may hide lead out of a field: loads clamp their indices.
     """
 
     unit: tuple[tuple[str, str], ...] = ()
@@ -93,6 +94,7 @@ class Variant:
     tables: tuple[tuple[str, int, bool], ...] = ()
     alike: tuple[tuple[str, ...], ...] = ()
     ranges: tuple[tuple[str, str, int, int], ...] = ()
+    beyond: bool = False
 
     @property
     def text(self) -> str:
@@ -107,6 +109,7 @@ class Variant:
             ]
             + [f"written on the same ranges: {', '.join(names)}" for names in self.alike]
             + [f"{name} along {dim}: {first}:{last}" for name, dim, first, last in self.ranges]
+            + ["reads beyond fields"] * self.beyond
         )
 
     def files(self) -> Mapping[str, bytes]:
@@ -192,7 +195,8 @@ class Interface:
     `runtime/calls/plan.py`. A program for a GPU has no entry point: `launches` list the kernels of
     the module for `platform`, `codes` the results of a call whose tested store fails. `clamped` is
     the place of the integer that is 1 if a read leads out of a field where `where` may hide it, -1
-    if there is none. `stepped` is the place of the integer that selects one statement, counted from
+    if there is none; if `is_inside`, the code is for calls in which none does, and other code runs
+    the others. `stepped` is the place of the integer that selects one statement, counted from
     1; 0 stands for all, and -1 means that they cannot run one at a time.
     """
 
@@ -218,6 +222,7 @@ class Interface:
     codes: tuple[int, ...] = ()
     clamped: int = -1
     stepped: int = -1
+    is_inside: bool = False
 
     @property
     def text(self) -> str:

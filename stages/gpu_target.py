@@ -151,6 +151,11 @@ class GpuTarget:
         """A quarter of an element that goes to memory and back: it often comes from a cache."""
         return self.operations_per_element(8) / 4
 
+    @property
+    def gather_alone(self) -> float:
+        """Threads load elements one by one anyway."""
+        return self.gather
+
     def operations_per_element(self, itemsize: int) -> float:
         """Return the number of operations that take as long as writing and reading one element."""
         rate = self.float64_rate if itemsize == 8 else self.float32_rate

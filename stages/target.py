@@ -120,6 +120,11 @@ class CpuTarget:
         """A row that a table tells comes from the second cache or from further away."""
         return 4
 
+    @property
+    def gather_alone(self) -> float:
+        """No lanes share the load of a single element, and its index is loaded for it alone."""
+        return 4 * self.gather
+
     def operations_per_element(self, itemsize: int) -> float:
         """Return the number of operations that take as long as writing and reading one element.
 

@@ -50,6 +50,8 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"{f'launch {number}':<12} {launch}"
     if plan.stepped >= 0:
         yield f"{f'int {plan.stepped}':<12} the only statement that runs, from 1 on; 0 for all"
+    if plan.is_inside:
+        yield "for calls in which no read leads out of what it must have"
     if plan.clamped >= 0:
         yield f"{f'int {plan.clamped}':<12} 1 if a read leads out of what it must have"
     yield f"{'workspace':<12} {_shown(plan.workspace, plan)} bytes"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from ...runtime.calls.plan import ABI_VERSION, StatusKind
@@ -43,8 +43,8 @@ def describe(
 
     A statement with several groups is listed once more as a whole, its outputs in order: the call
     compares what one group reads with what the others write. A call computes the bounds `more`
-    too, for launches. With `clamping` the code has a second version, and soft reads may lead out of
-    their fields; with `in_steps` the integer at `step_place` selects a statement.
+    too, for launches. With `clamping` soft reads may lead out of their fields, if the code is for
+    such calls; with `in_steps` the integer at `step_place` selects a statement.
     """
     hard = clamping.hard if clamping else [{} for _ in groups]
     statements, reads, continues = _accesses(program, kernel, groups, hard)
@@ -64,6 +64,7 @@ def describe(
         backend=backend, tables=program.tables, continues=continues, alike=alike,
         device=int(device), abi=ABI_VERSION, statuses=statuses, clamped=flag,
         stepped=-1 if stepped is None else stepped,
+        is_inside=clamping is not None and not clamping.ends,
     )  # fmt: skip
 
 
@@ -87,9 +88,8 @@ def step_place(
 
     It follows the integers `known` of the kernel and those of its clamped version.
     """
-    if len({group.statement for group in groups}) < 2:
-        return None
-    return len(known) + (len(clamping.integers) if clamping else 0)
+    is_single = len({group.statement for group in groups}) < 2
+    return None if is_single else len(known) + (len(clamping.integers) if clamping else 0)
 
 
 def step_numbers(groups: Sequence[StoreGroup]) -> tuple[int, ...]:
@@ -124,8 +124,7 @@ def turns(node: Node | Kernel, name: str = "") -> Iterator[Turn]:
 
 def _crosses(nest: Nest, name: str) -> bool:
     """Tell whether a scan reads a field in other columns than its own."""
-    own = (load for load in loads(nest) if load.buffer == name)
-    return not all(is_own_column(nest, load) for load in own)
+    return any(load.buffer == name and not is_own_column(nest, load) for load in loads(nest))
 
 
 def _accesses(
@@ -151,8 +150,10 @@ def _accesses(
             several = (index, *common)
             own = _reads(kernel, several, stores, earlier, len(statements))
             found += (with_hard(read, hard[index]) for read in own)
-            moved = _moved(kernel, several, beside[index])
-            found += (classes.evolve(read, statement=len(statements)) for read in moved)
+            readings = (each for nest in _nests(kernel, several) for each in nest.reads)
+            moved = {each.buffer for each in readings if each.moved}  # by what a field gives
+            besides = (read for name, read in beside[index].items() if name in moved)
+            found += (classes.evolve(read, statement=len(statements)) for read in besides)
             statements.append(Statement(groups[index].stores))
         reads += found
         if len(members) > 1:
@@ -160,12 +161,6 @@ def _accesses(
             statements.append(_whole(program.statements[groups[members[0]].statement]))
         continues += range(first + 1, len(statements))
     return statements, reads, tuple(continues)
-
-
-def _moved(kernel: Kernel, groups: Sequence[int], beside: Mapping[str, Read]) -> Iterator[Read]:
-    """Yield what the nests of groups read at distances that a field gives."""
-    moved = {each.buffer for nest in _nests(kernel, groups) for each in nest.reads if each.moved}
-    return (read for name, read in beside.items() if name in moved)
 
 
 def _nests(kernel: Kernel, groups: Sequence[int]) -> list[Nest]:

@@ -8,7 +8,9 @@ stay: a neighbour of a reduction (whose missing slots belong to its own rows) or
 that dimension, a displacement of a displacement, and any access to the results of a scan.
 
 Cost rule: a value that its users read at more than `SPREAD` points keeps the accesses to it, and
-the count starts again below it. A neighbour of an expensive operation counts as `HEAVY` points.
+the count starts again below it. A neighbour of an expensive operation counts as `HEAVY` points, and
+a value of one dimension keeps all accesses through tables: each of them loads single elements, of
+which one of the value replaces all those that it is made of.
 Without the rule a chain of n stencils would become n**2 rows or more; with it a program grows at
 most by the factor `SPREAD`. `codegen` decides for each such value whether to store it in an array.
 """
@@ -167,6 +169,8 @@ class _Pusher:
         if not isinstance(value, Map | Region | Reduce):
             return False
         if self.checked and _may_hide(value) and any(_is_indirect(path) for path in demand):
+            return True
+        if len(value.dims) == 1 and any(_is_indirect(path) for path in demand):
             return True
         heavy = HEAVY if isinstance(value, Map) and value.op in EXPENSIVE else 1
         counts = (self._points(path, heavy) for path in demand)

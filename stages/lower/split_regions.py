@@ -2,9 +2,10 @@
 
     out[K: 0 .. n] = region [K: .. 1] a b
 
-becomes a store of `a` on the first level and a store of `b` on the others, if this takes at most
-`MOST_PARTS` stores. Each part knows the whole box, because outputs that share memory must have
-equal ones. Regions deeper in a value stay; `codegen` splits its loops for them.
+becomes a store of `a` on the first level and a store of `b` on the others. Each part knows the
+whole box, because outputs that share memory must have equal ones. Regions deeper in a value stay,
+and so do all regions of a value that would take more than `MOST_PARTS` stores, such as four walls
+one inside the other; `codegen` splits its loops for them.
 """
 
 from __future__ import annotations
@@ -39,8 +40,10 @@ def _parts(program: Dataflow, store: Store) -> list[Store]:
         part = left.pop()
         value = program.values[part.value]
         split = list(_split(part, value)) if isinstance(value, Region) else []
-        if not split or len(done) + len(left) + len(split) > MOST_PARTS:
+        if not split:
             done.append(part)
+        elif len(done) + len(left) + len(split) > MOST_PARTS:
+            return [store]
         else:
             left += reversed(split)
     return done

@@ -98,7 +98,13 @@ class Collective:
 
     def wait(self) -> None:
         """Build what is missing, share the results, and raise the failures of all ranks on each."""
+        whole = self._orders
+        self._orders = [classes.evolve(order, is_alone=True) for order in whole]
         failures = self._meet([])
+        if not failures:  # on all ranks
+            others = (order.beyond() for order in whole)
+            self._orders = [order for order in others if order is not None]
+            failures = self._meet([])
         if failures:
             errors = [
                 named(failure.error, failure.program) if failure.program else failure.error

@@ -56,6 +56,7 @@ _VARIANT: Final = table(
     tables=list_of(row(text, whole, truth)),
     alike=list_of(list_of(text)),
     ranges=list_of(row(text, text, whole, whole)),
+    beyond=truth,
 )
 _ROW: Final = table(
     ("passes", "key", "seconds", "grid_type", "types"),

@@ -143,8 +143,8 @@ def _compiled(library: str, programs: Sequence[Exported], text: str) -> bytes:
         base = Path(folder.path)
         commands, linked = [], dict.fromkeys(["-pthread"])
         for program in programs:
-            for number, built in enumerate(program.variants):
-                entry = entry_name(library, program.name, number)
+            for name, built in program.parts():
+                entry = entry_name(library, program.name, name)
                 (base / f"{entry}.cpp").write_text(built.generated.source)
                 flags = [f for f in built.generated.flags if f != "-shared"]
                 linked |= dict.fromkeys(f for f in flags if f.startswith(_LINKED))

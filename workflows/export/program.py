@@ -14,7 +14,7 @@ from ...runtime.process.errors import OptionError
 from ...stages.artifacts import Generated, Interface, Variant
 from ...stages.bind.plans import plan_of
 from ...stages.ir.literal import number
-from ..builds.building import call_parameters, trace
+from ..builds.building import beyond_fields, call_parameters, trace
 from ..entries.program import Program
 from ..setups.set_up import SetUpProgram
 from ..variants.naming import leaf_name
@@ -52,11 +52,15 @@ class Leaf:
 
 @classes.frozen
 class Built:
-    """One variant: its plan, its source, and the values of its static leaves."""
+    """One variant: its plan, its source, and the values of its static leaves.
+
+    Calls that read beyond fields run `beyond`, if there is such a call.
+    """
 
     plan: Plan
     generated: Generated
     static: Mapping[str, Any]
+    beyond: Built | None = None
 
 
 @classes.frozen
@@ -77,6 +81,13 @@ class Exported:
     leaves: tuple[Leaf, ...]
     variants: tuple[Built, ...]
     fixed: Mapping[str, Any]
+
+    def parts(self) -> Iterator[tuple[str, Built]]:
+        """Yield all that is compiled, by name: each variant, before it what runs beyond fields."""
+        for place, built in enumerate(self.variants):
+            if built.beyond is not None:
+                yield f"{place}_beyond", built.beyond
+            yield str(place), built
 
 
 def exported(
@@ -158,9 +169,10 @@ def _built(
     for variant in dict.fromkeys(
         _laid_out(each, layout, types) for layout in layouts for each in wanted
     ):
-        generated, interface = _generated(fresh, variant)
         values = {name: number(text, str(types[name])) for name, text in variant.static}
-        yield Built(plan_of(interface), generated, values)
+        made = _generated(fresh, variant, values)
+        other = _generated(fresh, beyond_fields(variant), values) if made.plan.is_inside else None
+        yield classes.evolve(made, beyond=other)
 
 
 def _laid_out(variant: Variant, layout: str, types: Mapping[str, Any]) -> Variant:
@@ -177,15 +189,16 @@ def _laid_out(variant: Variant, layout: str, types: Mapping[str, Any]) -> Varian
     return classes.evolve(variant, unit=unit)
 
 
-def _generated(program: Program, variant: Variant) -> tuple[Generated, Interface]:
+def _generated(program: Program, variant: Variant, values: Mapping[str, Any]) -> Built:
     assert program.backend is not None, "'_on_cpu' selects one"
     found = trace(program.__definition__, program.backend, variant, CODEGEN)[CODEGEN].artifacts
-    generated, interface = found["generated"], found["interface"]
+    generated: Generated = found["generated"]
+    interface: Interface = found["interface"]
     if generated.language != "c++" or interface.launches:
         raise OptionError(
             f"Backend '{program.backend.name}' of '{program.__name__}' writes no C++ to export."
         )
-    return generated, interface
+    return Built(plan_of(interface), generated, values)
 
 
 def _common(built: Iterable[Built]) -> Mapping[str, Any]:

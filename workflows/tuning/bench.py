@@ -150,7 +150,8 @@ class RealBench:
         for choice in choices:
             try:
                 entry = self.subject.on(applied(self.backend, choice))
-                orders.append(entry.order(self.subject.variant(entry), self.subject.provider, used))
+                order = entry.order(self.subject.variant(entry), self.subject.provider, used)
+                orders.append(classes.evolve(order, is_alone=True))
                 errors.append(None)
             except FieldforgeError as error:
                 errors.append(error)

@@ -159,7 +159,7 @@ class Variants:
                 )
         for variant, provider in wanted:
             task = _Task(self, variant, used, provider)
-            order = Order(definition, backend, variant, used, task)
+            order = Order(definition, backend, variant, used, task, is_alone=True)
             self.table.begin(variant, background.begin(order))
 
     def allow(self, variant: Variant, enable_jit: bool | None) -> None:

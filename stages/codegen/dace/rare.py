@@ -7,6 +7,7 @@ backend `cpu`, on one thread, in memory of its own plan.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from ....runtime.process import classes
 from ...ir.bounds import Bound
@@ -14,12 +15,24 @@ from ...ir.loops.nest import Nest
 from ...ir.loops.traverse import with_nests
 from ...ir.loops.ungrouped import ungrouped
 from ...ir.strides import Stride
-from ..cpu.text.kernel import CLAMPED, ENDS, clamped_version
+from ..cpu.text.kernel import ENDS, definitions
+from ..cpu.text.nodes import Writing, write_steps
+from ..cpu.text.units import flat
+from ..entry_point import UNUSED
 from ..rows.checks import beyond
 from ..rows.dialect import cpp
 from ..rows.options import Steps, WriterOptions
 from ..rows.scope import WITHIN, Scope, places_of
 from .loops import SdfgLoops
+
+# Few calls run it, so it is optimised for size and compiles fast.
+HEAD: Final = """\
+#ifdef __clang__
+__attribute__((cold, noinline, minsize))
+#else
+__attribute__((cold, noinline, optimize("O1", "fp-contract=off")))
+#endif
+static s32 clamped(const void* const* ptrs, const s64* ints, const void* scalars, void* arena) {"""
 
 
 @classes.frozen
@@ -46,13 +59,14 @@ def rare_version(loops: SdfgLoops, writer: WriterOptions) -> RareVersion:
         return RareVersion(ints, (f"{flag}{beyond(loops.kernel)};",))
     options = WriterOptions(0, vector_math=False, own_math=writer.own_math)
     kernel = with_nests(ungrouped(loops.kernel), _on_one_thread)
-    scope = Scope(kernel, places_of(loops.integers), options, cpp(options))
+    scope = Scope(kernel, places_of(ints), options, cpp(options), clamped=clamping.ends)
     steps = Steps(len(ints), loops.steps) if loops.steps else None
-    written = clamped_version(scope, clamping, steps).text({})
+    nests = list(flat(write_steps(scope, kernel, Writing(steps))))
+    known = (each.line for each in definitions(scope, steps))
     return RareVersion(
         ints,
         (f"{flag}clamped(ptrs, ints, scalars, arena);",),
-        (ENDS, WITHIN, CLAMPED, *written),
+        (ENDS, WITHIN, HEAD, *known, UNUSED, *nests, "  return 0;", "}", ""),
         scope.uses.functions,
     )
 

@@ -23,11 +23,12 @@ class Direct:
 class InRow:
     """An element of a row, which differs from its neighbours in the innermost index: `r0[i1]`.
 
-    The pointer has all other indices; where it is not made from these, its address is `start`.
+    The pointer has all other indices. Text around defines a pointer that `is_given`.
     """
 
     pointer: str
     start: str = ""
+    is_given: bool = False
 
 
 @classes.frozen
@@ -42,11 +43,9 @@ Address: TypeAlias = Direct | InRow | Element
 DIRECT: Final = Direct()
 
 
-def places_of(access: Access, buffer: Buffer) -> Places:
-    """Return row and offset of each axis of an access."""
-    count = len(buffer.dims)
-    offsets = access.offsets or (0,) * count
-    return tuple(zip(access.rows or (None,) * count, offsets, strict=True))
+def is_given(address: Address | None) -> bool:
+    """Tell whether text around defines the pointer of an address."""
+    return isinstance(address, InRow) and address.is_given
 
 
 def row_of(
@@ -59,7 +58,7 @@ def row_of(
     """
     if inner is None or inner not in buffer.dims:
         return None
-    places = list(places_of(access, buffer))
+    places = list(access.coordinates(len(buffer.dims)))
     axis = buffer.dims.index(inner)
     if places[axis][0] is not None or any(n is not None and is_inside(n) for n, _ in places):
         return None

@@ -62,8 +62,9 @@ class Placement:
     """The nodes that become arrays and the scans, both ascending; notes on the other nodes.
 
     `needs[nest][node]` are the indices at which a nest needs a node. The name of a nest is the node
-    that it computes, or that of the `stores` of a group. `groups` are those that need a nest; the
-    group in `box_of` has the box of the nest, which then is empty where that of the group is.
+    that it computes, or that of the `stores` of a group. `groups` are those that need a nest. One
+    `within` a group does nothing where the box of that group is empty; the box of any other nest
+    then is empty by itself.
     """
 
     arrays: tuple[Array, ...]
@@ -100,7 +101,7 @@ class _Placing:
         self.counts = [len(roots) for roots, _ in groups]
         self.needed = points.reachable(root for roots, _ in groups for root in roots)
         self.users = users_of(points.nodes, self.needed)
-        self.costs = point_costs(points, self.users, rules.target.gather)
+        self.costs = point_costs(points, self.users, rules.target)
         self.uses: dict[int, Uses] = {index: {} for index in self.needed}
         self.boxes: dict[int, Ranges] = {stores(n): box for n, (_, box) in enumerate(groups)}
         self.groups = {stores(n): frozenset((n,)) for n in range(len(groups))}
@@ -182,7 +183,7 @@ class _Placing:
                 self.values[nest] = self.values.get(nest, 0) + len(use.places)
                 self._pass_on(node, nest, list(use.places), use.need)
         for operand, _ in node.operands:
-            self.asked[operand] = max(self.asked[operand], count)
+            self.asked[operand] = max(self.asked[operand], count if reason else self.asked[index])
 
     def _pass_on(self, node: Node, nest: int, places: Sequence[Coords], need: Need) -> None:
         """Record that a nest needs the operands of a node that it computes at some places."""

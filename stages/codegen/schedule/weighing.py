@@ -98,8 +98,8 @@ class Weighing:
             return True, f"is an array: its loop computes {MOST_VALUES} other values already"
         if again > limit:
             enough = limit / (lasting - 1)
-            gather = self.rules.target.gather
-            one = beside_shared(self.points, self.users, self.costs, index, enough, gather)
+            target = self.rules.target
+            one = beside_shared(self.points, self.users, self.costs, index, enough, target)
             own = (lasting - 1) * one
             if own <= limit:
                 return False, f"is computed in place: {figures}, {own:.0f} beside shared arrays"
