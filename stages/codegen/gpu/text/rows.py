@@ -42,11 +42,8 @@ def write_rows(
 ) -> Iterator[str]:
     """Write the kernel of some columns; the arrays of the arena that it touches are defined."""
     nest, lanes = nests[0], max(1, columns.threads // load.columns)  # that copy one row
-    names = (
-        name
-        for tile in load.tiles
-        for name in (*([tile.source] if tile.source else ()), *dict(tile.written))
-    )
+    touched = ((tile.source, *dict(tile.written)) for tile in load.tiles)
+    names = (name for tile in touched for name in tile if name)
     ranges = (nest.loops[axis.level].range for axis in axes_of(nest))
     extents = (f"u64({stop} - {start})" for start, stop in map(scope.ends, ranges))
     tiles = (
