@@ -18,6 +18,7 @@ from ...ir.bounds import Bound, Const, Range, Ranges
 from ...ir.gates import FAR, far_unless
 from ...ir.settled import settled
 from ...lower.regions import EVERYWHERE, Box, Boxes, is_empty, met
+from ..errors import CodegenError
 from .places import FIXED, OWN, Coord, Entries, Entry, Point
 from .points import Points
 
@@ -219,3 +220,16 @@ def _without(piece: Box, hole: Box) -> Boxes:
         if is_empty(piece):
             return (whole,)
     return tuple(rest)
+
+
+def scan_need(value: dataflow.Scan, need: Need) -> Need:
+    """Return all levels of a scan on the columns that are needed, maybe none."""
+    levels = Span(value.start, value.stop)
+    whole: Need = {dim: levels if dim is value.axis else need[dim] for dim in value.dims}
+    if any(span is None for span in whole.values()):
+        raise CodegenError(
+            "The result of a scan is read at a horizontal offset that a field gives; that is not "
+            "supported.",
+            hint="Write the result of the scan to a field, and read that in another statement.",
+        )
+    return whole

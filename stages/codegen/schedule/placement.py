@@ -8,11 +8,9 @@ from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Ranges
-from ..errors import CodegenError
 from .costs import ITEMSIZES, point_costs, users_of
 from .needs import (
     Need,
-    Span,
     around,
     box_of,
     gated_by,
@@ -22,6 +20,7 @@ from .needs import (
     need_at,
     need_of,
     outside_of,
+    scan_need,
 )
 from .places import Coords, Point, is_still, still
 from .points import Env, Node, Points
@@ -304,16 +303,3 @@ class _Placing:
 def _across(box: Ranges, axis: Dimension) -> Ranges:
     """Return the columns of a box."""
     return tuple(range_ for range_ in box if range_.dim is not axis)
-
-
-def scan_need(value: dataflow.Scan, need: Need) -> Need:
-    """Return all levels of a scan on the columns that are needed, maybe none."""
-    levels = Span(value.start, value.stop)
-    whole: Need = {dim: levels if dim is value.axis else need[dim] for dim in value.dims}
-    if any(span is None for span in whole.values()):
-        raise CodegenError(
-            "The result of a scan is read at a horizontal offset that a field gives; that is not "
-            "supported.",
-            hint="Write the result of the scan to a field, and read that in another statement.",
-        )
-    return whole
