@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
+from ...runtime.language.dimension import Dimension
 from ..ir.loops.nest import Index, Instruction, Nest, Row
 
 # Where a row is computed: by a number of loops around the lanes, before the loop inside of a strip,
@@ -20,10 +21,12 @@ class Lanes:
     """The loops of a nest as an interpreter runs them.
 
     The innermost loop has the lanes if its iterations are independent. That of a scan with states
-    is sequential: columns side by side are the lanes then, the loop around it.
+    is sequential: columns side by side are the lanes then, the loop around it. Columns of which
+    arrays keep a few at a time (`rings`) come one by one.
     """
 
     nest: Nest
+    rings: frozenset[Dimension] = frozenset()
 
     @property
     def depth(self) -> int:
@@ -33,14 +36,16 @@ class Lanes:
     @property
     def loop(self) -> int:
         """The loop whose indices are lanes, or -1 for a single lane."""
-        if self.depth and self.nest.loops[-1].kind != "vector":
-            return self.depth - 2 if self.depth > 1 else NO_LANES
-        return self.depth - 1
+        loops = self.nest.loops
+        if not loops or loops[-1].kind == "vector":
+            return self.depth - 1
+        is_alone = self.depth == 1 or loops[-2].range.dim in self.rings
+        return NO_LANES if is_alone else self.depth - 2
 
     @property
     def outer(self) -> int:
         """How many loops stand around the lanes."""
-        return self.loop if self.loop >= 0 else 0
+        return self.loop if self.loop >= 0 else max(0, self.depth - 1)
 
     @property
     def has_inner(self) -> bool:

@@ -27,7 +27,7 @@ from ..ir.loops.nest import (
     State,
     Store,
 )
-from ..ir.loops.traverse import reached
+from ..ir.loops.traverse import arrays_of, reached
 from ..ir.strides import Stride
 from . import program as encoded
 from .instructions import compute
@@ -61,6 +61,11 @@ class Naming:
                 return number, each
         raise KeyError(name)
 
+    def rings_of(self, nest: Nest) -> frozenset[Dimension]:
+        """Return the dimensions of which arrays that a nest touches keep the last indices."""
+        rings = (self.buffer(name)[1].ring for name in arrays_of(nest))
+        return frozenset(ring for ring in rings if ring is not None)
+
 
 def encode_nest(naming: Naming, nest: Nest) -> encoded.Nest:
     """Return a nest as steps."""
@@ -74,7 +79,7 @@ class _NestEncoder:
         self.naming = naming
         self.nest = nest
         self.rows = nest.body
-        self.lanes = Lanes(nest)
+        self.lanes = Lanes(nest, naming.rings_of(nest))
         self.loops = {loop.range.dim: number for number, loop in enumerate(nest.loops)}
         self.values = len(nest.loops)
         self.levels = list(range(1, len(nest.loops) + 1))  # by value the loops around it

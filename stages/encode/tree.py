@@ -102,11 +102,11 @@ def _buffers(naming: Naming) -> Iterator[encoded.Buffer]:
     for each in kernel.buffers:
         if each.memory in ("field", "table"):
             strides = tuple(
-                (-1, 1) if dim is each.unit else (naming.ints[Stride(each.name, axis)], 0)
+                (-1, 1)
+                if dim is each.unit or each.name not in touched
+                else (naming.ints[Stride(each.name, axis)], 0)
                 for axis, dim in enumerate(each.dims)
             )
-            if each.name not in touched:
-                strides = ((-1, 0),) * len(each.dims)
             yield encoded.Buffer(each.name, each.memory, each.dtype, given.index(each), strides)
         else:
             yield _array(naming, each, cuts.get(each.name, {}))
