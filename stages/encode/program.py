@@ -181,7 +181,11 @@ class Node:
 
 @attrs.frozen
 class Program:
-    """All nodes in order; `clamped` run in their place where integer `clamping` is 1."""
+    """All nodes in order; `clamped` run in their place where integer `clamping` is 1.
+
+    Threads share loops over `parallel_from` points; -1 lets the call decide. Integer `stepped`
+    selects a statement, 0 all of them; -1 says that there is no such integer, nor for `clamping`.
+    """
 
     name: str
     buffers: tuple[Buffer, ...]
@@ -190,3 +194,4 @@ class Program:
     clamped: tuple[Node, ...] = ()
     clamping: int = -1
     stepped: int = -1
+    parallel_from: int = -1

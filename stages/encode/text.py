@@ -109,6 +109,7 @@ FORMS: Final[Mapping[type[Any], tuple[str, Mapping[str, Kind]]]] = {
     Node: ("node", {"statement": INT}),
     Program: ("program", {
         "name": NAME, "slots": _many(COUNT), "clamping": INT, "stepped": INT,
+        "parallel_from": INT,
     }),
 }  # fmt: skip
 BY_KEYWORD: Final = {keyword: cls for cls, (keyword, _) in FORMS.items()}

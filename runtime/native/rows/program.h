@@ -140,6 +140,7 @@ struct Program {
     std::vector<Node> nodes;
     std::vector<Node> clamped;  // in place of these where `clamping` is 1
     int32_t clamping = -1, stepped = -1;
+    int64_t parallel_from = -1;  // points; -1: the machine of the call decides
 };
 
 // Reads an `Encoded`; the table gives its kernels. Throws std::invalid_argument or

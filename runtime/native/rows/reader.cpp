@@ -270,6 +270,7 @@ Program read_program(PyObject* encoded, const KernelTable& table) {
     made.slots = many(given, "slots", read_count);
     made.clamping = get<int32_t>(given, "clamping");
     made.stepped = get<int32_t>(given, "stepped");
+    made.parallel_from = get<int64_t>(given, "parallel_from");
     const auto read_node = [&](nb::handle each) {
         Node node{get<int64_t>(each, "statement"), {}, {}};
         const nb::object body = each.attr("body");

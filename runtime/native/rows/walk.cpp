@@ -52,6 +52,13 @@ struct Call {
         return std::any_of(box.begin(), box.end(),
                            [this](const Span& each) { return extent(each) == 0; });
     }
+    // From how many points on threads share a loop.
+    int64_t parallel_from() const {
+        if (program.parallel_from >= 0) return program.parallel_from;
+        const Machine* machine = context.machine;
+        const bool is_known = machine != nullptr && machine->parallel_from != 0;
+        return is_known ? machine->parallel_from : usual_parallel_from;
+    }
     int64_t slot_offset(int32_t slot) const {
         int64_t offset = 0;
         for (int32_t i = 0; i < slot; ++i) offset += program.slots[i].of(ints);
@@ -149,13 +156,22 @@ void run_strips(const Frame& frame) {
     }
 }
 
+// How many lanes a value around them fills.
+int64_t width_of(const Frame& frame) {
+    const Nest& nest = *frame.nest;
+    if (nest.lanes < 0) return 1;
+    const Ends& lanes = frame.loops[nest.lanes];
+    return std::clamp<int64_t>(lanes.stop - lanes.start, 0, nest.strip);
+}
+
 void run_from(const Frame& frame, int32_t level) {
     const Nest& nest = *frame.nest;
     if (level == nest.outer) return run_strips(frame);
     const Ends ends = frame.loops[level];
+    const int64_t width = width_of(frame);
     int64_t& index = frame.values[level];
     const auto one = [&] {
-        run(frame, nest.around[level + 1], 0, 1, nest.strip);
+        run(frame, nest.around[level + 1], 0, 1, width);
         run_from(frame, level + 1);
     };
     if (nest.loops[level].backward) {
@@ -171,10 +187,7 @@ template <class Body>
 void share(const Call& call, int64_t count, int64_t most, int64_t points, const Body& body) {
     if (count <= 0) return;
     const Context& context = call.context;
-    const Machine* machine = context.machine;
-    const int64_t from = machine != nullptr && machine->parallel_from != 0 ? machine->parallel_from
-                                                                           : usual_parallel_from;
-    if (points < from || context.parallel_for == nullptr) return body(0, count, 0);
+    if (points < call.parallel_from() || context.parallel_for == nullptr) return body(0, count, 0);
     const auto call_body = [](void* data, int64_t begin, int64_t end, int64_t place) {
         (*static_cast<const Body*>(data))(begin, end, place);
     };
@@ -229,7 +242,7 @@ void run_nest(const Call& call, const Nest& nest) {
                 left /= extent;
             }
             for (int32_t level = 1; level <= nest.shared; ++level) {
-                run(frame, nest.around[level], 0, 1, nest.strip);
+                run(frame, nest.around[level], 0, 1, width_of(frame));
             }
             run_from(frame, nest.shared);
         }
@@ -288,11 +301,7 @@ class TileWalk {
 
     int64_t parts_of(int64_t others) const {
         const Context& context = call_.context;
-        const Machine* machine = context.machine;
-        const int64_t from = machine != nullptr && machine->parallel_from != 0
-                                 ? machine->parallel_from
-                                 : usual_parallel_from;
-        if (points_ < from || context.threads == nullptr) return 1;
+        if (points_ < call_.parallel_from() || context.threads == nullptr) return 1;
         return (context.threads(context.pool) + others - 1) / std::max<int64_t>(others, 1);
     }
 
