@@ -48,8 +48,7 @@ def _clamped(load: Load, rows: list[Instruction], nest: Nest, ends: Ends) -> Loa
             part = load.part if level == len(nest.loops) else 0
             found = write(Index(dtype="int64", level=level, part=part, dim=dim))
         elif row is None:
-            indices.append(write(Constant(dtype="int64", text=str(offset))))
-            continue
+            found, offset = write(Constant(dtype="int64", text=str(offset))), 0
         elif rows[row].dtype != "int64":
             at = rows[row]
             found = write(Compute(dtype="int64", level=at.level, part=at.part, op="cast", args=(row,)))

@@ -30,8 +30,7 @@ struct Frame {
     Ends* parts;
 };
 
-// Lays a frame out in `room` of `nest.bytes()`, sets what the call knows, and runs the code around
-// all loops.
+// Lays a frame out in `room` of `nest.bytes()`, and sets what the call knows.
 Frame make_frame(const Nest& nest, const std::vector<Buffer>& buffers, const Memory* memory,
                  const int64_t* ints, const void* scalars, char* room);
 

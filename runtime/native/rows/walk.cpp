@@ -199,8 +199,10 @@ void run_nest(const Call& call, const Nest& nest) {
     int64_t points = 1, count = 1;
     for (const Loop& loop : nest.loops) points *= call.extent(loop.range);
     const auto frame_here = [&] {
-        return make_frame(nest, call.program.buffers, call.memory, call.ints, call.scalars,
-                          room_of_part.take(nest.bytes()));
+        const Frame frame = make_frame(nest, call.program.buffers, call.memory, call.ints,
+                                       call.scalars, room_of_part.take(nest.bytes()));
+        run(frame, nest.around[0], 0, 1, nest.strip);
+        return frame;
     };
     if (nest.outer == 0 && nest.lanes >= 0) {  // threads share the lanes
         const auto run_part = [&](const Ends& all, auto run_these) {
@@ -332,6 +334,9 @@ class TileWalk {
                 left /= counts_[i];
             }
             place_arrays(memory, first, place);
+            for (size_t i = 0; i < tiles_.members.size(); ++i) {
+                run(frames[i], frames[i].nest->around[0], 0, 1, frames[i].nest->strip);
+            }
             run_tile(frames, first, last);
         }
     }
