@@ -84,7 +84,8 @@ class _NestEncoder:
         self.values = len(nest.loops)
         self.levels = list(range(1, len(nest.loops) + 1))  # by value the loops around it
         self.blocks = 0
-        self.free: list[int] = []
+        self.free: dict[int, list[Place]] = {}  # blocks by the size of their numbers
+        self.sizes: dict[Place, int] = {}
         self.known: list[encoded.Known] = []
         self.accesses: list[encoded.Access] = []
         self.points: dict[tuple[int, ...] | encoded.Access, Place] = {}
@@ -279,11 +280,16 @@ class _NestEncoder:
 
     # --- lanes ------------------------------------------------------------------------------------
 
-    def _block(self) -> Place:
-        if self.free:
-            return f"t{self.free.pop()}"
-        self.blocks += 1
-        return f"t{self.blocks - 1}"
+    def _block(self, dtype: str) -> Place:
+        """Return a block; one that was in use has numbers of the same size, see `chains.h`."""
+        size = ITEMSIZES[dtype]
+        if self.free.get(size):
+            return self.free[size].pop()
+        self.sizes[f"t{self.blocks}"] = size
+        return self._lasting()
+
+    def _give_back(self, block: Place) -> None:
+        self.free.setdefault(self.sizes[block], []).append(block)
 
     def _lasting(self) -> Place:
         """Return a block that no other row takes."""
@@ -408,10 +414,7 @@ class _Section:
         if place[0] == "t" and place not in self.own.states:
             self.left[row] += 1 << 20  # nobody takes it
             return place
-        size = ITEMSIZES[self.rows[row].dtype]
-        made = self.own._block()
-        self.code.append(Step(f"copy.{size}", made, (place,)))
-        return made
+        return self._copied(place, self.rows[row].dtype)
 
     def _store(self, store: Store, held: Place | None = None) -> None:
         told = {row: self.index_block(row) for row in store.rows if self._needs_block(row)}
@@ -442,7 +445,7 @@ class _Section:
             self._used(row)
 
     def _copied(self, place: Place, dtype: str) -> Place:
-        made = self.own._block()
+        made = self.own._block(dtype)
         self.code.append(Step(f"copy.{ITEMSIZES[dtype]}", made, (place,)))
         return made
 
@@ -516,15 +519,15 @@ class _Section:
         if self.left[row] == 0 and place is not None and place[0] == "t" and self.part != FIRST:
             others = (each for r, each in self.places.items() if r != row and self.left[r] > 0)
             if place not in others and place not in self.shared:
-                self.own.free.append(int(place[1:]))
+                self.own._give_back(place)
 
     def _compute(self, row: Row, each: Compute, target: Place | None) -> bool:
         """Write an operation; the last instruction stores to `target` if that is given."""
         places = [self.operand(arg) for arg in each.args]
         emitted: list[Place] = []
 
-        def emit(name: str, args: Sequence[Place], _: str) -> Place:
-            out = self.own._block()
+        def emit(name: str, args: Sequence[Place], dtype: str) -> Place:
+            out = self.own._block(dtype)
             emitted.append(out)
             self.code.append(Step(name, out, tuple(args)))
             return out
@@ -536,7 +539,7 @@ class _Section:
             self._used(arg)
         for extra in emitted:
             if extra != made:
-                self.own.free.append(int(extra[1:]))
+                self.own._give_back(extra)
         self.places[row] = made
         if target is None:
             return False
@@ -556,7 +559,7 @@ class _Section:
             self.places[row] = access
             return
         when = () if load.when is None else (self.operand(load.when),)
-        made = self.own._block()
+        made = self.own._block(load.dtype)
         self.code.append(Step(f"load.{load.dtype}", made, (access, *when)))
         self.places[row] = made
         for operand in load.operands:
@@ -571,7 +574,7 @@ class _Section:
         place, dtype = self.operand(row), self.rows[row].dtype
         if dtype == "int64" and place[0] == "t":
             return place
-        made = self.own._block()
+        made = self.own._block("int64")
         name = "copy.8" if dtype == "int64" else f"cast.int64.{dtype}"
         self.code.append(Step(name, made, (place,)))
         return made

@@ -168,6 +168,13 @@ void run(const Frame& frame, const Code& code, int64_t at, int64_t count, int64_
             case Step::Kind::kernel:
                 step.run(address(step.out), address(step.a), address(step.b), address(step.c), count);
                 break;
+            case Step::Kind::chain: {
+                const Chain& chain = frame.nest->chains[step.access];
+                const Link* forms[form_count];
+                for (int i = 0; i < form_count; ++i) forms[i] = chain.forms[i].data();
+                frame.nest->links->run(forms, {pointers, at, 0, 0}, count);
+                break;
+            }
             case Step::Kind::point: point(frame, step.access); break;
             case Step::Kind::load:
                 sized(step.size, [&](auto item) { load<decltype(item)>(frame, step, at, count); });

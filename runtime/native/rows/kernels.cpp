@@ -1,5 +1,5 @@
 // The source of all kernels: CMake compiles it once for each class of processors, with the flags of
-// the class, its name as CLASS_NAME and its table as CLASS_TABLE.
+// the class, its name as CLASS_NAME, its tables as CLASS_TABLE and CLASS_CHAINS (`chains.cpp`).
 //
 // The values are those of the code that `stages/codegen/rows/spellings.py` writes: no product and sum
 // is fused, and integers wrap. Everything here is local to the file, so that the linker does not mix
@@ -350,7 +350,8 @@ constexpr NamedKernel kernels[] = {
 
 }  // namespace
 
+extern const ChainTable CLASS_CHAINS;
 extern const KernelTable CLASS_TABLE;
-const KernelTable CLASS_TABLE{CLASS_NAME, kernels, sizeof kernels / sizeof *kernels};
+const KernelTable CLASS_TABLE{CLASS_NAME, kernels, sizeof kernels / sizeof *kernels, &CLASS_CHAINS};
 
 }  // namespace fieldforge::rows

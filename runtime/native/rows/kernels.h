@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "chains.h"
+
 namespace fieldforge::rows {
 
 // Computes `count` numbers of `out` from those of up to three operands, which lie one after the
@@ -21,8 +23,10 @@ struct KernelTable {
     const char* name;  // of the class, such as `x86-64-v3`
     const NamedKernel* kernels;
     size_t count;
+    const ChainTable* chains;
 
-    Kernel find(std::string_view wanted) const;  // null if there is none
+    // Null if there is none.
+    const NamedKernel* find(std::string_view wanted) const;
 };
 
 // The tables that this processor can run, the fastest first.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "chains.h"
 #include "kernels.h"
 
 namespace fieldforge::rows {
@@ -58,10 +59,11 @@ struct Place {
 };
 
 struct Step {
-    enum class Kind : uint8_t { kernel, point, load, store, fill, index } kind;
+    enum class Kind : uint8_t { kernel, point, load, store, fill, index, chain } kind;
     uint8_t size = 0;      // of an element, in bytes
     bool is_truth = false;  // loads bytes as bools
-    int32_t access = -1;
+    int32_t access = -1;    // or the number of the chain
+    const char* name = "";  // of the kernel
     Kernel run = nullptr;
     Place out, a, b, c;    // `b` is the condition of a load or store
 };
@@ -80,6 +82,11 @@ struct Known {
 struct Loop {
     Span range;
     bool backward, is_shared;
+};
+
+// Steps in registers: the same links for each number of lanes.
+struct Chain {
+    std::vector<Link> forms[form_count];
 };
 
 struct Part {
@@ -101,6 +108,8 @@ struct Nest {
     std::vector<Code> around;  // by the number of loops around
     Code first;                // before the loop inside of lanes
     std::vector<Part> parts;   // of the innermost loop
+    std::vector<Chain> chains;
+    const ChainTable* links;
 
     int32_t slots() const { return static_cast<int32_t>(accesses.size()) + blocks + values; }
     int64_t bytes() const;  // of a frame

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "../plan_code.h"
-#include "program.h"
+#include "fuse.h"
 
 namespace nb = nanobind;
 
@@ -115,6 +115,8 @@ class NestReader {
         constexpr int64_t room = 24 << 10, narrow = 64, wide = 512;
         const int64_t fits = room / (8 * std::max(nest_.blocks, 1)) / narrow * narrow;
         nest_.strip = nest_.lanes < 0 ? 1 : std::clamp(fits, narrow, wide);
+        nest_.links = table_.chains;
+        fuse(nest_, *table_.chains);
         return std::move(nest_);
     }
 
@@ -200,8 +202,10 @@ class NestReader {
             step.size = size_of(dtype);
             step.a = arg(0);
         } else {
-            step.run = table_.find(name);
-            if (step.run == nullptr) refuse("there is no instruction '" + name + "'");
+            const NamedKernel* const kernel = table_.find(name);
+            if (kernel == nullptr) refuse("there is no instruction '" + name + "'");
+            step.run = kernel->run;
+            step.name = kernel->name;
             step.a = arg(0), step.b = arg(1), step.c = arg(2);
         }
         return step;

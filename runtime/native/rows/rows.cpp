@@ -57,12 +57,12 @@ class RowWork final : public Work {
 // For tests: runs one kernel on memory at addresses, where 0 stands for no operand.
 void run_kernel(const std::string& name, const std::string& kernels, uintptr_t out,
                 const std::vector<uintptr_t>& operands, int64_t count) {
-    const Kernel kernel = table_named(kernels).find(name);
+    const NamedKernel* const kernel = table_named(kernels).find(name);
     if (kernel == nullptr) throw std::invalid_argument("There is no instruction '" + name + "'.");
     const auto operand = [&](size_t i) {
         return reinterpret_cast<const void*>(i < operands.size() ? operands[i] : 0);
     };
-    kernel(reinterpret_cast<void*>(out), operand(0), operand(1), operand(2), count);
+    kernel->run(reinterpret_cast<void*>(out), operand(0), operand(1), operand(2), count);
 }
 
 std::vector<std::string> instructions() {

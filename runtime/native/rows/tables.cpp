@@ -10,9 +10,9 @@ extern const KernelTable kernels_v4, kernels_v3;
 #endif
 extern const KernelTable kernels_baseline;
 
-Kernel KernelTable::find(std::string_view wanted) const {
+const NamedKernel* KernelTable::find(std::string_view wanted) const {
     for (size_t i = 0; i < count; ++i) {
-        if (wanted == kernels[i].name) return kernels[i].run;
+        if (wanted == kernels[i].name) return &kernels[i];
     }
     return nullptr;
 }
