@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -61,6 +62,14 @@ class Naming:
                 return number, each
         raise KeyError(name)
 
+    def may_meet(self, load: Load, store: Store) -> bool:
+        """Tell whether a store may write what a load reads: calls let inputs be outputs."""
+        _, read = self.buffer(load.buffer)
+        _, written = self.buffer(store.buffer)
+        are_fields = read.memory == written.memory == "field"
+        is_alike = (read.dtype, read.dims) == (written.dtype, written.dims)
+        return read is written or (are_fields and is_alike)
+
     def rings_of(self, nest: Nest) -> frozenset[Dimension]:
         """Return the dimensions of which arrays that a nest touches keep the last indices."""
         rings = (self.buffer(name)[1].ring for name in arrays_of(nest))
@@ -80,6 +89,8 @@ class _NestEncoder:
         self.nest = nest
         self.rows = nest.body
         self.lanes = Lanes(nest, naming.rings_of(nest))
+        self.lane_loop = self.lanes.loop  # of the section that is written
+        self.row_blocks: dict[Row, Place] = {}  # rows of which many are computed at once
         self.loops = {loop.range.dim: number for number, loop in enumerate(nest.loops)}
         self.values = len(nest.loops)
         self.levels = list(range(1, len(nest.loops) + 1))  # by value the loops around it
@@ -105,6 +116,7 @@ class _NestEncoder:
         for row, each in enumerate(self.rows):  # in order: operands come first
             if self._is_single(row) and not isinstance(each, (*CALL, Index)):
                 self._single_row(row)
+        rows = tuple(self._rows_at_once())
         first: Code = ()
         parts: list[encoded.Part] = []
         if lanes.depth:
@@ -128,6 +140,7 @@ class _NestEncoder:
             values=self.values,
             known=tuple(self.known),
             around=tuple(map(tuple, self.around)),
+            rows=rows,
             first=first,
             parts=tuple(parts),
         )  # fmt: skip
@@ -138,8 +151,24 @@ class _NestEncoder:
         if isinstance(each, CALL):
             return True
         if isinstance(each, Index):
-            return self.loops[each.dim] != self.lanes.loop
-        return self.lanes.is_around(each.level)
+            return self.loops[each.dim] != self.lane_loop
+        return self.lanes.is_around(each.level) and not self._is_of_row(row)
+
+    def _is_of_row(self, row: Row) -> bool:
+        """Tell whether a value changes with the loop right around the lanes only."""
+        outer = self.lanes.outer
+        return self._has_rows and outer > 0 and self.rows[row].level == outer
+
+    @functools.cached_property
+    def _has_rows(self) -> bool:
+        """Whether values of several rows may be computed before the first row is stored."""
+        stores = [row for row in self.rows if isinstance(row, Store)]
+        loads = [row for row in self.rows if isinstance(row, Load)]
+        return not any(
+            load.level == self.lanes.outer and self.naming.may_meet(load, store)
+            for load in loads
+            for store in stores
+        )
 
     # --- values around the lanes ------------------------------------------------------------------
 
@@ -233,10 +262,12 @@ class _NestEncoder:
             number = self.loops.get(dim)
             if number is None:
                 return ("fixed", 0, offset)
-            is_lane = number == self.lanes.loop
+            is_lane = number == self.lane_loop
             return ("lane", 0, offset) if is_lane else ("value", number, offset)
         if row in told:
             return ("block", int(told[row][1:]), offset)
+        if row in self.row_blocks:
+            return ("row", int(self.wide.get(row, self.row_blocks[row])[1:]), offset)
         each = self.rows[row]
         place = self._single(row)
         if each.dtype != "int64":
@@ -269,7 +300,9 @@ class _NestEncoder:
         if key in self.points and not has_block:
             return self.points[key]
         place = self._access(access, axes)
-        level = max((self.levels[n] for kind, n, _ in axes if kind == "value"), default=0)
+        levels = [self.levels[number] for kind, number, _ in axes if kind == "value"]
+        levels += [self.lanes.outer for kind, _, _ in axes if kind == "row"]
+        level = max(levels, default=0)
         if level <= self.lanes.outer:
             self.around[level].append(Step("point", place))
             if not has_block:
@@ -296,6 +329,48 @@ class _NestEncoder:
         self.blocks += 1
         return f"t{self.blocks - 1}"
 
+    def single_place(self, row: Row) -> Place:
+        """Return the place of one number for all lanes."""
+        if row in self.row_blocks:
+            return f"r{self.row_blocks[row][1:]}"
+        return self._single(row)
+
+    def _is_of_strip(self, row: Row) -> bool:
+        """Tell whether a row is computed before the loop inside of a strip."""
+        is_around = self._is_single(row) or row in self.row_blocks
+        return not is_around and self.lanes.section(row) == FIRST
+
+    def _rows_at_once(self) -> Iterator[Step]:
+        """Write the values of the loop right around the lanes, with its indices as lanes."""
+        outer = self.lanes.outer
+        used = {row for each in self.rows if each.level > outer for row in each.operands}
+        used |= {row for _, row in self.nest.states}
+        told = {
+            row
+            for each in self.rows
+            if each.level > outer and isinstance(each, Load | Store)
+            for row in each.rows
+        }
+        wanted = sorted(
+            row
+            for row in used
+            if self._is_of_row(row) and not isinstance(self.rows[row], (*CALL, Index))
+        )
+        if not wanted:
+            return
+        self.lane_loop = outer - 1
+        section = _Section(self, FIRST, [], wanted)
+        blocks = {}
+        for row in wanted:
+            blocks[row] = section.lasting(row)
+            if row in told and self.rows[row].dtype != "int64":
+                self.wide[row] = self._lasting()
+                name = f"cast.int64.{self.rows[row].dtype}"
+                section.code.append(Step(name, self.wide[row], (blocks[row],)))
+        self.row_blocks = blocks
+        self.lane_loop = self.lanes.loop
+        yield from section.code
+
     def _first(self) -> Iterator[Step]:
         """Write what a strip does before its inner loop: rows that stay, and first states."""
         wanted = {
@@ -303,17 +378,16 @@ class _NestEncoder:
             for number, each in enumerate(self.rows)
             if each.level == self.lanes.depth
             for row in each.operands
-            if not self._is_single(row) and self.lanes.section(row) == FIRST
+            if self._is_of_strip(row)
         }
-        states = [row for _, row in self.nest.states]
-        wanted |= {row for row in states if not self._is_single(row)}
+        wanted |= {row for _, row in self.nest.states if self._is_of_strip(row)}
         section = _Section(self, FIRST, [], sorted(wanted))
         for row in sorted(wanted):
             self.kept[row] = section.lasting(row)
         for dtype, row in self.nest.states:
             place = self._lasting()
-            if self._is_single(row):
-                section.code.append(Step(f"fill.{dtype}", place, (self._single(row),)))
+            if self._is_single(row) or row in self.row_blocks:
+                section.code.append(Step(f"fill.{dtype}", place, (self.single_place(row),)))
             else:
                 copy = f"copy.{ITEMSIZES[dtype]}"
                 section.code.append(Step(copy, place, (self.kept[row],)))
@@ -360,6 +434,7 @@ class _Section:
             not self.own._is_single(row)
             and not isinstance(self.rows[row], State)
             and row not in self.own.kept
+            and row not in self.own.row_blocks
             and not isinstance(self.rows[row], Index)
         )
 
@@ -395,18 +470,8 @@ class _Section:
     def _is_read_later(self, store: Store, roots: Sequence[Row]) -> bool:
         pending = reached(roots, self._missing)
         loads = (self.rows[row] for row in pending)
-        _, written = self.own.naming.buffer(store.buffer)
-        for load in loads:
-            if isinstance(load, Load):
-                _, read = self.own.naming.buffer(load.buffer)
-                is_same = read.name == written.name
-                if is_same or (
-                    (read.memory, read.dtype, read.dims)
-                    == ("field", written.dtype, written.dims)
-                    == (written.memory, read.dtype, read.dims)
-                ):
-                    return True
-        return False
+        meets = self.own.naming.may_meet
+        return any(isinstance(load, Load) and meets(load, store) for load in loads)
 
     def _held(self, row: Row) -> Place:
         """Return a block with a value that must not change until the end."""
@@ -479,7 +544,7 @@ class _Section:
         own, each = self.own, self.rows[row]
         if row in own.kept:
             return own.kept[row]
-        if own._is_single(row):
+        if own._is_single(row) or row in own.row_blocks:
             return self._filled(row)
         match each:
             case State(index=index):
@@ -566,7 +631,8 @@ class _Section:
             self._used(operand)
 
     def _needs_block(self, row: Row | None) -> bool:
-        return row is not None and not self.own._is_single(row)
+        is_single = row is None or self.own._is_single(row) or row in self.own.row_blocks
+        return not is_single
 
     def index_block(self, row: Row | None) -> Place:
         """Return a block with the indices that a row gives, as 64 bits."""
@@ -588,8 +654,8 @@ class _Section:
     def _filled(self, row: Row) -> Place:
         """Return a block of copies of a value; outside of the lanes if that does not change."""
         own = self.own
-        value, each = own._single(row), self.rows[row]
-        level = own.levels[int(value[1:])]
+        value, each = own.single_place(row), self.rows[row]
+        level = own.lanes.outer if value[0] == "r" else own.levels[int(value[1:])]
         if value in own.filled:
             return own.filled[value]
         if value in self.fills:

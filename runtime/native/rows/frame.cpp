@@ -31,6 +31,10 @@ void point(const Frame& frame, int32_t number) {
         const Axis& each = access.axes[axis];
         int64_t index = each.offset;
         if (each.kind == Axis::Kind::value) index += frame.values[each.number];
+        if (each.kind == Axis::Kind::row) {
+            const auto block = frame.nest->accesses.size() + each.number;
+            index += reinterpret_cast<const int64_t*>(frame.pointers[block])[frame.row];
+        }
         if (static_cast<int32_t>(axis) == ring) {
             const Span& rows = (*frame.buffers)[access.buffer].box[axis];
             index &= rows.stop.constant - 1;
@@ -126,7 +130,7 @@ int64_t Nest::bytes() const {
     const auto loop_count = static_cast<int64_t>(loops.size() + parts.size());
     return rounded(slots() * sizeof(char*)) + rounded(accesses.size() * sizeof(int64_t)) +
            rounded(values * sizeof(int64_t)) + rounded(loop_count * sizeof(Ends)) +
-           blocks * rounded(strip * 8);
+           blocks * rounded(std::max(strip, rows_at_once) * 8);
 }
 
 Frame make_frame(const Nest& nest, const std::vector<Buffer>& buffers, const Memory* memory,
@@ -143,7 +147,7 @@ Frame make_frame(const Nest& nest, const std::vector<Buffer>& buffers, const Mem
     frame.values = reinterpret_cast<int64_t*>(take(nest.values * sizeof(int64_t)));
     frame.loops = reinterpret_cast<Ends*>(take((nest.loops.size() + nest.parts.size()) * sizeof(Ends)));
     frame.parts = frame.loops + nest.loops.size();
-    for (int64_t i = 0; i < nest.blocks; ++i) frame.pointers[accesses + i] = take(nest.strip * 8);
+    for (int64_t i = 0; i < nest.blocks; ++i) frame.pointers[accesses + i] = take(std::max(nest.strip, rows_at_once) * 8);
     char** const values = frame.pointers + accesses + nest.blocks;
     for (int64_t i = 0; i < nest.values; ++i) {
         frame.values[i] = 0;
@@ -172,7 +176,7 @@ void run(const Frame& frame, const Code& code, int64_t at, int64_t count, int64_
                 const Chain& chain = frame.nest->chains[step.access];
                 const Link* forms[form_count];
                 for (int i = 0; i < form_count; ++i) forms[i] = chain.forms[i].data();
-                frame.nest->links->run(forms, {pointers, at, 0, 0}, count);
+                frame.nest->links->run(forms, {pointers, at, 0, frame.row}, count);
                 break;
             }
             case Step::Kind::point: point(frame, step.access); break;
@@ -185,7 +189,7 @@ void run(const Frame& frame, const Code& code, int64_t at, int64_t count, int64_
             case Step::Kind::fill:
                 sized(step.size, [&](auto item) {
                     using T = decltype(item);
-                    const T value = *reinterpret_cast<const T*>(pointers[step.a.slot]);
+                    const T value = *reinterpret_cast<const T*>(pointers[step.a.slot] + frame.row * step.a.step);
                     std::fill_n(reinterpret_cast<T*>(pointers[step.out.slot]), filled, value);
                 });
                 break;

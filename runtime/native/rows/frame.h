@@ -28,6 +28,7 @@ struct Frame {
     int64_t* values;
     Ends* loops;
     Ends* parts;
+    mutable int64_t row = 0;  // among those that are computed at once
 };
 
 // Lays a frame out in `room` of `nest.bytes()`, and sets what the call knows.

@@ -13,6 +13,7 @@
 namespace fieldforge::rows {
 
 constexpr int most_axes = 8;
+constexpr int64_t rows_at_once = 64;
 
 // An integer of the call plus a constant; the constant alone if `place` is negative.
 struct Count {
@@ -40,7 +41,7 @@ struct Buffer {
 
 // How an access finds the index of an axis.
 struct Axis {
-    enum class Kind : uint8_t { fixed, value, lane, block } kind;
+    enum class Kind : uint8_t { fixed, value, lane, block, row } kind;
     int32_t number;  // of the value or of the block
     int64_t offset;
 };
@@ -56,6 +57,7 @@ struct Access {
 struct Place {
     int32_t slot = -1;   // in the table of pointers
     int32_t scale = 0;   // bytes from lane to lane
+    int32_t step = 0;    // bytes from row to row, of a number that several rows have
 };
 
 struct Step {
@@ -106,6 +108,7 @@ struct Nest {
     int64_t strip;  // the most lanes at a time
     std::vector<Known> known;
     std::vector<Code> around;  // by the number of loops around
+    Code rows;                 // of several indices of the last loop around the lanes
     Code first;                // before the loop inside of lanes
     std::vector<Part> parts;   // of the innermost loop
     std::vector<Chain> chains;

@@ -103,6 +103,7 @@ class NestReader {
             many(given_, "accesses", [this](nb::handle each) { return read_access(each); });
         nest_.known = many(given_, "known", [this](nb::handle each) { return read_known(each); });
         nest_.around = many(given_, "around", [this](nb::handle each) { return read_code(each); });
+        nest_.rows = read_code(nb::object(given_.attr("rows")));
         nest_.first = read_code(nb::object(given_.attr("first")));
         nest_.parts = many(given_, "parts", [this](nb::handle each) {
             return Part{read_span(nb::object(each.attr("range"))),
@@ -111,6 +112,7 @@ class NestReader {
         nest_.has_inner = depth > 0 && nest_.lanes != depth - 1;
         nest_.outer = nest_.lanes >= 0 ? nest_.lanes : std::max(0, depth - 1);
         if (nest_.around.size() != static_cast<size_t>(nest_.outer) + 1) refuse("levels of a nest");
+        if (nest_.outer == 0 && !nest_.rows.empty()) refuse("rows of a nest");
         while (nest_.shared < nest_.outer && nest_.loops[nest_.shared].is_shared) ++nest_.shared;
         constexpr int64_t room = 24 << 10, narrow = 64, wide = 512;
         const int64_t fits = room / (8 * std::max(nest_.blocks, 1)) / narrow * narrow;
@@ -141,6 +143,9 @@ class NestReader {
                 axis.kind = Axis::Kind::block;
                 check(axis.number, nest_.blocks, "block");
                 made.told.push_back(number);
+            } else if (kind == "row") {
+                axis.kind = Axis::Kind::row;
+                check(axis.number, nest_.blocks, "block");
             }
             made.axes.push_back(axis);
         }
@@ -194,13 +199,15 @@ class NestReader {
             step.kind = loads ? Step::Kind::load : Step::Kind::store;
             step.size = size_of(dtype);
             step.is_truth = dtype == "bool";
-            if (args.empty()) refuse("an access");
+            if (args.empty()) refuse("an access is missing");
             step.access = access_of(loads ? args[0] : out);
             step.a = arg(0), step.b = arg(1);
         } else if (op == "fill") {
+            if (args.empty()) refuse("a value is missing");
             step.kind = Step::Kind::fill;
             step.size = size_of(dtype);
             step.a = arg(0);
+            if (args[0][0] == 'r') step.a.step = step.size;
         } else {
             const NamedKernel* const kernel = table_.find(name);
             if (kernel == nullptr) refuse("there is no instruction '" + name + "'");
@@ -226,6 +233,7 @@ class NestReader {
                 const auto size = static_cast<int32_t>(buffers_[access.buffer].size);
                 return {number, access.is_row ? size : 0};
             }
+            case 'r':
             case 't': return {accesses + check(number, nest_.blocks, "block"), 0};
             case 'v': return {accesses + nest_.blocks + check(number, nest_.values, "value"), 0};
             default: refuse("'" + text + "' is no place");

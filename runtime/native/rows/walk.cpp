@@ -164,21 +164,33 @@ int64_t width_of(const Frame& frame) {
     return std::clamp<int64_t>(lanes.stop - lanes.start, 0, nest.strip);
 }
 
-void run_from(const Frame& frame, int32_t level) {
+void run_from(const Frame& frame, int32_t level);
+
+// Runs some indices of a loop around the lanes; of the last one, many at a time.
+void run_indices(const Frame& frame, int32_t level, Ends ends) {
     const Nest& nest = *frame.nest;
-    if (level == nest.outer) return run_strips(frame);
-    const Ends ends = frame.loops[level];
-    const int64_t width = width_of(frame);
-    int64_t& index = frame.values[level];
-    const auto one = [&] {
-        run(frame, nest.around[level + 1], 0, 1, width);
-        run_from(frame, level + 1);
-    };
-    if (nest.loops[level].backward) {
-        for (index = ends.stop - 1; index >= ends.start; --index) one();
-    } else {
-        for (index = ends.start; index < ends.stop; ++index) one();
+    const bool is_last = level + 1 == nest.outer && !nest.rows.empty();
+    const bool backward = nest.loops[level].backward;
+    const int64_t width = width_of(frame), most = is_last ? rows_at_once : ends.stop - ends.start;
+    while (ends.start < ends.stop) {
+        const int64_t count = std::min(most, ends.stop - ends.start);
+        const int64_t first = backward ? ends.stop - count : ends.start;
+        (backward ? ends.stop : ends.start) += backward ? -count : count;
+        frame.row = 0;
+        if (is_last) run(frame, nest.rows, first, count, count);
+        for (int64_t i = 0; i < count; ++i) {
+            const int64_t row = backward ? count - 1 - i : i;
+            if (is_last) frame.row = row;
+            frame.values[level] = first + row;
+            run(frame, nest.around[level + 1], 0, 1, width);
+            run_from(frame, level + 1);
+        }
     }
+}
+
+void run_from(const Frame& frame, int32_t level) {
+    if (level == frame.nest->outer) return run_strips(frame);
+    run_indices(frame, level, frame.loops[level]);
 }
 
 // --- threads ------------------------------------------------------------------------------------
@@ -235,18 +247,22 @@ void run_nest(const Call& call, const Nest& nest) {
     share(call, count, all_places, nest.shared > 0 ? points : 0, [&](int64_t begin, int64_t end, int64_t) {
         const Frame frame = frame_here();
         if (nest.shared == 0) return run_from(frame, 0);
-        for (int64_t turn = begin; turn < end; ++turn) {
+        const int32_t last = nest.shared - 1;
+        for (int64_t turn = begin; turn < end;) {
             int64_t left = turn;
-            for (int32_t level = nest.shared - 1; level >= 0; --level) {
+            for (int32_t level = last; level >= 0; --level) {
                 const Ends& ends = frame.loops[level];
                 const int64_t extent = ends.stop - ends.start;
                 frame.values[level] = ends.start + left % extent;
                 left /= extent;
             }
-            for (int32_t level = 1; level <= nest.shared; ++level) {
+            for (int32_t level = 1; level <= last; ++level) {
                 run(frame, nest.around[level], 0, 1, width_of(frame));
             }
-            run_from(frame, nest.shared);
+            const int64_t first = frame.values[last];
+            const int64_t count = std::min(end - turn, frame.loops[last].stop - first);
+            run_indices(frame, last, {first, first + count});
+            turn += count;
         }
     });
 }
