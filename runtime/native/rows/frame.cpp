@@ -159,6 +159,10 @@ Frame make_frame(const Nest& nest, const std::vector<Buffer>& buffers, const Mem
     for (size_t i = 0; i < nest.loops.size(); ++i) frame.loops[i] = ends(nest.loops[i].range);
     for (size_t i = 0; i < nest.parts.size(); ++i) frame.parts[i] = ends(nest.parts[i].range);
     set_known(frame, ints, scalars);
+    frame.may_repeat =
+        nest.may_repeat && std::none_of(nest.apart.begin(), nest.apart.end(), [=](const auto& pair) {
+            return memory[pair.first].base == memory[pair.second].base;
+        });
     return frame;
 }
 

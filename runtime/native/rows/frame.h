@@ -28,6 +28,7 @@ struct Frame {
     int64_t* values;
     Ends* loops;
     Ends* parts;
+    bool may_repeat = false;  // whether lanes may be computed twice
     mutable int64_t row = 0;  // among those that are computed at once
 };
 

@@ -112,6 +112,10 @@ struct Nest {
     Code first;                // before the loop inside of lanes
     std::vector<Part> parts;   // of the innermost loop
     std::vector<Chain> chains;
+    // Whether points may be computed twice: it loads nothing that it stores. Calls may let an input
+    // be an output: then not, if one of these pairs of buffers lies at one address.
+    bool may_repeat = true;
+    std::vector<std::pair<int32_t, int32_t>> apart;
     const ChainTable* links;
 
     int32_t slots() const { return static_cast<int32_t>(accesses.size()) + blocks + values; }

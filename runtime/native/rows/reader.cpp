@@ -117,6 +117,7 @@ class NestReader {
         constexpr int64_t room = 24 << 10, narrow = 64, wide = 512;
         const int64_t fits = room / (8 * std::max(nest_.blocks, 1)) / narrow * narrow;
         nest_.strip = nest_.lanes < 0 ? 1 : std::clamp(fits, narrow, wide);
+        look_for_repeats();
         nest_.links = table_.chains;
         fuse(nest_, *table_.chains);
         return std::move(nest_);
@@ -216,6 +217,36 @@ class NestReader {
             step.a = arg(0), step.b = arg(1), step.c = arg(2);
         }
         return step;
+    }
+
+    // Finds out whether points may be computed twice.
+    void look_for_repeats() {
+        std::vector<bool> stored(buffers_.size()), loaded(buffers_.size());
+        const auto accesses = static_cast<int32_t>(nest_.accesses.size());
+        const auto note = [&](std::vector<bool>& to, int32_t slot) {
+            if (slot >= 0 && slot < accesses) to[nest_.accesses[slot].buffer] = true;
+        };
+        const auto look_at = [&](const Code& code) {
+            for (const Step& step : code) {
+                if (step.kind == Step::Kind::point) continue;
+                note(stored, step.kind == Step::Kind::store ? step.access : step.out.slot);
+                if (step.kind == Step::Kind::load) note(loaded, step.access);
+                for (const Place& each : {step.a, step.b, step.c}) note(loaded, each.slot);
+            }
+        };
+        for (const Code& code : nest_.around) look_at(code);
+        look_at(nest_.rows);
+        look_at(nest_.first);
+        for (const Part& part : nest_.parts) look_at(part.code);
+        for (size_t out = 0; out < buffers_.size(); ++out) {
+            if (!stored[out]) continue;
+            if (loaded[out]) nest_.may_repeat = false;
+            for (size_t in = 0; in < buffers_.size(); ++in) {
+                const bool are_given = buffers_[in].kind == Buffer::Kind::given &&
+                                       buffers_[out].kind == Buffer::Kind::given;
+                if (loaded[in] && in != out && are_given) nest_.apart.emplace_back(out, in);
+            }
+        }
     }
 
     int32_t access_of(const std::string& text) const {

@@ -104,10 +104,20 @@ void find_memory(const Call& call, const void* const* pointers) {
 
 // --- one nest -----------------------------------------------------------------------------------
 
-// Strips of nearly equal lengths, none longer than a strip may be.
-int64_t strip_of(const Nest& nest, int64_t lanes) {
-    const int64_t strips = (lanes + nest.strip - 1) / nest.strip;
-    return strips <= 1 ? lanes : (lanes + strips - 1) / strips;
+// Calls `body(first, count)` for strips of lanes. The last one begins earlier if that fills vector
+// registers, and computes some lanes again.
+template <class Body>
+void each_strip(const Frame& frame, Ends ends, const Body& body) {
+    constexpr int64_t vector = 8;
+    const int64_t strip = frame.nest->strip, start = ends.start;
+    for (int64_t at = start; at < ends.stop; at += strip) {
+        int64_t count = std::min(strip, ends.stop - at);
+        const int64_t filled = (count + vector - 1) / vector * vector;
+        if (filled != count && frame.may_repeat && ends.stop - start >= filled) {
+            at = ends.stop - filled, count = filled;
+        }
+        body(at, count);
+    }
 }
 
 void run_inner(const Frame& frame, int64_t at, int64_t count) {
@@ -126,13 +136,14 @@ void run_inner(const Frame& frame, int64_t at, int64_t count) {
 }
 
 void run_lanes(const Frame& frame, Ends ends) {
-    const Nest& nest = *frame.nest;
-    const int64_t strip = std::max<int64_t>(strip_of(nest, ends.stop - ends.start), 1);
-    for (int64_t at = ends.start; at < ends.stop; at += strip) {
-        const int64_t count = std::min(strip, ends.stop - at);
-        run(frame, nest.first, at, count, count);
+    each_strip(frame, ends, [&](int64_t at, int64_t count) {
+        run(frame, frame.nest->first, at, count, count);
         run_inner(frame, at, count);
-    }
+    });
+}
+
+void run_part(const Frame& frame, const Part& part, Ends ends) {
+    each_strip(frame, ends, [&](int64_t at, int64_t count) { run(frame, part.code, at, count, count); });
 }
 
 // Runs what stands inside of the outer loops.
@@ -144,15 +155,7 @@ void run_strips(const Frame& frame) {
     } else if (nest.has_inner) {
         run_lanes(frame, frame.loops[nest.lanes]);
     } else {
-        for (size_t part = 0; part < nest.parts.size(); ++part) {
-            const Ends ends = frame.parts[part];
-            const Code& code = nest.parts[part].code;
-            const int64_t strip = std::max<int64_t>(strip_of(nest, ends.stop - ends.start), 1);
-            for (int64_t at = ends.start; at < ends.stop; at += strip) {
-                const int64_t count = std::min(strip, ends.stop - at);
-                run(frame, code, at, count, count);
-            }
-        }
+        for (size_t i = 0; i < nest.parts.size(); ++i) run_part(frame, nest.parts[i], frame.parts[i]);
     }
 }
 
@@ -217,7 +220,7 @@ void run_nest(const Call& call, const Nest& nest) {
         return frame;
     };
     if (nest.outer == 0 && nest.lanes >= 0) {  // threads share the lanes
-        const auto run_part = [&](const Ends& all, auto run_these) {
+        const auto share_lanes = [&](const Ends& all, auto run_these) {
             const int64_t blocks = (at_least_zero(all.stop - all.start) + nest.strip - 1) / nest.strip;
             share(call, blocks, all_places, points, [&](int64_t begin, int64_t end, int64_t) {
                 const Ends own{all.start + begin * nest.strip,
@@ -228,17 +231,14 @@ void run_nest(const Call& call, const Nest& nest) {
         if (nest.has_inner) {
             const Loop& loop = nest.loops[nest.lanes];
             const Ends all{loop.range.start.of(call.ints), loop.range.stop.of(call.ints)};
-            run_part(all, [](const Frame& frame, const Ends& own) { run_lanes(frame, own); });
+            share_lanes(all, [](const Frame& frame, const Ends& own) { run_lanes(frame, own); });
             return;
         }
         for (size_t part = 0; part < nest.parts.size(); ++part) {
             const Span& range = nest.parts[part].range;
             const Ends all{range.start.of(call.ints), range.stop.of(call.ints)};
-            run_part(all, [part, &nest](const Frame& frame, const Ends& own) {
-                for (int64_t at = own.start; at < own.stop; at += nest.strip) {
-                    const int64_t lanes = std::min(nest.strip, own.stop - at);
-                    run(frame, nest.parts[part].code, at, lanes, lanes);
-                }
+            share_lanes(all, [part, &nest](const Frame& frame, const Ends& own) {
+                run_part(frame, nest.parts[part], own);
             });
         }
         return;
