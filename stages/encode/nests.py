@@ -14,6 +14,7 @@ from ..codegen.integers import split
 from ..codegen.schedule.costs import ITEMSIZES
 from ..ir.bounds import Bound, Range
 from ..ir.loops.buffers import Buffer
+from ..ir.loops.cpu import marks_of
 from ..ir.loops.kernel import Kernel
 from ..ir.loops.nest import (
     Advance,
@@ -125,6 +126,7 @@ class _NestEncoder:
             for number, range_ in enumerate(nest.parts or (nest.loops[-1].range,)):
                 code = tuple(self._section(number))
                 parts.append(encoded.Part(self.naming.span(range_), code))
+        self._prefetch()
         return encoded.Nest(
             guard=tuple(map(self.naming.span, self.naming.kernel.groups[nest.group].box)),
             loops=tuple(
@@ -310,6 +312,21 @@ class _NestEncoder:
         else:
             code.append(Step("point", place))
         return place
+
+    def _prefetch(self) -> None:
+        """Point to the rows that chains prefetch."""
+        marks = marks_of(self.nest)
+        if self.lanes.has_inner or not self.lanes.outer:
+            return
+        for row in marks.asked:
+            load = self.rows[row]
+            assert isinstance(load, Load), "rows that are loaded are prefetched"
+            axes = self._axes(load, load.dims)
+            if any(kind == "block" for kind, _, _ in axes):
+                continue
+            number, _ = self.naming.buffer(load.buffer)
+            self.accesses.append(encoded.Access(number, axes, is_row=True, ahead=marks.ahead))
+            self.around[self.lanes.outer].append(Step("point", f"a{len(self.accesses) - 1}"))
 
     # --- lanes ------------------------------------------------------------------------------------
 

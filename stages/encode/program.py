@@ -56,11 +56,16 @@ Axis: TypeAlias = tuple[OneOf["value", "block", "row", "lane", "fixed"], int, in
 
 @attrs.frozen
 class Access:
-    """Elements of a buffer, one for each lane; `is_row` if they lie side by side."""
+    """Elements of a buffer, one for each lane; `is_row` if they lie side by side.
+
+    With `ahead` it is the row that the nest reads so many iterations of the loop around the lanes
+    later: chains prefetch it.
+    """
 
     buffer: int
     axes: tuple[Axis, ...]
     is_row: bool = False
+    ahead: int = 0
 
 
 @attrs.frozen

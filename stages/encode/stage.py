@@ -16,7 +16,9 @@ from ..target import CPU_TARGET, CpuTarget
 
 PASSES = ("tile", "prefetch", "plan_arena")
 # The class of machines that schedules are for: instruction sets are chosen when an entry is made.
-MACHINE = CpuTarget("x86-64-v3", cores=64)
+# Steps go through the first cache, so two operations take as long as an array's element.
+_CORES = 64
+MACHINE = CpuTarget("x86-64-v3", cores=_CORES, bandwidth=_CORES * 432e9)
 
 
 @classes.frozen

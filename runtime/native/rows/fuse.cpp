@@ -47,6 +47,7 @@ class Fuser {
         lanes(nest_.first);
         for (Part& part : nest_.parts) lanes(part.code);
         drop_fills();
+        for (Chain& chain : nest_.chains) ask(chain);
     }
 
    private:
@@ -261,6 +262,29 @@ class Fuser {
         nest_.chains.push_back(std::move(chain_));
         chain_ = {};
         made.push_back(step);
+    }
+
+    // --- prefetches -----------------------------------------------------------------------------
+
+    // Spreads the prefetches of all rows over the links of the longest chain; other chains have none.
+    void ask(Chain& chain) {
+        const auto longest = std::max_element(
+            nest_.chains.begin(), nest_.chains.end(), [](const Chain& one, const Chain& other) {
+                return one.forms[0].size() < other.forms[0].size();
+            });
+        const size_t links = chain.forms[0].size(), rows = &chain == &*longest ? nest_.asked.size() : 0;
+        for (int form = 0; form < form_count; ++form) {
+            size_t done = 0;
+            for (size_t i = 0; i < links; ++i) {
+                for (; done < rows && done * links <= i * rows; ++done) {
+                    const auto& [row, size] = nest_.asked[done];
+                    const uint8_t wide = size == 8 ? 8 : 4;
+                    const NamedLink* const found = find("ask", {nullptr, wide, 0, Source::row, Source::row});
+                    chain.asking[form].push_back({found->run[form], row, {}});
+                }
+                chain.asking[form].push_back(chain.forms[form][i]);
+            }
+        }
     }
 
     // --- copies of values ------------------------------------------------------------------------

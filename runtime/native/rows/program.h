@@ -51,6 +51,7 @@ struct Access {
     std::vector<Axis> axes;
     int32_t lane = -1;           // the axis along which lanes lie
     std::vector<int32_t> told;   // axes whose indices are those of a block
+    int32_t ahead = 0;           // it is that of so many rows later
     bool is_row = false;         // lanes lie one after the other in memory
 };
 
@@ -64,6 +65,7 @@ struct Step {
     enum class Kind : uint8_t { kernel, point, load, store, fill, index, chain } kind;
     uint8_t size = 0;      // of an element, in bytes
     bool is_truth = false;  // loads bytes as bools
+    bool is_asked = false;  // points to a row to prefetch
     int32_t access = -1;    // or the number of the chain
     const char* name = "";  // of the kernel
     Kernel run = nullptr;
@@ -89,6 +91,7 @@ struct Loop {
 // Steps in registers: the same links for each number of lanes.
 struct Chain {
     std::vector<Link> forms[form_count];
+    std::vector<Link> asking[form_count];  // the same with prefetches between
 };
 
 struct Part {
@@ -107,6 +110,8 @@ struct Nest {
     int32_t blocks, values;
     int64_t strip;  // the most lanes at a time
     std::vector<Known> known;
+    std::vector<std::pair<Operand, uint8_t>> asked;  // rows to prefetch, and bytes of an element
+    int64_t point_bytes = 0;     // of the buffers that have the lanes, at one point
     std::vector<Code> around;  // by the number of loops around
     Code rows;                 // of several indices of the last loop around the lanes
     Code first;                // before the loop inside of lanes

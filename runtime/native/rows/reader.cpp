@@ -116,7 +116,9 @@ class NestReader {
         while (nest_.shared < nest_.outer && nest_.loops[nest_.shared].is_shared) ++nest_.shared;
         constexpr int64_t room = 24 << 10, narrow = 64, wide = 512;
         const int64_t fits = room / (8 * std::max(nest_.blocks, 1)) / narrow * narrow;
-        nest_.strip = nest_.lanes < 0 ? 1 : std::clamp(fits, narrow, wide);
+        // Lanes that lie apart in memory: a few lines of each stay in the first cache.
+        nest_.strip = nest_.lanes < 0 ? 1 : nest_.has_inner ? narrow : std::clamp(fits, narrow, wide);
+        look_for_rows();
         look_for_repeats();
         nest_.links = table_.chains;
         fuse(nest_, *table_.chains);
@@ -129,6 +131,7 @@ class NestReader {
         made.buffer = get<int32_t>(given, "buffer");
         if (made.buffer < 0 || static_cast<size_t>(made.buffer) >= buffers_.size()) refuse("a buffer");
         made.is_row = get<bool>(given, "is_row");
+        made.ahead = get<int32_t>(given, "ahead");
         for (nb::handle each : nb::object(given.attr("axes"))) {
             const auto kind = nb::cast<std::string>(nb::object(each[0]));
             Axis axis{Axis::Kind::fixed, nb::cast<int32_t>(nb::object(each[1])),
@@ -193,6 +196,7 @@ class NestReader {
         if (op == "point") {
             step.kind = Step::Kind::point;
             step.access = access_of(out);
+            step.is_asked = nest_.accesses[step.access].ahead != 0;
         } else if (op == "index") {
             step.kind = Step::Kind::index;
         } else if (op == "load" || op == "store") {
@@ -217,6 +221,22 @@ class NestReader {
             step.a = arg(0), step.b = arg(1), step.c = arg(2);
         }
         return step;
+    }
+
+    // Notes the rows to prefetch, and how much memory a point of the nest touches.
+    void look_for_rows() {
+        std::vector<bool> seen(buffers_.size());
+        for (size_t i = 0; i < nest_.accesses.size(); ++i) {
+            const Access& access = nest_.accesses[i];
+            if (access.ahead != 0) {
+                const auto size = static_cast<uint8_t>(buffers_[access.buffer].size);
+                nest_.asked.emplace_back(Operand{static_cast<int32_t>(i), 0}, size);
+            }
+            if (access.lane >= 0 && !seen[access.buffer]) {
+                seen[access.buffer] = true;
+                nest_.point_bytes += buffers_[access.buffer].size;
+            }
+        }
     }
 
     // Finds out whether points may be computed twice.

@@ -179,7 +179,7 @@ void run_indices(const Frame& frame, int32_t level, Ends ends) {
         const int64_t count = std::min(most, ends.stop - ends.start);
         const int64_t first = backward ? ends.stop - count : ends.start;
         (backward ? ends.stop : ends.start) += backward ? -count : count;
-        frame.row = 0;
+        frame.row = 0, frame.last_row = is_last ? count - 1 : 0;
         if (is_last) run(frame, nest.rows, first, count, count);
         for (int64_t i = 0; i < count; ++i) {
             const int64_t row = backward ? count - 1 - i : i;
