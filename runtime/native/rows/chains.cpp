@@ -368,15 +368,15 @@ const NamedLink links[] = {
     {{"end", 0, 0, Source::row, Source::row}, {ANY(end), ANY(end), ANY(end), ANY(end)}},
 };
 
-void run(const Link* const* forms, Lanes lanes, int64_t count) {
+void run(const Link* const* forms, Lanes* lanes, int64_t count) {
     constexpr int64_t sizes[form_count] = {whole, whole / 4, whole / 8, 1};
-    const int64_t first = lanes.inside, last = first + count;
-    int form = 0;
-    while (lanes.inside < last) {
-        while (lanes.inside + sizes[form] > last) ++form;
-        const Register none{};
-        reinterpret_cast<Run>(forms[form]->run)(forms[form], &lanes, none, none, none, none, none, none, none, none);
-        lanes.inside += sizes[form], lanes.lane += sizes[form];
+    const Register none{};
+    for (int form = 0; count > 0; ++form) {
+        const int64_t size = sizes[form];
+        for (; count >= size; count -= size) {
+            reinterpret_cast<Run>(forms[form]->run)(forms[form], lanes, none, none, none, none, none, none, none, none);
+            lanes->inside += size, lanes->lane += size;
+        }
     }
 }
 

@@ -215,7 +215,8 @@ void run(const Frame& frame, const Code& code, int64_t at, int64_t count, int64_
                 const Link* forms[form_count];
                 const auto& links = frame.asks ? chain.asking : chain.forms;
                 for (int i = 0; i < form_count; ++i) forms[i] = links[i].data();
-                frame.nest->links->run(forms, {pointers, at, 0, frame.row}, count);
+                Lanes lanes{pointers, at, 0, frame.row};
+                frame.nest->links->run(forms, &lanes, count);
                 break;
             }
             case Step::Kind::point:
