@@ -290,7 +290,5 @@ def row_instructions() -> list[str]:
 def row_kernel_classes() -> list[str]:
     """Return the classes of kernels that this processor can run, the fastest first."""
 
-def run_row_kernel(
-    name: str, kernels: str, out: int, operands: list[int], count: int
-) -> None:
+def run_row_kernel(name: str, kernels: str, out: int, operands: list[int], count: int) -> None:
     """Run one kernel on numbers at addresses."""

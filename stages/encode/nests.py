@@ -79,7 +79,7 @@ class Naming:
 
 def encode_nest(naming: Naming, nest: Nest) -> encoded.Nest:
     """Return a nest as steps."""
-    return _NestEncoder(naming, nest).encoded()
+    return _NestEncoder(naming, nest).write()
 
 
 class _NestEncoder:
@@ -110,7 +110,7 @@ class _NestEncoder:
 
     # --- the nest ---------------------------------------------------------------------------------
 
-    def encoded(self) -> encoded.Nest:
+    def write(self) -> encoded.Nest:
         lanes, nest = self.lanes, self.nest
         if any(loop.step != 1 for loop in nest.loops):
             raise CodegenError("Rows of a nest that are computed together cannot be encoded.")
@@ -247,7 +247,10 @@ class _NestEncoder:
             raise CodegenError("A store that adds to what is there cannot be encoded.")
 
     def _axes(
-        self, access: Load | Store, dims: Sequence[Dimension], told: Mapping[Row, Place] | None = None
+        self,
+        access: Load | Store,
+        dims: Sequence[Dimension],
+        told: Mapping[Row, Place] | None = None,
     ) -> tuple[encoded.Axis, ...]:
         """Return how an access finds its indices; `told` are the blocks of rows in lanes."""
         rows = access.rows or (None,) * len(dims)
@@ -294,7 +297,9 @@ class _NestEncoder:
         self.accesses.append(encoded.Access(number, axes, is_row))
         return f"a{len(self.accesses) - 1}"
 
-    def _found(self, access: Load | Store, axes: tuple[encoded.Axis, ...], code: list[Step]) -> Place:
+    def _found(
+        self, access: Load | Store, axes: tuple[encoded.Axis, ...], code: list[Step]
+    ) -> Place:
         """Return an access whose row is found as far outside as its indices allow."""
         number, _ = self.naming.buffer(access.buffer)
         key = encoded.Access(number, axes)
@@ -439,7 +444,10 @@ class _Section:
         self.shared: set[Place] = set()  # blocks that stay
         needed = reached([*roots, *wanted], self._inside)
         self.left = Counter(
-            operand for row in needed for operand in self.rows[row].operands if self._is_here(operand)
+            operand
+            for row in needed
+            for operand in self.rows[row].operands
+            if self._is_here(operand)
         )
         self.left.update(wanted)
         self.index: Place | None = None

@@ -51,6 +51,7 @@ class Encode(CodegenOptions, Stage):
         from ..codegen.passes import make_loops
         from ..codegen.soft_reads import clamping_of
         from .tree import encode
+        from .verify import verify
 
         if self.checked or self.numerics == "fast" or self.mathematics != "own":
             raise CodegenError("Programs with these options wait for compiled code.")
@@ -65,7 +66,7 @@ class Encode(CodegenOptions, Stage):
         if self.parallel_from is not None:
             program = attrs.evolve(program, parallel_from=self.parallel_from)
         return {
-            "encoded": Encoded(program),
+            "encoded": Encoded(verify(program)),
             "interface": describe(
                 lowered.program, tree, groups, "rows", self.machine.device, alike,
                 clamping=clamping, in_steps=True,
