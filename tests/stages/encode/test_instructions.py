@@ -81,5 +81,5 @@ def test_the_functions_are_those_of_the_code_generator():
 
 
 def test_an_unknown_instruction_is_refused():
-    with pytest.raises(ValueError, match="There is no instruction 'add.float16'"):
+    with pytest.raises(ValueError, match=r"There is no instruction 'add.float16'"):
         _core.run_row_kernel("add.float16", CLASSES[0], 0, [], 0)

@@ -55,5 +55,5 @@ def test_a_block_that_nobody_wrote_is_refused(program):
     code = (Step("neg.float64", "t0", ("t7",)), *part.code)
     nest = attrs.evolve(node.body, parts=(attrs.evolve(part, code=code),))
 
-    with pytest.raises(EncodingError, match="'neg.float64' reads t7 before it is written"):
+    with pytest.raises(EncodingError, match=r"'neg.float64' reads t7 before it is written"):
         verify(attrs.evolve(program, nodes=(attrs.evolve(node, body=nest),)))
