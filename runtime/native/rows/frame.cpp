@@ -25,6 +25,10 @@ void sized(int size, const Body& body) {
 
 void point(const Frame& frame, int32_t number) {
     const Pointed& pointed = frame.points[number];
+    if (pointed.leader >= 0) {
+        frame.pointers[number] = frame.pointers[pointed.leader] + pointed.offset;
+        return;
+    }
     char* found = pointed.memory->base + pointed.offset;
     for (int32_t i = 0; i < pointed.count; ++i) {
         const Term& term = pointed.terms[i];
@@ -34,6 +38,19 @@ void point(const Frame& frame, int32_t number) {
     frame.pointers[number] = found;
 }
 
+// Whether two rows have the same distance wherever indices lead.
+bool is_alike(const Pointed& one, const Pointed& other) {
+    if (one.memory != other.memory || one.count != other.count) return false;
+    for (int32_t i = 0; i < one.count; ++i) {
+        const Term &a = one.terms[i], &b = other.terms[i];
+        if (a.from != b.from || a.offset != b.offset || a.mask != b.mask || a.stride != b.stride ||
+            (a.is_row && one.ahead != other.ahead)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Finds out once for a frame how the row of an access follows from indices; returns the end of its terms.
 Term* prepare_point(const Frame& frame, int32_t number, Term* terms) {
     const Nest& nest = *frame.nest;
@@ -41,7 +58,7 @@ Term* prepare_point(const Frame& frame, int32_t number, Term* terms) {
     const Buffer& buffer = (*frame.buffers)[access.buffer];
     const Memory& memory = frame.memory[access.buffer];
     Pointed& made = frame.points[number];
-    made = {&memory, 0, terms, 0, access.ahead};
+    made = {&memory, 0, terms, 0, access.ahead, -1};
     frame.strides[number] = access.lane < 0 ? 0 : memory.strides[access.lane];
     for (size_t axis = 0; axis < access.axes.size(); ++axis) {
         const Axis& each = access.axes[axis];
@@ -50,17 +67,32 @@ Term* prepare_point(const Frame& frame, int32_t number, Term* terms) {
         if (each.kind == Axis::Kind::row) {
             const auto block = nest.accesses.size() + each.number;
             const auto* from = reinterpret_cast<const int64_t*>(frame.pointers[block]);
-            *terms++ = {from, each.offset, -1, stride, true};
+            made.offset += each.offset * stride;
+            *terms++ = {from, 0, -1, stride, true};
         } else if (each.kind == Axis::Kind::value) {
             const bool is_next = each.number == nest.outer - 1;
             const int64_t ahead = !is_next ? 0 : nest.loops[each.number].backward ? -access.ahead : access.ahead;
-            const int64_t mask = is_ring ? buffer.box[axis].stop.constant - 1 : -1;
-            *terms++ = {frame.values + each.number, each.offset + ahead, mask, stride, false};
+            const int64_t offset = each.offset + ahead;
+            if (is_ring) {
+                const int64_t mask = buffer.box[axis].stop.constant - 1;
+                *terms++ = {frame.values + each.number, offset, mask, stride, false};
+            } else {
+                made.offset += offset * stride;
+                *terms++ = {frame.values + each.number, 0, -1, stride, false};
+            }
         } else {
             made.offset += each.offset * stride;
         }
     }
     made.count = static_cast<int32_t>(terms - made.terms);
+    for (int32_t i = 0; i < number; ++i) {
+        const Pointed& other = frame.points[i];
+        if (other.leader < 0 && other.ahead == 0 && is_alike(made, other)) {
+            made.offset -= other.offset;
+            made.leader = i;
+            return const_cast<Term*>(made.terms);
+        }
+    }
     return terms;
 }
 
@@ -220,7 +252,8 @@ void run(const Frame& frame, const Code& code, int64_t at, int64_t count, int64_
                 break;
             }
             case Step::Kind::point:
-                if (!step.is_asked || frame.asks) point(frame, step.access);
+                if (step.is_asked && !frame.asks) break;
+                for (int32_t i = 0; i < step.count; ++i) point(frame, step.access + i);
                 break;
             case Step::Kind::load:
                 sized(step.size, [&](auto item) { load<decltype(item)>(frame, step, at, count); });

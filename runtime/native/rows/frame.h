@@ -32,7 +32,8 @@ struct Pointed {
     int64_t offset;  // of indices that stay
     const Term* terms;
     int32_t count;
-    int32_t ahead;  // rows
+    int32_t ahead;   // rows
+    int32_t leader;  // an access before it whose row lies `offset` bytes away, or -1
 };
 
 struct Frame {

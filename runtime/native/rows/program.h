@@ -67,6 +67,7 @@ struct Step {
     bool is_truth = false;  // loads bytes as bools
     bool is_asked = false;  // points to a row to prefetch
     int32_t access = -1;    // or the number of the chain
+    int32_t count = 1;      // of accesses in turn that it points to rows
     const char* name = "";  // of the kernel
     Kernel run = nullptr;
     Place out, a, b, c;    // `b` is the condition of a load or store

@@ -177,7 +177,18 @@ class NestReader {
     }
 
     Code read_code(nb::handle given) {
-        return many(given, [this](nb::handle each) { return read_step(each); });
+        Code code;
+        for (nb::handle each : given) {
+            const Step step = read_step(each);
+            const bool is_point = step.kind == Step::Kind::point && !code.empty();
+            Step* const last = is_point && code.back().kind == Step::Kind::point ? &code.back() : nullptr;
+            if (last != nullptr && last->access + last->count == step.access && last->is_asked == step.is_asked) {
+                ++last->count;
+            } else {
+                code.push_back(step);
+            }
+        }
+        return code;
     }
 
     Step read_step(nb::handle given) {
