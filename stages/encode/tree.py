@@ -18,7 +18,8 @@ from ..ir.loops.traverse import arrays_of, nests_of, nodes_of, with_nests
 from ..ir.strides import Stride
 from . import program as encoded
 from .clamping import clamped_nest
-from .nests import Naming, encode_nest
+from .naming import Naming
+from .nests import encode_nest
 
 
 def encode(
