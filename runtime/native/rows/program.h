@@ -13,6 +13,7 @@
 namespace fieldforge::rows {
 
 constexpr int most_axes = 8;
+constexpr int most_cuts = 4;
 constexpr int64_t rows_at_once = 64;
 
 // An integer of the call plus a constant; the constant alone if `place` is negative.

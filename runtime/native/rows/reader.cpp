@@ -321,6 +321,7 @@ Tiles read_tiles(nb::handle given, const std::vector<Buffer>& buffers, const Ker
         return Cut{read_span(nb::object(each.attr("range"))), get<int64_t>(each, "size"),
                    get<bool>(each, "even")};
     });
+    if (made.cuts.empty() || made.cuts.size() > most_cuts) refuse("the cuts of tiles");
     made.rolled = get<int32_t>(given, "rolled");
     made.threads = get<int64_t>(given, "threads");
     for (nb::handle each : nb::object(given.attr("members"))) {
