@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import attrs
-
+from ..runtime.process import classes
 from .disk import Disk
 
 
-@attrs.frozen
+@classes.frozen
 class Verdict:
     """The result of a check of a whole store; damaged files have been set aside."""
 

@@ -329,5 +329,4 @@ def _inside(part: Any) -> list[Any]:
         return [*part.keys(), *part.values()]
     if isinstance(part, functools.partial):
         return [part.func, part.args, part.keywords]
-    fields = getattr(type(part), "__attrs_attrs__", ())
-    return [getattr(part, field.name) for field in fields]
+    return [getattr(part, field.name) for field in classes.fields(type(part))]

@@ -13,8 +13,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import Final
 
-import attrs
-
+from ..runtime.process import classes
 from ..runtime.process.private_folder import open_folder
 from .files import is_same_file, read_file, scratch_folder, sweep
 from .record import Record, parse_record
@@ -29,7 +28,7 @@ _ROOM: Final = (
 )
 
 
-@attrs.frozen
+@classes.frozen
 class Budget:
     """How much a store may hold; no result goes within `spare` seconds of its last use."""
 
@@ -39,7 +38,7 @@ class Budget:
     spare: float = 4 * HOUR
 
 
-@attrs.frozen
+@classes.frozen
 class Pruned:
     """How much a pruning deleted, and how much is left."""
 

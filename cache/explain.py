@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import attrs
-
+from ..runtime.process import classes
 from .record import Record
 from .store import Store
 
 
-@attrs.frozen
+@classes.frozen
 class Difference:
     """A part of a key that changed; None where one side does not have it."""
 

@@ -10,15 +10,14 @@ import json
 import os
 from typing import Final
 
-import attrs
-
+from ..runtime.process import classes
 from ..runtime.process.errors import CompilationError
 from .sealed import seal, unseal
 
 _KIND: Final = "fieldforge-failure-1"
 
 
-@attrs.frozen
+@classes.frozen
 class Failure:
     """What a `CompilationError` said; `token` is different for each one."""
 
@@ -50,7 +49,7 @@ class Failure:
 
     def encode(self) -> bytes:
         """Write it as a checksum line and JSON."""
-        return seal(_KIND, json.dumps(attrs.asdict(self), sort_keys=True))
+        return seal(_KIND, json.dumps(classes.asdict(self), sort_keys=True))
 
 
 def parse_failure(content: bytes) -> Failure:

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ..runtime.language.dimension import Dimension
+from ..runtime.process import classes
 from .functions import describe, has_global_name, home, is_ours
 
 SHORT: Final = 2048  # bytes of a file whose digest is remembered
@@ -252,14 +253,15 @@ def _open_instance(value: Any) -> _Frame | None:
         if names is None:
             return None
         return _named(b"K", kind, value, [(f".{n}", p) for n, p in zip(names, value, strict=True)])
-    fields = kind.__dict__.get("__attrs_attrs__")
+    ours = "__own_fields__" in kind.__dict__
+    fields = classes.fields(kind) if ours else kind.__dict__.get("__attrs_attrs__")
     if fields is None or kind.__eq__ is _BY_IDENTITY:  # such a class has no value to digest
         return None
     parts = [(".__class__", kind)] if callable(value) and not is_ours(kind.__module__) else []
     for field in fields:
         if field.eq:
-            part = getattr(value, field.name)
-            parts.append((f".{field.name}", field.eq_key(part) if field.eq_key else part))
+            part, key = getattr(value, field.name), None if ours else field.eq_key
+            parts.append((f".{field.name}", key(part) if key else part))
     return _named(b"A", kind, value, parts)
 
 

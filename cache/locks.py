@@ -17,8 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import attrs
-
 from ..runtime.process import classes
 from ..runtime.process.private_folder import Folder
 from .files import handle_of, is_same_file, make_folders, read_file
@@ -172,7 +170,7 @@ class BuildLock:
 
 def _sign(handle: int, what: str) -> None:
     """Write who holds the lock, for the processes that wait; a failure is ignored."""
-    facts = attrs.asdict(Owner.of_this_process(what))
+    facts = classes.asdict(Owner.of_this_process(what))
     with suppress(OSError):
         os.ftruncate(handle, 0)
         os.pwrite(handle, json.dumps(facts).encode(), 0)

@@ -15,8 +15,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import attrs
-
 from ..runtime.process import classes
 from .fingerprint import SHORT, rows_digest, sha256
 from .sealed import seal, unseal
@@ -34,7 +32,7 @@ class File:
     name: str
     sha256: str
     size: int
-    inline: bytes | None = attrs.field(default=None, repr=False)
+    inline: bytes | None = classes.field(default=None, repr=False)
 
 
 @classes.frozen(slots=False)

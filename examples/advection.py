@@ -111,6 +111,13 @@ def limited_south(more: Cells, less: Cells, cy: South) -> South:
 
 
 @ff.field_operator
+def limited(q: Cells, before: Cells, cx: West, cy: South) -> tuple[West, South]:
+    """Scale what passes all faces."""
+    more, less = room(q, before, cx, cy)
+    return limited_west(more, less, cx), limited_south(more, less, cy)
+
+
+@ff.field_operator
 def mpdata(q: Cells, cx: West, cy: South) -> Cells:
     """Upwind differences, and once more against the smearing."""
     once = upwind(q, cx, cy)
@@ -142,6 +149,29 @@ def step_mpdata(q: Cells, cx: West, cy: South, out: Cells, nx: ff.int32, ny: ff.
 def step_corrected(q: Cells, cx: West, cy: South, out: Cells, nx: ff.int32, ny: ff.int32):
     """Write one step of MPDATA with flux correction."""
     corrected(q, cx, cy, out=out, domain={I: (0, nx), J: (0, ny)})
+
+
+@ff.program
+def limit(
+    q: Cells, before: Cells, cx: West, cy: South, new_cx: West, new_cy: South,
+    nx: ff.int32, ny: ff.int32,
+):  # fmt: skip
+    """Write Courant numbers scaled to what cells have room for."""
+    limited(
+        q, before, cx, cy, out=(new_cx, new_cy),
+        domain=({IW: (0, nx + 1), J: (0, ny)}, {I: (0, nx), JS: (0, ny + 1)}),
+    )  # fmt: skip
+
+
+@ff.program
+def limit_in_steps(
+    q: Cells, before: Cells, cx: West, cy: South, more: Cells, less: Cells,
+    new_cx: West, new_cy: South, nx: ff.int32, ny: ff.int32,
+):  # fmt: skip
+    """Write the same, with fields for the room in cells."""
+    room(q, before, cx, cy, out=(more, less), domain={I: (-1, nx + 1), J: (-1, ny + 1)})
+    limited_west(more, less, cx, out=new_cx, domain={IW: (0, nx + 1), J: (0, ny)})
+    limited_south(more, less, cy, out=new_cy, domain={I: (0, nx), JS: (0, ny + 1)})
 
 
 STEPS: Final = {"upwind": step_upwind, "mpdata": step_mpdata, "corrected": step_corrected}

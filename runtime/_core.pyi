@@ -83,6 +83,11 @@ class Entry:
     def address(self) -> int: ...
     @property
     def keepalive(self) -> object: ...
+    @property
+    def beyond(self) -> Callable[[], Entry] | None:
+        """Returns the entry that makes calls which `plan.is_inside` leaves out; it may build it."""
+    @beyond.setter
+    def beyond(self, build: Callable[[], Entry]) -> None: ...
 
 class Rows:
     """An encoded program and the kernels that run it, the fastest that this processor has."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self
 
-import attrs
-
 from ..runtime.process import classes
 from .ir import codec
 
@@ -88,6 +86,7 @@ class Variant:
     be skipped; never their contents or sizes. `alike` are groups of output leaves with equal
     ranges along their common dimensions, which one walk of a scan can write.
     `ranges` are rows (leaf, dimension, start, stop) of fields whose domains are compiled in.
+    `beyond` tells that reads which `where` may hide lead out of a field: loads clamp their indices.
     """
 
     unit: tuple[tuple[str, str], ...] = ()
@@ -96,6 +95,7 @@ class Variant:
     tables: tuple[tuple[str, int, bool], ...] = ()
     alike: tuple[tuple[str, ...], ...] = ()
     ranges: tuple[tuple[str, str, int, int], ...] = ()
+    beyond: bool = False
 
     @property
     def text(self) -> str:
@@ -110,11 +110,12 @@ class Variant:
             ]
             + [f"written on the same ranges: {', '.join(names)}" for names in self.alike]
             + [f"{name} along {dim}: {first}:{last}" for name, dim, first, last in self.ranges]
+            + ["reads beyond fields"] * self.beyond
         )
 
     def files(self) -> Mapping[str, bytes]:
         """One JSON table."""
-        return {"variant.json": codec.encode(attrs.astuple(self, recurse=False))}
+        return {"variant.json": codec.encode(classes.astuple(self))}
 
     @classmethod
     def from_files(cls, files: Mapping[str, bytes]) -> Self:
@@ -139,7 +140,7 @@ class Lowered:
         """The listing, which `from_files` can read."""
         from .ir import dataflow_text
 
-        return dataflow_text.show(self)
+        return dataflow_text.show(self.program, self.boxes, self.reads)
 
     def files(self) -> Mapping[str, bytes]:
         """Return the listing."""
@@ -195,7 +196,8 @@ class Interface:
     `runtime/calls/plan.py`. A program for a GPU has no entry point: `launches` list the kernels of
     the module for `platform`, `codes` the results of a call whose tested store fails. `clamped` is
     the place of the integer that is 1 if a read leads out of a field where `where` may hide it, -1
-    if there is none. `stepped` is the place of the integer that selects one statement, counted from
+    if there is none; if `is_inside`, the code is for calls in which none does, and other code runs
+    the others. `stepped` is the place of the integer that selects one statement, counted from
     1; 0 stands for all, and -1 means that they cannot run one at a time.
     """
 
@@ -221,6 +223,7 @@ class Interface:
     codes: tuple[int, ...] = ()
     clamped: int = -1
     stepped: int = -1
+    is_inside: bool = False
 
     @property
     def text(self) -> str:
@@ -234,7 +237,7 @@ class Interface:
 
     def files(self) -> Mapping[str, bytes]:
         """One JSON table."""
-        return {"interface.json": codec.encode(attrs.astuple(self, recurse=False))}
+        return {"interface.json": codec.encode(classes.astuple(self))}
 
     @classmethod
     def from_files(cls, files: Mapping[str, bytes]) -> Self:
@@ -246,7 +249,7 @@ class Interface:
 class Compiled:
     """A shared library with the manifest of its ingredients and the compiler's log."""
 
-    library: bytes = attrs.field(repr=False)
+    library: bytes = classes.field(repr=False)
     manifest: str
     log: str
 

@@ -35,7 +35,7 @@ class Artifact(Protocol):
 class Stage:
     """A pure step: `run` takes the artifacts of `needs` and returns those of `provides`.
 
-    Subclasses are `@attrs.frozen`. The key of a result is made of the stage's
+    Subclasses are `@classes.frozen`. The key of a result is made of the stage's
     name, version, code, options, `environment()` and the content of its inputs.
 
     Attributes:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-import attrs
-
 from ..runtime.fields.device import DeviceType
 from ..runtime.process import classes
 from ..runtime.process.errors import OptionError
@@ -40,7 +38,9 @@ def _least(field: str) -> Any:
     def least(target: GpuTarget) -> Any:
         return min(getattr(GPUS[arch], field) for arch in target.archs)
 
-    return attrs.field(default=attrs.Factory(least, takes_self=True))
+    found = classes.field()
+    found.default(least)
+    return found
 
 
 @classes.frozen
@@ -77,7 +77,7 @@ class GpuTarget:
     'ROCM'
     """
 
-    archs: tuple[str, ...] = attrs.field(converter=_as_archs)
+    archs: tuple[str, ...] = classes.field(converter=_as_archs)
     multiprocessors: int = _least("multiprocessors")
     wavefront: int = _least("wavefront")
     registers: int = _least("registers")
@@ -149,6 +149,11 @@ class GpuTarget:
     def gather(self) -> float:
         """A quarter of an element that goes to memory and back: it often comes from a cache."""
         return self.operations_per_element(8) / 4
+
+    @property
+    def gather_alone(self) -> float:
+        """Threads load elements one by one anyway."""
+        return self.gather
 
     def operations_per_element(self, itemsize: int) -> float:
         """Return the number of operations that take as long as writing and reading one element."""

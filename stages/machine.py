@@ -38,5 +38,9 @@ class Machine(Protocol):
     def gather(self) -> float:
         """How many operations take as long as reading an element where a neighbour table tells."""
 
+    @property
+    def gather_alone(self) -> float:
+        """The same where the table tells each element, and not the row that it lies in."""
+
     def operations_per_element(self, itemsize: int) -> float:
         """Return the number of operations that take as long as writing and reading one element."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+from ..runtime.process import classes
 
 
 class Numbers:
@@ -19,7 +19,7 @@ class Numbers:
     def given(self) -> dict[str, int]:
         """The numbers that differ from their defaults, by name."""
         kind: Any = type(self)
-        values = {field: getattr(self, field.name) for field in attrs.fields(kind)}
+        values = {field: getattr(self, field.name) for field in classes.fields(kind)}
         return {field.name: value for field, value in values.items() if value != field.default}
 
     @property

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, Final
 
-import attrs
-
+from ..runtime.process import classes
+from ..runtime.process.class_fields import Field
 from ..runtime.process.errors import OptionError
 from ..runtime.process.outside import warn_of_old
 from .base import TUNE, WAS
@@ -27,7 +27,7 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Kind:
     """The values that an option takes; as a validator of attrs it refuses all others.
 
@@ -58,7 +58,7 @@ class Kind:
     in_files: bool = True
     is_table: bool = False
 
-    def __call__(self, owner: Any, field: attrs.Attribute[Any], value: Any) -> None:
+    def __call__(self, owner: Any, field: Any, value: Any) -> None:
         """Refuse a value for a field of an object."""
         if not self.fits(value):
             name = getattr(owner, "name", None)
@@ -104,8 +104,9 @@ class Kind:
 
 def option(
     kind: Kind,
-    default: Any,
+    default: Any = None,
     *,
+    factory: Callable[[], Any] | None = None,
     tune: Iterable[Any] = (),
     eq: bool = True,
     shown: bool = True,
@@ -113,11 +114,13 @@ def option(
 ) -> Any:
     """Declare an option of a stage: a field with its kind, its default and values worth trying.
 
+    `factory` makes a default that not every process can name.
+
     An option with values to try (`tune`) changes speed and no result. One without `eq` cannot
     change a result either, and is no part of the key. `shown` puts it in the stage's `repr`,
     and `was` is a deprecated name that it still has.
 
-    >>> @attrs.frozen
+    >>> @classes.frozen
     ... class Halve:
     ...     size: int = option(whole(1), 8, tune=(8, 16))
     >>> Halve(size=0)
@@ -125,8 +128,9 @@ def option(
         ...
     fieldforge.runtime.process.errors.OptionError: Option 'size' takes a whole number from 1 to 2147483647, got 0.
     """  # noqa: E501  # the text of an error
-    return attrs.field(
-        default=default,
+    given: dict[str, Any] = {"default": default} if factory is None else {"factory": factory}
+    return classes.field(
+        **given,
         converter=None if kind.convert is _as_it_is else kind.converted,
         validator=kind,
         eq=eq,
@@ -135,14 +139,14 @@ def option(
     )
 
 
-def kind_of(field: attrs.Attribute[Any]) -> Kind | None:
+def kind_of(field: Field) -> Kind | None:
     """Return the kind of a field, None for a field of somebody else's stage without one."""
     return field.validator if isinstance(field.validator, Kind) else None
 
 
 def old_names(stage: type) -> dict[str, str]:
     """Return the deprecated names of a stage's options, each with the name that replaced it."""
-    fields = attrs.fields(stage) if attrs.has(stage) else ()
+    fields = classes.fields(stage) if classes.has(stage) else ()
     return {field.metadata[WAS]: field.name for field in fields if field.metadata.get(WAS)}
 
 
@@ -151,7 +155,7 @@ def old_names(stage: type) -> dict[str, str]:
 
 def optional(kind: Kind) -> Kind:
     """Return the kind that also takes None."""
-    return attrs.evolve(
+    return classes.evolve(
         kind,
         said=f"{kind.said}, or None",
         fits=lambda value: value is None or kind.fits(value),
@@ -241,7 +245,7 @@ def numbers(
     """
     fields = {
         field.name: field.validator
-        for field in attrs.fields(kind)
+        for field in classes.fields(kind)
         if not names or field.name in names
     }
 

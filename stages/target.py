@@ -9,8 +9,6 @@ import functools
 import os
 from typing import Any, Final, Self
 
-import attrs
-
 from ..runtime.fields.device import DeviceType
 from ..runtime.process import classes
 from .option_kinds import Kind
@@ -44,11 +42,11 @@ class CpuTarget:
     32
     """
 
-    isa: str = attrs.field(default="x86-64-v2")
+    isa: str = classes.field(default="x86-64-v2")
     cores: int = 1
-    vector_bytes: int = attrs.field()
+    vector_bytes: int = classes.field()
     l2: int = 1024 * 1024
-    bandwidth: float = attrs.field()
+    bandwidth: float = classes.field()
     vector_math: bool = False
 
     @vector_bytes.default
@@ -121,6 +119,11 @@ class CpuTarget:
     def gather(self) -> float:
         """A row that a table tells comes from the second cache or from further away."""
         return 4
+
+    @property
+    def gather_alone(self) -> float:
+        """No lanes share the load of a single element, and its index is loaded for it alone."""
+        return 4 * self.gather
 
     def operations_per_element(self, itemsize: int) -> float:
         """Return the number of operations that take as long as writing and reading one element.

@@ -165,6 +165,20 @@ def _upwind(q, cx, cy, out, zero):
             o[i] = p[i + 1] - (east - west) - (north - south)
 
 
+@njit(parallel=True, cache=True)
+def _flux(h, q, vn, length, sign, area, g, dt, half, one, e2c, c2e, through, new):
+    for e in prange(through.shape[0]):
+        low, high = e2c[e, 0], e2c[e, 1]
+        depth = half * (h[low] + h[high])
+        speed = abs(vn[e]) + np.sqrt(g * depth)
+        moved = vn[e] * (q[low] + q[high]) - speed * (q[high] - q[low])
+        through[e] = length[e] * moved / (one + depth)
+    for n in prange(new.shape[0]):
+        first, second = through[c2e[n, 0]] * sign[n, 0], through[c2e[n, 1]] * sign[n, 1]
+        total = first + second + through[c2e[n, 2]] * sign[n, 2]
+        new[n] = q[n] - dt / area[n] * total
+
+
 def prepared(program: str, given: dict[str, Any]) -> dict[str, Ready]:
     """Return the calls of a program by variant, each with what gives its outputs."""
     return PROGRAMS[program](given)
@@ -236,6 +250,16 @@ def _upwinds(given: dict[str, Any]) -> dict[str, Ready]:
     return {"rows": (lambda: _upwind(q, cx, cy, out, zero), outputs)}
 
 
+def _fluxes(given: dict[str, Any]) -> dict[str, Ready]:
+    inputs = [loaded(given["arguments"][name]) for name in ("h", "q", "vn", "length", "sign")]
+    area, (new, outputs) = loaded(given["arguments"]["area"]), _result(given, "new")
+    e2c, c2e = (loaded(given["tables"][name]) for name in ("E2C", "C2E"))
+    g, dt = (given["arguments"][name]["scalar"] for name in ("g", "dt"))
+    numbers, through = _numbers(given, g, dt, 0.5, 1.0), np.zeros(len(e2c), new.dtype)
+    call = lambda: _flux(*inputs, area, *numbers, e2c, c2e, through, new)  # noqa: E731
+    return {"two loops": (call, outputs)}
+
+
 _MESH = ("vn", "along_dual", "difference")
 PROGRAMS = {
     "diffusion": _diffusions,
@@ -244,4 +268,5 @@ PROGRAMS = {
     "tridiagonal": _tridiagonals,
     "nabla2": _nabla2s,
     "upwind": _upwinds,
+    "flux": _fluxes,
 }

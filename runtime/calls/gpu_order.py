@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 
 from ..gpu import native
 from ..gpu.errors import GpuOrderWarning
+from ..process import classes
 from .plan import Plan
 from .refused_values import value_of
 
@@ -29,7 +29,7 @@ _PACKAGE: Final = __name__.partition(".")[0]
 _MOST_USES: Final = 100_000
 
 
-@attrs.frozen
+@classes.frozen
 class Use:
     """One use of some bytes by one call of a program."""
 
@@ -51,15 +51,15 @@ class Use:
         return f"'{self.program}' {did} '{self.field}' on stream {self.stream:#x} at {self.site}"
 
 
-@attrs.define
+@classes.define
 class _Watch:
     """Clocks of streams and events, and the uses of memory that later ones may depend on."""
 
-    ticks: Clock = attrs.field(factory=dict)
-    streams: dict[int, Clock] = attrs.field(factory=dict)
-    events: dict[int, Clock] = attrs.field(factory=dict)
-    host: Clock = attrs.field(factory=dict)
-    uses: list[Use] = attrs.field(factory=list)
+    ticks: Clock = classes.field(factory=dict)
+    streams: dict[int, Clock] = classes.field(factory=dict)
+    events: dict[int, Clock] = classes.field(factory=dict)
+    host: Clock = classes.field(factory=dict)
+    uses: list[Use] = classes.field(factory=list)
 
     def follow(self, entry: str, first: int, second: int) -> None:
         """Take one entry of the driver into account."""

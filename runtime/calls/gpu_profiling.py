@@ -13,18 +13,16 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from threading import Lock
 from typing import Any, Final
 
-import attrs
-
-from ..process import hooks
+from ..process import classes, hooks
 
 
-@attrs.define
+@classes.define
 class _Session:
     """The number of starts without a stop, and the function that stops profiling."""
 
     count: int = 0
-    stack: ExitStack = attrs.field(factory=ExitStack)
-    lock: Any = attrs.field(factory=Lock)
+    stack: ExitStack = classes.field(factory=ExitStack)
+    lock: Any = classes.field(factory=Lock)
 
 
 _session: Final = _Session()

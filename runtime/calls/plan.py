@@ -96,7 +96,7 @@ class Box:
     """A range of indices for each axis of one field argument, `stop` exclusive.
 
     With `hard`, a range for each axis too, only that part must lie inside the argument: if the box
-    does not, the call sets `Plan.clamped`.
+    does not, the call sets `Plan.clamped`, or runs another entry, see `Plan.is_inside`.
     """
 
     argument: int
@@ -209,6 +209,7 @@ class Plan:
     `alike` are pairs (argument, axis, argument, axis) of ranges that must be equal for the plan
     to fit, `ranges` are those that must be (argument, axis, start, stop).
     The integer at `clamped` is 1 in a call that reads a box with a `hard` part beyond its argument.
+    If `is_inside`, the code is for no such call: it runs the entry that `Entry.beyond` returns.
     The integer at `stepped` is 0; where arguments share memory so that a statement needs a snapshot
     from after an earlier one, the call enters the code once for each statement, with its number.
     """
@@ -230,3 +231,4 @@ class Plan:
     codes: tuple[int, ...] = ()
     clamped: int = -1
     stepped: int = -1
+    is_inside: bool = False

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import attrs
-
 from ..fields.device import DeviceType
+from ..process import classes
 from .plan import Access, Argument, Box, Code, Plan, Word
 
 _INFIX: Final = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
@@ -51,6 +50,8 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"{f'launch {number}':<12} {launch}"
     if plan.stepped >= 0:
         yield f"{f'int {plan.stepped}':<12} the only statement that runs, from 1 on; 0 for all"
+    if plan.is_inside:
+        yield "for calls in which no read leads out of what it must have"
     if plan.clamped >= 0:
         yield f"{f'int {plan.clamped}':<12} 1 if a read leads out of what it must have"
     yield f"{'workspace':<12} {_shown(plan.workspace, plan)} bytes"
@@ -63,7 +64,7 @@ def _access_lines(access: Access, plan: Plan) -> Iterator[str]:
         yield f"  reads      {_shown_box(box, plan)}"
         if box.hard:
             starts, stops = zip(*box.hard, strict=True)
-            part = attrs.evolve(box, start=starts, stop=stops)
+            part = classes.evolve(box, start=starts, stop=stops)
             yield f"  must have  {_shown_box(part, plan)}"
     for pair in access.pointwise:
         written, read = (plan.arguments[index].name for index in pair)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-
 from ..gpu import use_stream
+from ..process import classes
 
 
-@attrs.frozen
+@classes.frozen
 class OnStream:
     """A program or operator that queues its work on one stream; attributes are the program's."""
 

@@ -17,18 +17,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 
-import attrs
 import numpy as np
 
 from ..language.dimension import Dimension
 from ..language.domain import Domain
+from ..process import classes
 from ..process.errors import ArgumentError
 from .pattern import Indices, Pattern, Places
 
 Bounds = tuple[int, int]
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Block:
     """The part of a Cartesian grid that one rank has.
 

@@ -23,9 +23,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
 from ..language.dimension import Dimension
+from ..process import classes
 
 Range: TypeAlias = tuple[int, int]
 Box: TypeAlias = Mapping[Dimension, Range]
@@ -34,7 +33,7 @@ Boxes: TypeAlias = Mapping[str, Sequence[Box]]  # by the name of a field
 ENDLESS: Final = 1 << 60  # beyond every index
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Touch:
     """The points of a field that a statement reads or writes, given the box that it computes.
 
@@ -45,7 +44,7 @@ class Touch:
     on: Callable[[Box], Box]
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Step:
     """A statement on a box.
 
@@ -63,7 +62,7 @@ class Step:
     leading: Collection[Dimension] = ()
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Cut:
     """The inner box of a statement and the boxes around it; some may be empty.
 

@@ -12,9 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-import attrs
-
 from .. import gpu
+from ..process import classes
 from ..process.errors import ArgumentError, FieldforgeError
 from .messages import Bytes, Messages, messages
 from .pattern import Pattern, check_size
@@ -28,7 +27,7 @@ class LostRankError(FieldforgeError, RuntimeError):
     """Another rank of this process has failed, or has not answered in time."""
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Route:
     """The messages of an exchange of certain fields, and requests that are kept for it."""
 

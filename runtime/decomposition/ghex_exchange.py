@@ -8,10 +8,10 @@ from __future__ import annotations
 import importlib.util
 from typing import Any, Final
 
-import attrs
 import numpy as np
 
 from ..language.dimension import Dimension
+from ..process import classes
 from ..process.errors import ArgumentError
 from .exchange import Exchange
 from .local_mesh import LocalMesh
@@ -26,7 +26,7 @@ def has_ghex() -> bool:
     return importlib.util.find_spec("ghex") is not None
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class _Route:
     """The fields that GHEX exchanges, by dtype and as it wants them, and those that MPI does."""
 

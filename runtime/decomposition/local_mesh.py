@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from ..fields.constructors import as_connectivity
 from ..fields.neighbour_table import Connectivity
 from ..language.dimension import Dimension
+from ..process import classes
 from .pattern import Indices, Pattern
 
 Table: TypeAlias = NDArray[np.int32]
 Tables: TypeAlias = Mapping[str, Connectivity]
 
 
-@attrs.frozen
+@classes.frozen
 class Kind:
     """What the tables of all ranks have in common with that of the whole mesh."""
 
@@ -27,7 +27,7 @@ class Kind:
     skip_value: int | None
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Points:
     """The points of one dimension on one rank, in their local order.
 
@@ -60,7 +60,7 @@ class Points:
         return int((self.distances > distance).sum())
 
 
-@attrs.frozen(eq=False, kw_only=True)
+@classes.frozen(eq=False, kw_only=True)
 class LocalMesh:
     """The part of a mesh that one rank has; it holds nothing of the whole mesh and can be pickled.
 
@@ -80,10 +80,10 @@ class LocalMesh:
     ranks: int
     points: Mapping[Dimension, Points]
     tables: Mapping[str, Table]
-    elsewhere: Mapping[str, NDArray[np.bool_]] = attrs.field(repr=False)
+    elsewhere: Mapping[str, NDArray[np.bool_]] = classes.field(repr=False)
     complete: Mapping[str, int]
     patterns: Sequence[Pattern]
-    kinds: Mapping[str, Kind] = attrs.field(repr=False)
+    kinds: Mapping[str, Kind] = classes.field(repr=False)
 
     @property
     def owned(self) -> dict[Dimension, tuple[int, int]]:

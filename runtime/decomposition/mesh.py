@@ -26,11 +26,11 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from ..language.dimension import Dimension
+from ..process import classes
 from ..process.errors import ArgumentError
 from .local_mesh import Kind, LocalMesh, Points, Table, Tables
 from .pattern import Indices, Pattern
@@ -161,7 +161,7 @@ def _by_the_border(owners: Indices, ways: Sequence[Table], count: int) -> list[I
 PointsOf: TypeAlias = Mapping[Dimension, Points]
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class _Cut:
     """A checked mesh with the owners of the points of all dimensions."""
 

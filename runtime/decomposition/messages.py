@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import gpu
+from ..process import classes
 from ..process.errors import ArgumentError
 from .device_pieces import DevicePieces, Part, offsets_of, on_device, pinned
 from .pattern import Pattern, points_first, positions, shape_first
@@ -18,11 +18,11 @@ Bytes: TypeAlias = NDArray[np.uint8]
 ALIGNMENT: Final = 64
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Piece:
     """The part of one field of the host in one message: where it lies, and its packed copy."""
 
-    field: Any = attrs.field(repr=False)
+    field: Any = classes.field(repr=False)
     view: NDArray[Any]
     places: Any
     packed: NDArray[Any]
@@ -36,7 +36,7 @@ class Piece:
         self.view[self.places] = self.packed
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Message:
     """What goes to one rank, or comes from it; `buffer` is an array of bytes."""
 
@@ -44,7 +44,7 @@ class Message:
     buffer: Any
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Messages:
     """All messages that go one way: one for each rank, and the parts of fields in them."""
 
@@ -56,7 +56,7 @@ class Messages:
 Wanted: TypeAlias = Sequence[tuple[Any, Pattern, Mapping[int, Any]]]
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class _Room:
     """Where the part of one field lies in the memory of all messages."""
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 import importlib.util
 from typing import Any, Final, Literal, TypeAlias
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from ..fields.neighbour_table import Connectivity
+from ..process import classes
 from ..process.errors import ArgumentError
 from .bisection import bisect
 from .pattern import Indices
@@ -71,7 +71,7 @@ def has_metis() -> bool:
     return importlib.util.find_spec("pymetis") is not None
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Graph:
     """Which points are neighbours: those of point i are `ids[first[i] : first[i + 1]]`, sorted."""
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from ..fields.alignment import first
 from ..language.dimension import Dimension
+from ..process import classes
 from ..process.errors import ArgumentError
 
 Indices: TypeAlias = NDArray[np.int64]
 Places: TypeAlias = tuple[Indices, ...]  # one array for each dimension of the pattern
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Pattern:
     """The halo of one rank along some dimensions.
 

@@ -14,7 +14,6 @@ from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
-import attrs
 import numpy as np
 
 from ..fields.bare_array import with_fields
@@ -31,6 +30,7 @@ from ..language.operations import literal
 from ..language.regions import Region, as_region
 from ..language.structure import elements, leaves_of, map_leaves
 from ..language.types import CollectionType, FieldType, ScalarType, TupleType, Type
+from ..process import classes
 from . import builtins as language
 from .arguments import bind, check_types
 from .gathering import applied
@@ -123,7 +123,7 @@ def _takes(result: Type, out: Any) -> bool:
 def _as_output(result: Type) -> Type:
     """Return the type of the output for a result: a number goes to a field without dimensions."""
     if isinstance(result, TupleType | CollectionType):
-        return attrs.evolve(result, elements=tuple(map(_as_output, result.elements)))
+        return classes.evolve(result, elements=tuple(map(_as_output, result.elements)))
     return FieldType((), result) if isinstance(result, ScalarType) else result
 
 
@@ -152,7 +152,7 @@ def _instance(definition: Definition, args: Sequence[Any], kwargs: Mapping[str, 
     return instance_for_values(definition, {**dict(zip(names, args, strict=False)), **kwargs})
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class _Embedded:
     """A function ready to run: its rewritten copy and the types of its parameters."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 
 from ..fields.neighbour_table import Connectivity
@@ -33,7 +32,7 @@ class Choice:
 
     place: Place
     sides: tuple[Domain | None, Domain | None]  # None for a side that exists everywhere
-    number: int = attrs.field(factory=_number)
+    number: int = classes.field(factory=_number)
 
     @property
     def code(self) -> np.int64:
@@ -52,7 +51,7 @@ class MissingNeighbour:
     name: str
     table: Connectivity
     slot: int | None
-    number: int = attrs.field(factory=_number)
+    number: int = classes.field(factory=_number)
 
     def codes(self) -> Any:
         """Return the code of each entry of the table."""

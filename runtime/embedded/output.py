@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import attrs
 import numpy as np
 
 from ..fields import context
@@ -18,6 +17,7 @@ from ..language.operations import literal
 from ..language.output_domains import domain_at, written_domain
 from ..language.ranges import UnitRange
 from ..language.structure import leaves_of
+from ..process import classes
 from ..process.errors import (
     ArgumentError,
     IndexOutOfBounds,
@@ -31,7 +31,7 @@ from .missing_values import check_exists
 from .piecewise_field import AnyValue, PiecewiseField, gap, on_box
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class _Leaf:
     """One output with its result and its domain."""
 
@@ -41,7 +41,7 @@ class _Leaf:
     domain: Any
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class _Write:
     """One leaf: copy the elements of `value` to the array `target`."""
 

@@ -12,8 +12,6 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Final, TypeAlias
 
-import attrs
-
 from ..fields.context import tables
 from ..process import classes
 from ..process.source import Span
@@ -40,7 +38,7 @@ class Checking:
     """The arguments of one call by name, and all results by their identity, kept alive."""
 
     arguments: Mapping[str, Any]
-    made: dict[int, Made] = attrs.field(factory=dict)
+    made: dict[int, Made] = classes.field(factory=dict)
 
 
 _CHECKING: Final[ContextVar[Checking | None]] = ContextVar("fieldforge_checking", default=None)

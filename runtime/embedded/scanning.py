@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-import attrs
 import numpy as np
 
 from ..fields.alignment import extents, reordered, view_on
@@ -22,6 +21,7 @@ from ..language.operations import literal
 from ..language.ranges import UnitRange
 from ..language.structure import leaves_of, map_leaves
 from ..language.types import ScalarType, Type
+from ..process import classes
 from ..process.errors import ArgumentError, EmbeddedExecutionError, IndexOutOfBounds
 from .arguments import MISFIT, as_number, converted_to, describe
 from .lanes import Diverged, Lanes, Undecided, decided, lack_of_lanes, unwrapped
@@ -34,7 +34,7 @@ from .walking import ScanResult, Walks, walked
 MOST_UNDECIDED: Final = 3  # conditions of one level; each more would double the work
 
 
-@attrs.frozen
+@classes.frozen
 class Walk:
     """A scan operator ready to run: its body takes the state and the numbers of one level."""
 

@@ -9,7 +9,6 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 
 from ..fields.alignment import extents, first, view_on
@@ -17,10 +16,11 @@ from ..fields.field import values_of
 from ..language.dimension import Dimension
 from ..language.domain import Domain, NamedRange
 from ..language.ranges import UnitRange
+from ..process import classes
 from .piecewise_field import AnyValue, Piece, hull, narrowed, pieces_of
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Strip:
     """An array over a contiguous range of one dimension, on a box of the others.
 
@@ -93,7 +93,7 @@ def _strip(box: Domain, parts: Sequence[Piece], dim: Dimension) -> Strip:
             values_of(part.field), part.field.domain, domain.replace(dim, NamedRange(dim, near))
         )
         have[start : last + 1] = True
-    return attrs.evolve(made, array=array, have=None if have.all() else have)
+    return classes.evolve(made, array=array, have=None if have.all() else have)
 
 
 def _stretches(parts: Sequence[Piece], dim: Dimension) -> Iterator[UnitRange]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-import attrs
 import numpy as np
 
 from ..language.dimension import Dimension
@@ -30,7 +29,7 @@ class Walks:
     walk: WalkOn
     axis: Dimension
     levels: UnitRange
-    _done: dict[UnitRange, Sequence[AnyValue]] = attrs.field(factory=dict)
+    _done: dict[UnitRange, Sequence[AnyValue]] = classes.field(factory=dict)
 
     def on(self, levels: UnitRange) -> Sequence[AnyValue]:
         """Return every leaf on these levels."""

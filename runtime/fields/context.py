@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
-import attrs
-
 from ..language.connectivity import is_table
 from ..language.dimension import Dimension
 from ..language.ranges import UnitRange
@@ -27,7 +25,7 @@ class Context:
 
     offset_provider: Mapping[str, Any]
     levels: Mapping[Dimension, UnitRange] | None
-    walked: set[Dimension] = attrs.field(factory=set)
+    walked: set[Dimension] = classes.field(factory=set)
 
 
 _CONTEXT: Final[ContextVar[Context | None]] = ContextVar("fieldforge_embedded", default=None)

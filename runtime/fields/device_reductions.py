@@ -12,10 +12,10 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import attrs
 import numpy as np
 
 from .. import gpu
+from ..process import classes
 
 LANES: Final = 8
 CHUNK: Final = 4096
@@ -72,7 +72,7 @@ extern "C" __global__ void chunks(const VALUE* parts, VALUE* sums, long long row
 """
 
 
-@attrs.frozen
+@classes.frozen
 class Rows:
     """Where the rows of an array lie: its innermost axis, cut into pieces, is a row."""
 

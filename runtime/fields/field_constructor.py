@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 
 from ..language.dimension import Dimension, NamedIndex
@@ -84,7 +83,7 @@ class FieldConstructor(FieldMethods):
         find_allocator(self.allocator, self.device)
 
     def _chosen(self) -> dict[str, Any]:
-        return attrs.asdict(self, recurse=False)
+        return classes.asdict(self)
 
 
 @classes.frozen

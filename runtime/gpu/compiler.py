@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import attrs
-
+from ..process import classes
 from .errors import KernelCompileError
 from .known_archs import known_to_hiprtc, known_to_nvrtc, plain
 from .native import current_device
@@ -24,7 +23,7 @@ Output = Literal["cubin", "ptx"]
 _OLDEST_CUDA: Final = 12
 
 
-@attrs.frozen
+@classes.frozen
 class _Library:
     """A run-time compiler: its functions and how they are called."""
 

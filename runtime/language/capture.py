@@ -11,8 +11,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-import attrs
-
+from ..process import classes
 from ..process.errors import ArgumentError, DSLError
 from ..process.source import PYTHON_PARSER, SourceText, Span
 from .annotations import holds_text, type_from_annotation, type_variables
@@ -70,7 +69,7 @@ def recapture(definition: Definition) -> Definition:
         return definition
     annotations = _annotations(function)
     variables = _variables(annotations)
-    made = attrs.evolve(definition, closure=closure, annotations=annotations, variables=variables)
+    made = classes.evolve(definition, closure=closure, annotations=annotations, variables=variables)
     return at_types(made, definition.types) if definition.types else made
 
 

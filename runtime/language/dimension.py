@@ -35,6 +35,7 @@ __all__ = [
     "in_canonical_order",
     "is_staggered",
     "promote_dims",
+    "union_of",
 ]
 
 
@@ -69,9 +70,30 @@ def promote_dims(*dims_list: Sequence[Dimension]) -> tuple[Dimension, ...]:
 def _promote(dims_list: tuple[tuple[Dimension, ...], ...]) -> tuple[Dimension, ...]:
     for dims in dims_list:
         check_dims(dims)
-    union = in_canonical_order(dim for dims in dims_list for dim in dims)
+    union = union_of(dims_list)
     check_dims(union)
     return union
+
+
+def union_of(lists: Iterable[tuple[Dimension, ...]]) -> tuple[Dimension, ...]:
+    """Return the dimensions of lists in canonical order, also where no field type can have them.
+
+    Each list must be in that order.
+
+    >>> I, K = Dimension("I"), Dimension("K", "vertical")
+    >>> [dim.value for dim in union_of([(K,), (I, K)])]
+    ['I', 'K']
+    """
+    return _union(tuple(lists))
+
+
+@lru_cache(maxsize=4096)
+def _union(lists: tuple[tuple[Dimension, ...], ...]) -> tuple[Dimension, ...]:
+    longest: tuple[Dimension, ...] = ()
+    for dims in lists:
+        if dims != longest and not set(dims) <= set(longest):
+            longest = in_canonical_order((*longest, *dims)) if longest else dims
+    return longest
 
 
 def _names(dims: Iterable[Dimension]) -> str:

@@ -13,7 +13,6 @@ from types import GenericAlias
 from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
-import attrs
 import numpy as np
 
 from ..process import classes
@@ -217,10 +216,10 @@ def at_types(definition: Definition, chosen: tuple[tuple[Any, str], ...]) -> Def
     scalars = {variable: ScalarType(name) for variable, name in chosen}
     annotations = tuple((name, with_types(each, scalars)) for name, each in definition.annotations)
     closure = tuple((name, _chosen(value, scalars)) for name, value in definition.closure)
-    made = attrs.evolve(
+    made = classes.evolve(
         definition, annotations=annotations, closure=closure, variables=(), types=chosen
     )
-    return attrs.evolve(made, scan=_scan(made))
+    return classes.evolve(made, scan=_scan(made))
 
 
 def _chosen(value: Any, scalars: Mapping[Any, ScalarType]) -> Any:
@@ -236,4 +235,4 @@ def _scan(definition: Definition) -> ScanOptions | None:
     if options is None or not definition.annotations:
         return options
     _, state = definition.annotations[0]
-    return attrs.evolve(options, init=in_type(state, options.init))
+    return classes.evolve(options, init=in_type(state, options.init))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-import attrs
-
 from ..process import classes
 from ..process.errors import ArgumentError
 from .dimension import Dimension, DimensionKind, in_canonical_order
@@ -29,7 +27,7 @@ class Region:
 
     dims: tuple[Dimension, ...]
     boxes: Boxes
-    is_box: bool = attrs.field(default=False, eq=False)  # was written as one, joined by `&` only
+    is_box: bool = classes.field(default=False, eq=False)  # was written as one, joined by `&` only
 
     def along(self, dim: Dimension) -> UnitRange:
         """Return the range of a box along a dimension; every index for other regions."""

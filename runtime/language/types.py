@@ -6,7 +6,6 @@ import enum
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 
 from ..process import classes
@@ -47,7 +46,12 @@ class ScalarType:
     'float64'
     """
 
-    name: str = attrs.field(validator=attrs.validators.in_(SCALARS))
+    name: str = classes.field()
+
+    @name.validator
+    def _check_name(self, _: Any, name: str) -> None:
+        if name not in SCALARS:
+            raise ValueError(f"Expected one of {', '.join(SCALARS)}, got {name!r}.")
 
     @property
     def kind(self) -> ScalarKind:
@@ -86,7 +90,7 @@ class CollectionType:
     name: str
     keys: tuple[str, ...]
     elements: tuple[Type, ...]
-    python_class: type | None = attrs.field(default=None, eq=False, repr=False)
+    python_class: type | None = classes.field(default=None, eq=False, repr=False)
 
     def __str__(self) -> str:
         inner = ", ".join(f"{k}: {t}" for k, t in zip(self.keys, self.elements, strict=True))

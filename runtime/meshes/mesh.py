@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 
 from ..fields.constructors import as_connectivity
@@ -14,6 +13,7 @@ from ..fields.named_axes import to_named, xarray_module
 from ..fields.neighbour_table import Connectivity
 from ..language.connectivity import FieldOffset
 from ..language.dimension import Dimension
+from ..process import classes
 from ..process.errors import DomainError, InputDataError
 from .numbering import Indices, renumbered, reverse_cuthill_mckee
 from .tables import KINDS, Table, as_table, check_sizes, derive, kinds_of, sizes_of
@@ -53,7 +53,7 @@ def _coordinate(letter: str, given: Any) -> Array:
     return values
 
 
-@attrs.frozen(eq=False, repr=False)
+@classes.frozen(eq=False, repr=False)
 class Mesh:
     """An unstructured mesh of cells (C), edges (E) and vertices (V).
 
@@ -76,8 +76,8 @@ class Mesh:
 
     """
 
-    tables: Mapping[str, Table] = attrs.field(converter=_as_tables)
-    points: Mapping[str, tuple[Array, Array]] = attrs.field(factory=dict, converter=_as_points)
+    tables: Mapping[str, Table] = classes.field(converter=_as_tables)
+    points: Mapping[str, tuple[Array, Array]] = classes.field(factory=dict, converter=_as_points)
 
     def __attrs_post_init__(self) -> None:
         check_sizes(self.tables, self._known_sizes())
@@ -139,7 +139,7 @@ class Mesh:
         >>> sorted(square.tables), square.tables["V2C"].tolist()
         (['C2E', 'C2E2C', 'C2V', 'E2V', 'V2C'], [[0, -1], [0, 1], [0, 1], [1, -1]])
         """
-        return attrs.evolve(self, tables=derive(self.tables, *wanted))
+        return classes.evolve(self, tables=derive(self.tables, *wanted))
 
     def compact_order(self) -> dict[str, Indices]:
         """Return an order in which neighbours lie close in memory: reverse Cuthill-McKee.

@@ -54,6 +54,8 @@ class Frame {
     bool fits();
     // Everything else; after this the words are ready.
     Refusal check();
+    // Whether the call has to run `Entry::beyond`; `check` finds out.
+    bool is_beyond() const { return is_beyond_; }
     // Leaves the interpreter, takes snapshots and calls.
     Refusal run(const Entry& entry);
     // The call as it stands, to be run later and again; null with a Python error set.
@@ -124,6 +126,7 @@ class Frame {
     int64_t* registers_;
     bool owns_leaves_ = false;
     bool is_taken_ = false;  // every argument is of its type
+    bool is_beyond_ = false;
     Place place_;            // of a call on a GPU
     ArrayViews views_;
     std::vector<ArrayArgument> arrays_;

@@ -105,8 +105,8 @@ bool Frame::is_whole(size_t access) const {
     return all[access].continues && (access + 1 == all.size() || !all[access + 1].continues);
 }
 
-// Empty boxes may lie anywhere, and an access that writes nothing reads nothing. A read that may
-// lead out of its argument makes the generated code clamp its indices.
+// Empty boxes may lie anywhere, and an access that writes nothing reads nothing. Where a read that
+// may lead out of its argument does so, code runs that clamps its indices.
 Refusal Frame::diagnose_domains() {
     for (size_t i = 0; i < plan_.accesses.size(); ++i) {
         const Access& access = plan_.accesses[i];
@@ -119,8 +119,9 @@ Refusal Frame::diagnose_domains() {
         for (const Box& box : access.reads) {
             if (Refusal refusal = diagnose_box(box, false)) return refusal;
             const bool is_short = first_short(box, box.ranges) < box.ranges.size();
-            if (plan_.clamped >= 0 && !box.hard.empty() && is_short && !is_empty(box.ranges)) {
-                ints_[plan_.clamped] = 1;
+            if (!box.hard.empty() && is_short && !is_empty(box.ranges)) {
+                if (plan_.clamped >= 0) ints_[plan_.clamped] = 1;
+                is_beyond_ = plan_.is_inside;
             }
         }
     }

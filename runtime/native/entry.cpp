@@ -1,4 +1,4 @@
-// `Entry(plan, address, keepalive)`: immutable, and therefore free to share between programs.
+// `Entry(plan, address, keepalive)`: free to share between programs; only `beyond` may change.
 #include "entry.h"
 
 #include <nanobind/nanobind.h>
@@ -79,10 +79,11 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(entry_of(self)->source);
     Py_VISIT(entry_of(self)->keepalive);
+    Py_VISIT(entry_of(self)->beyond);
     return 0;
 }
 
-// There is no tp_clear: an entry is immutable, and every cycle through it contains another object,
+// There is no tp_clear: no call changes an entry, and every cycle through it contains another object,
 // such as the program, that breaks the cycle. So a running call never sees a half-cleared entry.
 void deallocate(PyObject* self) {
     PyTypeObject* type = Py_TYPE(self);
@@ -93,6 +94,7 @@ void deallocate(PyObject* self) {
     delete entry->work;
     Py_XDECREF(entry->source);
     Py_XDECREF(entry->keepalive);
+    Py_XDECREF(entry->beyond);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -107,11 +109,26 @@ PyObject* get_keepalive(PyObject* self, void*) { return Py_NewRef(entry_of(self)
 
 PyObject* get_threads(PyObject* self, void*) { return PyLong_FromLong(entry_of(self)->crew.threads); }
 
+PyObject* get_beyond(PyObject* self, void*) {
+    PyObject* beyond = entry_of(self)->beyond;
+    return Py_NewRef(beyond == nullptr ? Py_None : beyond);
+}
+
+int set_beyond(PyObject* self, PyObject* value, void*) {
+    if (value == nullptr || !PyCallable_Check(value)) {
+        PyErr_SetString(PyExc_TypeError, "Expected a callable.");
+        return -1;
+    }
+    Py_XSETREF(entry_of(self)->beyond, Py_NewRef(value));
+    return 0;
+}
+
 PyGetSetDef properties[] = {
     {"plan", get_plan, nullptr, "The argument plan.", nullptr},
     {"address", get_address, nullptr, "Address of the C entry point.", nullptr},
     {"threads", get_threads, nullptr, "Default number of threads; 0: all of the process.", nullptr},
     {"keepalive", get_keepalive, nullptr, "What keeps the code loaded.", nullptr},
+    {"beyond", get_beyond, set_beyond, "Returns the entry for calls that lead out of fields.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

@@ -27,6 +27,7 @@ struct Entry {
     bool is_plain;  // a call is one call of `address` with `context`
     PyObject* source;  // the Python plan; the dimensions in `plan` are borrowed from it
     PyObject* keepalive;
+    PyObject* beyond;  // returns the entry for calls that `plan->is_inside` leaves out; null: none
 };
 
 extern PyTypeObject* entry_type;

@@ -225,6 +225,7 @@ CallPlan read_plan(PyObject* given) {
     if (plan.clamped >= static_cast<int32_t>(plan.ints.size())) {
         refuse_plan("the integer for clamped reads does not exist");
     }
+    plan.is_inside = get<bool>(source, "is_inside");
     plan.stepped = get<int32_t>(source, "stepped");
     if (plan.stepped >= static_cast<int32_t>(plan.ints.size())) {
         refuse_plan("the integer that selects a statement does not exist");

@@ -135,6 +135,7 @@ struct CallPlan {
     Operand workspace;
     int32_t stepped = -1;  // integer that selects one statement, from 1 on; 0: all
     int32_t clamped = -1;  // integer that is 1 if a box with a hard part leads out of its argument
+    bool is_inside = false;  // such a call runs `Entry::beyond` instead
 
     // How much the plan demands of layout, ranges and tables: of two plans that fit, the more
     // demanding one is faster.

@@ -27,20 +27,41 @@ PyObject* shown(const Entry* entry, const Bound& bound) {
     return made;
 }
 
+// The entry for a call that leads out of a field, maybe built now; null with an error set.
+PyObject* entry_beyond(const Entry* entry) {
+    if (entry->beyond == nullptr) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "The call reads beyond a field, and its entry has no other for such calls.");
+        return nullptr;
+    }
+    const Held build(Py_NewRef(entry->beyond));
+    PyObject* found = sleep_at_exit([&] { return PyObject_CallNoArgs(build.get()); });
+    if (found == nullptr || PyObject_TypeCheck(found, entry_type)) return found;
+    Py_DECREF(found);
+    PyErr_SetString(PyExc_TypeError, "'Entry.beyond' must return an Entry.");
+    return nullptr;
+}
+
 Outcome call_entry(Program* self, Entry* entry, const Bound& bound) {
     Refusal refusal;
+    bool is_beyond = false;
     {
         Frame frame(*entry->plan);
         refusal = frame.flatten(bound.values, bound.provider);
         if (!refusal) {
             if (!frame.fits()) return Outcome::no_fit;
             refusal = frame.check();
+            is_beyond = frame.is_beyond();
         }
-        if (!refusal) refusal = frame.run(*entry);
+        if (!refusal && !is_beyond) refusal = frame.run(*entry);
     }
-    if (!refusal) return Outcome::done;
-    refuse(self, entry, bound, refusal);
-    return Outcome::failed;
+    if (refusal) {
+        refuse(self, entry, bound, refusal);
+        return Outcome::failed;
+    }
+    if (!is_beyond) return Outcome::done;
+    const Held other(entry_beyond(entry));
+    return other ? call_entry(self, reinterpret_cast<Entry*>(other.get()), bound) : Outcome::failed;
 }
 
 // By index: looking into a dataclass or at an odd number may run Python code, and that may add or
@@ -139,6 +160,31 @@ PyObject* call_or_defer(Program* self, const Given& given, Bound bound) {
     });
 }
 
+Outcome prepare_entry(Program* self, Entry* entry, const Bound& bound,
+                      const std::vector<Substitute>& substitutes,
+                      std::shared_ptr<const Prepared>& made) {
+    {
+        Frame frame(*entry->plan);
+        Refusal refusal = frame.flatten(bound.values, bound.provider);
+        if (!refusal) {
+            frame.substitute(substitutes);
+            if (!frame.fits()) return Outcome::no_fit;
+            refusal = frame.check();
+        }
+        if (refusal) {
+            refuse(self, entry, bound, refusal);
+            return Outcome::failed;
+        }
+        if (!frame.is_beyond()) {
+            made = frame.keep(entry);
+            return Outcome::done;
+        }
+    }
+    const Held other(entry_beyond(entry));
+    if (!other) return Outcome::failed;
+    return prepare_entry(self, reinterpret_cast<Entry*>(other.get()), bound, substitutes, made);
+}
+
 template <typename Call>
 PyObject* with_room(Program* self, const Given& given, const Call& call) {
     const Py_ssize_t count = PyTuple_GET_SIZE(self->signature.parameters);
@@ -192,19 +238,7 @@ std::shared_ptr<const Prepared> prepare(Program* self, const Bound& bound,
     const Bound exchanged{given.data(), bound.count, bound.provider};
     std::shared_ptr<const Prepared> made;
     first_fit(self, exchanged, [&](Entry* entry) {
-        Frame frame(*entry->plan);
-        Refusal refusal = frame.flatten(exchanged.values, exchanged.provider);
-        if (!refusal) {
-            frame.substitute(substitutes);
-            if (!frame.fits()) return Outcome::no_fit;
-            refusal = frame.check();
-        }
-        if (refusal) {
-            refuse(self, entry, exchanged, refusal);
-            return Outcome::failed;
-        }
-        made = frame.keep(entry);
-        return Outcome::done;
+        return prepare_entry(self, entry, exchanged, substitutes, made);
     });
     return made;
 }

@@ -1,24 +1,34 @@
-"""The decorators `frozen` and `define` of attrs, for modules that every process imports.
+"""The decorators `frozen` and `define` of attrs, for classes that a first result waits for.
 
 attrs writes the text of a class's methods and compiles it, about half a millisecond a class. Here
-only `__init__` is compiled; classes share comparison, hash and `repr`, which give what those of
-attrs give.
+classes share methods, and the core makes their values. `attrs.fields`, `attrs.evolve` and
+subclasses by attrs see a class of attrs: its description is made when somebody asks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
-import attrs
+from .. import _values
+from . import class_fields
+from .class_fields import Field, Made, Wish, as_attrs, fields, own_fields, validated
+from .class_slots import with_slots, without_defaults
 
-__all__ = ["as_tuple", "define", "frozen"]
+__all__ = ["as_tuple", "asdict", "astuple", "define", "evolve", "field", "fields", "frozen", "has"]
+
+Value = TypeVar("Value")
+# With other options, attrs makes all methods.
+SHARED: Final = frozenset({"eq", "init", "kw_only", "repr", "slots"})
 
 if TYPE_CHECKING:  # the plugin of mypy knows them by these names
-    from attrs import define, frozen
+    from attrs import define, evolve, field, frozen
 else:
+    evolve = _values.evolve
+    field = class_fields.field
 
     def frozen(cls: type | None = None, **options: Any) -> Any:
         """Make a class as `attrs.frozen` does, with shared methods.
@@ -32,7 +42,7 @@ else:
         >>> Pair(1) == Pair(1, 2), len({Pair(1), Pair(1)})
         (True, 1)
         """
-        return _decorated(cls, attrs.frozen, options)
+        return _decorated(cls, "frozen", options)
 
     def define(cls: type | None = None, **options: Any) -> Any:
         """Make a class as `attrs.define` does, with shared methods; one that compares has no hash.
@@ -43,13 +53,26 @@ else:
         >>> Count() == Count(0), Count.__hash__
         (True, None)
         """
-        return _decorated(cls, attrs.define, options)
+        return _decorated(cls, "define", options)
 
 
-Class = TypeVar("Class", bound=type)
-Value = TypeVar("Value")
-# With other options, attrs makes all methods.
-SHARED: Final = frozenset({"eq", "init", "kw_only", "repr", "slots"})
+def has(cls: type) -> bool:
+    """Say whether a class was made here or by attrs.
+
+    >>> has(int)
+    False
+    """
+    return hasattr(cls, "__own_fields__") or hasattr(cls, "__attrs_attrs__")
+
+
+def asdict(value: Any) -> dict[str, Any]:
+    """Return the fields of a value by name, as they are."""
+    return {field.name: getattr(value, field.name) for field in fields(type(value))}
+
+
+def astuple(value: Any) -> tuple[Any, ...]:
+    """Return the fields of a value in order, as they are."""
+    return tuple(asdict(value).values())
 
 
 def as_tuple(values: Iterable[Value]) -> tuple[Value, ...]:
@@ -61,31 +84,47 @@ def as_tuple(values: Iterable[Value]) -> tuple[Value, ...]:
     return tuple(values)
 
 
-def _decorated(
-    cls: Class | None, decorator: Callable[..., Any], options: dict[str, Any]
-) -> Class | Callable[[Class], Class]:
+def _decorated(cls: type | None, kind: str, options: dict[str, Any]) -> Any:
     if cls is None:
-        return lambda found: _decorated(found, decorator, options)  # type: ignore[return-value]
-    if not options.keys() <= SHARED:
-        return decorator(**options)(cls)  # type: ignore[no-any-return]
-    own = cls.__dict__
-    compares = options.get("eq", True) and "__eq__" not in own and "__ne__" not in own
-    hashes = "__hash__" not in own
-    shows = options.get("repr", True) and "__repr__" not in own
-    made: Any = decorator(**{**options, "eq": False, "repr": False})(cls)
-    if any(field.eq_key for field in made.__attrs_attrs__):
-        raise TypeError(f"A field of '{cls.__name__}' compares by a key: decorate it by attrs.")
-    if shows:
+        return partial(_decorated, kind=kind, options=options)
+    own = own_fields(cls, kw_only=options.get("kw_only", False))
+    if own is None or not options.keys() <= SHARED or issubclass(cls, BaseException):
+        import attrs
+
+        for name, value in list(cls.__dict__.items()):
+            if isinstance(value, Wish):
+                setattr(cls, name, as_attrs(Field(name, None, value.options)))
+        return getattr(attrs, kind)(**options)(cls)
+    return _shared(cls, own, kind == "frozen", options)
+
+
+def _shared(cls: Any, own: dict[str, Field], frozen: bool, options: dict[str, Any]) -> Any:
+    of_author = set(cls.__dict__)
+    made: Any = with_slots(cls, own) if options.get("slots", True) else without_defaults(cls, own)
+    made.__own_fields__ = own
+    every = fields(made)
+    made.__attrs_attrs__ = Made(made, "__attrs_attrs__")
+    made.__signature__ = Made(made, "__signature__")
+    if "__match_args__" not in of_author:
+        positional = (each.name for each in every if each.init and not each.kw_only)
+        made.__match_args__ = tuple(positional)  # type: ignore[misc]
+    if options.get("repr", True) and "__repr__" not in of_author:
         made.__repr__ = _shown
-    if compares:
-        _compare(made, hashes, decorator is attrs.frozen)
-    return made  # type: ignore[no-any-return]
+    if options.get("eq", True) and not of_author & {"__eq__", "__ne__"}:
+        _compare(made, every, "__hash__" not in of_author, frozen)
+    if frozen:
+        made.__setattr__, made.__delattr__ = _refuse_change, _refuse_removal
+    makes_init = options.get("init", "__init__" not in of_author)
+    name = "__init__" if makes_init else "__attrs_init__"
+    parts = tuple(each.for_core() for each in every)
+    _values.add_constructor(made, name, parts, validated(made, every))
+    return made
 
 
-def _compare(cls: Any, hashes: bool, frozen: bool) -> None:
+def _compare(cls: Any, every: tuple[Field, ...], hashes: bool, frozen: bool) -> None:
     """Give a class equality by its fields, and with it a hash, which a class that changes lacks."""
     name = cls.__qualname__
-    names = [field.name for field in cls.__attrs_attrs__ if field.eq]
+    names = [field.name for field in every if field.eq]
     values: Callable[[Any], Any] = attrgetter(*names) if names else lambda _: ()
 
     def equal(self: Any, other: Any) -> Any:
@@ -101,11 +140,21 @@ def _compare(cls: Any, hashes: bool, frozen: bool) -> None:
         cls.__hash__ = key if frozen else None
 
 
+def _refuse_change(_self: Any, _name: str, _value: Any) -> NoReturn:
+    from attrs.exceptions import FrozenInstanceError
+
+    raise FrozenInstanceError
+
+
+def _refuse_removal(self: Any, name: str) -> NoReturn:
+    _refuse_change(self, name, None)
+
+
 @recursive_repr("...")
 def _shown(self: Any) -> str:
-    fields = (field for field in self.__attrs_attrs__ if field.repr is not False)
+    shown = (field for field in fields(type(self)) if field.repr is not False)
     name = self.__class__.__qualname__.rpartition(">.")[2]
-    return f"{name}({', '.join(f'{field.name}={_text(self, field)}' for field in fields)})"
+    return f"{name}({', '.join(f'{field.name}={_text(self, field)}' for field in shown)})"
 
 
 def _text(value: Any, field: Any) -> str:

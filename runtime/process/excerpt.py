@@ -6,15 +6,14 @@ import linecache
 import textwrap
 from collections.abc import Iterable
 
-import attrs
-
+from . import classes
 from .source import Span
 
 MOST_LINES = 3
 WIDTH = 100
 
 
-@attrs.frozen
+@classes.frozen
 class Related:
     """Another place in the source that explains an error, with its label."""
 
@@ -22,7 +21,7 @@ class Related:
     label: str | None = None
 
 
-@attrs.frozen
+@classes.frozen
 class _Mark:
     """Columns `start <= c < stop` of one line, counted from 0, and how to underline them."""
 
@@ -82,7 +81,7 @@ def _block(location: Span, label: str | None, beside: list[Related]) -> list[str
         lines.append(f"    {number:>{gutter}} | {source}".rstrip())
         marks = [_mark(location, number, source, label if number == last else None)]
         marks += [
-            attrs.evolve(_mark(r.location, number, source, r.label), sign="-") for r in beside
+            classes.evolve(_mark(r.location, number, source, r.label), sign="-") for r in beside
         ]
         lines += [f"    {'':>{gutter}} | {line}" for line in _underline(source, marks)]
     if last < location.end_line:

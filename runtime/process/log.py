@@ -11,8 +11,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
-
 from . import classes, settings
 
 
@@ -21,7 +19,7 @@ class Logger:
     """A named logger with bound values; `info("stage.finished", stage="lower")`."""
 
     name: str
-    values: Mapping[str, Any] = attrs.field(factory=dict)
+    values: Mapping[str, Any] = classes.field(factory=dict)
 
     def bind(self, **values: Any) -> Logger:
         """Return a logger that adds `values` to each event."""

@@ -13,8 +13,6 @@ from contextvars import ContextVar, Token
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
-
 from . import classes
 from .settings import METRICS_LEVELS, current
 
@@ -32,7 +30,7 @@ class Metric:
     """
 
     name: str | None = None
-    samples: list[float] = attrs.field(factory=list)
+    samples: list[float] = classes.field(factory=list)
 
     def add_sample(self, sample: float) -> None:
         """Keep one more sample."""
@@ -73,8 +71,8 @@ class MetricsCollection(dict[str, Metric]):
 class Source:
     """The measurements of one variant of a program, and its metadata."""
 
-    metadata: dict[str, Any] = attrs.field(factory=dict)
-    metrics: MetricsCollection = attrs.field(factory=MetricsCollection)
+    metadata: dict[str, Any] = classes.field(factory=dict)
+    metrics: MetricsCollection = classes.field(factory=MetricsCollection)
 
 
 class _Sources(dict[str, Source]):

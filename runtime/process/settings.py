@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
-
 from . import classes
 from .errors import OptionError
 
@@ -97,12 +95,12 @@ class Settings:
 
     """
 
-    cache_dir: Path = attrs.field(factory=lambda: _default_cache_dir(os.environ))
+    cache_dir: Path = classes.field(factory=lambda: _default_cache_dir(os.environ))
     cache_layers: tuple[Path, ...] = ()
     cache_key: Path | None = None
     cache_size: int = 8 << 30
-    local_dir: Path = attrs.field(factory=lambda: _default_local_dir(os.environ))
-    jobs: int = attrs.field(factory=_default_jobs)
+    local_dir: Path = classes.field(factory=lambda: _default_local_dir(os.environ))
+    jobs: int = classes.field(factory=_default_jobs)
     dump: tuple[str, ...] = ()
     backend: str | None = None
     cxx: str | None = None
@@ -110,22 +108,22 @@ class Settings:
     verbose_exceptions: bool = False
     log: str | None = None
     # Measurements do not change builds, so they do not count for equality.
-    collect_metrics: int = attrs.field(default=0, eq=False)
-    dump_metrics: Path | None = attrs.field(default=None, eq=False)
-    build_budget: float = attrs.field(default=20.0, eq=False)
-    gpu: str | None = attrs.field(default=None, eq=False)
-    gpu_arch: str | None = attrs.field(default=None, eq=False)
-    gpu_devices: int = attrs.field(default=2, eq=False)
-    gpu_sync: bool = attrs.field(default=False, eq=False)
-    gpu_debug: tuple[str, ...] = attrs.field(default=(), eq=False)
-    gpu_ranges: bool = attrs.field(default=False, eq=False)
-    gpu_guard: str | None = attrs.field(default=None, eq=False)
-    check: tuple[str, ...] = attrs.field(default=(), eq=False)
-    capture: tuple[str, ...] = attrs.field(default=(), eq=False)
+    collect_metrics: int = classes.field(default=0, eq=False)
+    dump_metrics: Path | None = classes.field(default=None, eq=False)
+    build_budget: float = classes.field(default=20.0, eq=False)
+    gpu: str | None = classes.field(default=None, eq=False)
+    gpu_arch: str | None = classes.field(default=None, eq=False)
+    gpu_devices: int = classes.field(default=2, eq=False)
+    gpu_sync: bool = classes.field(default=False, eq=False)
+    gpu_debug: tuple[str, ...] = classes.field(default=(), eq=False)
+    gpu_ranges: bool = classes.field(default=False, eq=False)
+    gpu_guard: str | None = classes.field(default=None, eq=False)
+    check: tuple[str, ...] = classes.field(default=(), eq=False)
+    capture: tuple[str, ...] = classes.field(default=(), eq=False)
     # Options are part of the backends that they change, so they do not count for equality either.
-    site_options: Path | None = attrs.field(default=None, eq=False)
-    model_options: Path | None = attrs.field(default=None, eq=False)
-    options: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False)
+    site_options: Path | None = classes.field(default=None, eq=False)
+    model_options: Path | None = classes.field(default=None, eq=False)
+    options: tuple[tuple[str, str], ...] = classes.field(default=(), eq=False)
     compiler_variables: tuple[tuple[str, str], ...] = ()
 
     @classmethod

@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-import attrs
-
 from . import classes
 
 PYTHON_PARSER: Final = threading.RLock()
@@ -40,9 +38,9 @@ class SourceText:
     """
 
     text: str
-    file: str = attrs.field(eq=False)
-    line: int = attrs.field(eq=False)
-    indent: int = attrs.field(default=0, eq=False)
+    file: str = classes.field(eq=False)
+    line: int = classes.field(eq=False)
+    indent: int = classes.field(default=0, eq=False)
 
     def span(self, line: int, column: int, end_line: int, end_column: int) -> Span:
         """Translate a position as `ast` counts it (lines from 1, columns from 0) to a span."""

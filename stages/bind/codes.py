@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
 from ...runtime.calls.plan import Code, Word
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 from ..ir.bounds import (
     Apply,
     Bound,
@@ -26,7 +25,7 @@ from ..ir.strides import Stride
 NUMBERS: Final = ("address", "patches", "shared", "size")  # in the order of the native core
 
 
-@attrs.frozen
+@classes.frozen
 class Symbols:
     """The places of symbols: arguments by name, and integers that are already computed.
 

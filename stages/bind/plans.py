@@ -45,6 +45,7 @@ def plan_of(interface: Interface) -> Plan:
         codes=interface.codes,
         clamped=interface.clamped,
         stepped=interface.stepped,
+        is_inside=interface.is_inside,
     )
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
-
+from ...runtime.process import classes
 from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
 from ..ir.loops.buffers import Buffer, empty_where
-from ..ir.loops.cpu import Portions, Tiles
-from ..ir.loops.gpu import Columns, Long, Patches, Rows
+from ..ir.loops.group import NestGroup, groups_of
 from ..ir.loops.kernel import Choice, Kernel, Node, steps_of
 from ..ir.loops.traverse import arrays_of, nests_of, nodes_of, rewrite
 from .schedule.costs import ITEMSIZES
@@ -25,42 +23,42 @@ def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
 
     Each thread has its own copy of the slots of tile arrays.
     """
-    tiles = list(nodes_of(kernel, Tiles))
-    nests = nests_of(kernel)
+    groups, nests = tuple(groups_of(kernel)), nests_of(kernel)
     lives = lives_of(nests)
-    for each in tiles:
-        if each.rolled is not None:  # the first still writes rows when the last reads
+    for each in groups:
+        if each.alternates:
             ends = [nests.index(each.members[at].nest) for at in (0, -1)]
             lives |= dict.fromkeys(each.arrays, (ends[0], ends[1]))
-    threads = max((each.threads for each in tiles), default=1)
+    threads = max((each.copies for each in groups), default=1)
     buffers, sizes = placed(_where_needed(kernel), lives, threads)
-    places = {each: len(sizes) + n for n, each in enumerate(nodes_of(kernel, Portions))}
-    sizes += tuple(multiply(each.room, multiply(each.fits, each.threads)) for each in places)
+    own = {each: each.workspace for each in groups if each.workspace is not None}
+    slots = {each: len(sizes) + n for n, each in enumerate(own)}
+    sizes += tuple(own.values())
 
     def with_place(node: Node) -> Node:
-        return attrs.evolve(node, slot=places[node]) if isinstance(node, Portions) else node
+        if isinstance(node, NestGroup) and node in slots:
+            return classes.evolve(node, slot=slots[node])
+        return node
 
-    return attrs.evolve(rewrite(kernel, with_place), buffers=buffers, slots=sizes)
+    return classes.evolve(rewrite(kernel, with_place), buffers=buffers, slots=sizes)
 
 
 def _where_needed(kernel: Kernel) -> tuple[Buffer, ...]:
     """Return buffers whose arrays are empty in calls where a group keeps them to itself.
 
-    Where columns come as rows, code that clamps indices has no group, and needs the arrays.
+    Code that clamps indices needs the arrays of groups that it does without.
     """
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
     for choice in nodes_of(kernel, Choice):
         group = steps_of(choice.then)[0]
-        if not isinstance(group, Columns | Patches | Portions):
-            continue
-        if isinstance(group, Columns) and isinstance(group.load, Rows):
+        if not isinstance(group, NestGroup) or not group.is_clamped:
             continue
         axis = nests_of(group)[0].loops[-1].range.dim
-        long = choice.otherwise.load if isinstance(choice.otherwise, Columns) else None
-        inside = {axis: long.outside} if isinstance(long, Long) else {}
+        outside = choice.otherwise.outside if isinstance(choice.otherwise, NestGroup) else None
+        inside = {} if outside is None else {axis: outside}
         for array in (buffers[name] for name in group.arrays if buffers[name].memory == "arena"):
             box = tuple(inside.get(range_.dim, range_) for range_ in array.box)
-            buffers[array.name] = empty_where(attrs.evolve(array, box=box), axis, choice.when)
+            buffers[array.name] = empty_where(classes.evolve(array, box=box), axis, choice.when)
     return tuple(buffers.values())
 
 
@@ -74,14 +72,14 @@ def placed(
     """
     slots: list[_Slot] = []
     found = [
-        attrs.evolve(each, slot=_find_slot(slots, each, *lives[each.name]))
+        classes.evolve(each, slot=_find_slot(slots, each, *lives[each.name]))
         if each.memory in ("arena", "tile")
         else each
         for each in buffers
     ]
     order = sorted(range(len(slots)), key=lambda place: slots[place].of_tiles)
     made = tuple(
-        attrs.evolve(each, slot=order.index(each.slot)) if each.slot >= 0 else each
+        classes.evolve(each, slot=order.index(each.slot)) if each.slot >= 0 else each
         for each in found
     )
     copies = {True: threads, False: 1}
@@ -107,7 +105,7 @@ def negative(bound: Bound) -> Bound:
     return Apply("mul", (Const(-1), bound))
 
 
-@attrs.define
+@classes.define
 class _Slot:
     itemsize: int
     extents: list[Bound]
@@ -128,8 +126,7 @@ class _Slot:
         if not factors:
             return Const(-(-known // ALIGNMENT) * ALIGNMENT)
         total = add(Apply("mul", (Const(known), *factors)), ALIGNMENT - 1)
-        blocks = Apply("floordiv", (total, Const(ALIGNMENT)))
-        return Apply("mul", (Const(ALIGNMENT), blocks))
+        return Apply("mul", (Const(ALIGNMENT), Apply("floordiv", (total, Const(ALIGNMENT)))))
 
 
 def lives_of(nodes: Iterable[Node]) -> dict[str, Life]:

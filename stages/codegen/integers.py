@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from ..ir.bounds import Apply, Bound, Const, PatchBound, Range
-from ..ir.inside import values_of
+from ..ir.bounds import Apply, Bound, Const, Range
+from ..ir.inside import bounds_of, values_of
 from ..ir.loops.column import Column
-from ..ir.loops.cpu import Portions, Tiles
-from ..ir.loops.gpu import Columns, Long, Patches, Rows
-from ..ir.loops.kernel import Choice, Kernel, Loop, Node
+from ..ir.loops.group import groups_of
+from ..ir.loops.kernel import Choice, Kernel, Loop
 from ..ir.loops.nest import Number
 from ..ir.loops.traverse import arrays_of, nests_of, nodes_of
 from ..ir.settled import shared
@@ -51,45 +50,17 @@ def split(bound: Bound) -> tuple[Bound | None, int]:
     return bound, 0
 
 
-def ends(ranges: Iterable[Range]) -> Iterator[Bound]:
-    """Yield start and stop of each range."""
-    return (end for range_ in ranges for end in (range_.start, range_.stop))
-
-
 def _bounds(kernel: Kernel) -> Iterator[Bound]:
     on_gpu = any(loop.kind == "thread" for nest in nests_of(kernel) for loop in nest.loops)
     for nest in nests_of(kernel):
-        yield from ends((*kernel.groups[nest.group].box, *nest.box, *nest.parts))
+        yield from bounds_of((kernel.groups[nest.group].box, nest.box, nest.parts))
         yield from (row.bound for row in nest.body if isinstance(row, Number))
-    ranges = [range_ for buffer in kernel.buffers for range_ in buffer.box]
-    ranges += [cut.range for each in nodes_of(kernel, Tiles) for cut in each.cuts]
-    yield from ends(ranges)
-    yield from kernel.slots
-    patches = list(nodes_of(kernel, Patches))
-    for each in patches:
-        yield from (PatchBound("address", each.order), each.parts(nests_of(each)[0].box[-1]))
-    yield from (choice.when for each in patches for choice in nodes_of(each.body, Choice))
-    for portions in nodes_of(kernel, Portions):
-        yield from (PatchBound("address", portions.order), portions.patches)
-        yield from (portions.room, portions.pitch, portions.fits, portions.threads)
-    for choice in nodes_of(kernel, Choice):
-        if isinstance(choice.then, Columns):
-            yield from _of_columns(choice.then, choice.otherwise)
-        elif not on_gpu:  # there launches choose
-            yield choice.when
-    yield from ends(loop.range for loop in nodes_of(kernel, Loop))
+    yield from bounds_of((tuple(buffer.box for buffer in kernel.buffers), kernel.slots))
+    yield from (bound for group in groups_of(kernel) for bound in group.bounds)
+    if not on_gpu:  # there launches choose
+        yield from (choice.when for choice in nodes_of(kernel, Choice))
+    yield from bounds_of(tuple(loop.range for loop in nodes_of(kernel, Loop)))
     for column in nodes_of(kernel, Column):
-        yield from ends((*kernel.groups[column.group].box, *column.box))
-        yield from ends(values_of(column.acts, Range))
+        yield from bounds_of((kernel.groups[column.group].box, column.box))
+        yield from bounds_of(tuple(values_of(column.acts, Range)))
         yield from (row.bound for row in values_of(column.acts, Number))
-
-
-def _of_columns(columns: Columns, otherwise: Node) -> Iterator[Bound]:
-    yield columns.needed
-    if isinstance(otherwise, Columns) and isinstance(long := otherwise.load, Long):
-        yield from (long.levels, long.rest, *ends([long.outside]), otherwise.needed)
-    if isinstance(rows := columns.load, Rows):
-        yield from (rows.first_level, rows.pitch)
-        for tile in rows.tiles:
-            yield from ends([tile.filled] if tile.filled else [])
-            yield from ends([range_ for _, range_ in tile.written])

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-
-import attrs
 
 from ...runtime.calls.plan import ABI_VERSION, StatusKind
 from ...runtime.fields.device import DeviceType
+from ...runtime.process import classes
 from ..artifacts import Interface
 from ..ir import dataflow
-from ..ir.bounds import Bound, Const, Range, Ranges, greatest, least
+from ..ir.bounds import Bound, Const, Ranges, hull
 from ..ir.dataflow import Read, Statement, Store
+from ..ir.inside import bounds_of
 from ..ir.loops.column import Column
-from ..ir.loops.cpu import Member, Portions, Tiles
-from ..ir.loops.gpu import Columns, Patches
+from ..ir.loops.group import Member, NestGroup, PatchGroup, groups_of
 from ..ir.loops.kernel import Choice, Kernel, Node
-from ..ir.loops.nest import Load, Nest
+from ..ir.loops.nest import Access, Load, Nest
 from ..ir.loops.nest import Store as Write
-from ..ir.loops.traverse import accesses, children, instructions, nests_of, nodes_of, walk
+from ..ir.loops.traverse import accesses, children, instructions, nests_of, nodes_of
 from ..ir.settled import shared
 from ..ir.strides import Stride
-from .integers import ends, integers
+from .integers import integers
 from .schedule.drafts import StoreGroup
 from .schedule.hazards import Turn, is_own_column, is_pointwise, loads
 from .soft_reads import Clamping, Hard, beside_displaced, with_hard
@@ -44,47 +43,42 @@ def describe(
 
     A statement with several groups is listed once more as a whole, its outputs in order: the call
     compares what one group reads with what the others write. A call computes the bounds `more`
-    too, for launches. With `clamping` the code has a second version, and soft reads may lead out of
-    their fields; with `in_steps` the integer at `step_place` selects a statement.
+    too, for launches. With `clamping` soft reads may lead out of their fields, if the code is for
+    such calls; with `in_steps` the integer at `step_place` selects a statement.
     """
     hard = clamping.hard if clamping else [{} for _ in groups]
     statements, reads, continues = _accesses(program, kernel, groups, hard)
-    ints: tuple[Bound | Stride, ...] = integers(kernel)
+    ints = integers(kernel)
     stepped = step_place(ints, groups, clamping) if in_steps else None
     ints += clamping.integers if clamping else ()
     ints += (Const(0),) if stepped is not None else ()
-    boxes = [range_ for read in reads for range_ in (*read.box, *(read.hard or ()))]
-    # integers that only the checks need follow those of the generated code
-    checked = shared(list(ends(boxes)))
-    ints += tuple(dict.fromkeys(each for each in checked if each not in set(ints)))
-    if more:
-        known = {e for i, e in enumerate(ints) if clamping is None or i != clamping.flag}
-        ints += tuple(dict.fromkeys(e for e in (*shared(more), *more) if e not in known))
+    flag = clamping.flag if clamping else -1
     return Interface(
-        program=program.name,
-        parameters=program.parameters,
-        leaves=program.leaves,
+        program=program.name, parameters=program.parameters, leaves=program.leaves,
         fields=tuple(leaf.name for leaf in program.leaves if leaf.kind == "field"),
         scalars=tuple(leaf.name for leaf in program.leaves if leaf.kind == "scalar"),
-        ints=ints,
-        unit=tuple(
-            (buffer.name, buffer.unit.value)
-            for buffer in kernel.buffers
-            if buffer.memory == "field" and buffer.unit is not None
-        ),
-        statements=tuple(statements),
-        reads=tuple(reads),
-        workspace=kernel.workspace,
-        backend=backend,
-        tables=program.tables,
-        continues=continues,
-        alike=alike,
-        device=int(device),
-        abi=ABI_VERSION,
-        statuses=statuses,
-        clamped=clamping.flag if clamping else -1,
+        ints=_with_more(ints, reads, more, flag),
+        unit=tuple((each.name, each.unit.value) for each in kernel.buffers
+                   if each.memory == "field" and each.unit is not None),
+        statements=tuple(statements), reads=tuple(reads), workspace=kernel.workspace,
+        backend=backend, tables=program.tables, continues=continues, alike=alike,
+        device=int(device), abi=ABI_VERSION, statuses=statuses, clamped=flag,
         stepped=-1 if stepped is None else stepped,
-    )
+        is_inside=clamping is not None and not clamping.ends,
+    )  # fmt: skip
+
+
+def _with_more(
+    ints: tuple[Bound | Stride, ...], reads: Iterable[Read], more: Sequence[Bound], flag: int
+) -> tuple[Bound | Stride, ...]:
+    """Append what only the checks of `reads`, and launches, need to the integers of the code.
+
+    None of them is the integer at `flag`, which the call sets.
+    """
+    known = {each for place, each in enumerate(ints) if place != flag}
+    boxes = (range_ for read in reads for range_ in (*read.box, *(read.hard or ())))
+    further = (*shared(bounds_of(tuple(boxes))), *shared(more), *more)
+    return (*ints, *dict.fromkeys(each for each in further if each not in known))
 
 
 def step_place(
@@ -94,9 +88,8 @@ def step_place(
 
     It follows the integers `known` of the kernel and those of its clamped version.
     """
-    if len({group.statement for group in groups}) < 2:
-        return None
-    return len(known) + (len(clamping.integers) if clamping else 0)
+    is_single = len({group.statement for group in groups}) < 2
+    return None if is_single else len(known) + (len(clamping.integers) if clamping else 0)
 
 
 def step_numbers(groups: Sequence[StoreGroup]) -> tuple[int, ...]:
@@ -106,12 +99,10 @@ def step_numbers(groups: Sequence[StoreGroup]) -> tuple[int, ...]:
 
 
 def turns(node: Node | Kernel, name: str = "") -> Iterator[Turn]:
-    """Yield what a kernel does in turn, each complete before the next: a nest, or tiles of some.
+    """Yield what a kernel does in turn, each complete before the next: a nest, or a group of some.
 
-    A column is a turn too, as a nest with its rows.
-
-    Scans of one kernel are one turn if they read field `name` in other columns. Where all of them
-    stay in their columns, each scan of a column is over before the next begins.
+    A column is a turn too, as a nest with its rows. The nests of a group that walks columns are
+    turns of their own if none reads field `name` in other columns.
     """
     match node:
         case Nest():
@@ -119,21 +110,21 @@ def turns(node: Node | Kernel, name: str = "") -> Iterator[Turn]:
         case Column(group=group, loops=loops, reason=reason, reads=reads):
             body = tuple(instructions(node))  # what a call compares is that of a nest
             yield (Member(Nest(group, loops, body, reason, reads), ()),)
-        case Tiles(members=members):
-            yield members
-        case Columns(scans=scans) if any(_crosses(nest, name) for nest in scans):
-            yield tuple(Member(nest, ()) for nest in scans)
+        case NestGroup(members=members):
+            apart = node.walks_columns and not any(_crosses(each.nest, name) for each in members)
+            yield from ((each,) for each in members) if apart else (members,)
+        case Choice(then=NestGroup() as group) if not isinstance(group, PatchGroup):
+            yield from turns(group, name)
         case Choice(then=then, otherwise=otherwise):  # also of what runs in place of others
-            yield from () if isinstance(then, Columns) else turns(otherwise, name)
-            yield from turns(then, name) if isinstance(then, Nest | Columns) else ()
+            yield from turns(otherwise, name)
+            yield from turns(then, name) if isinstance(then, Nest) else ()
         case _:
             yield from (turn for child in children(node) for turn in turns(child, name))
 
 
 def _crosses(nest: Nest, name: str) -> bool:
     """Tell whether a scan reads a field in other columns than its own."""
-    own = (load for load in loads(nest) if load.buffer == name)
-    return not all(is_own_column(nest, load) for load in own)
+    return any(load.buffer == name and not is_own_column(nest, load) for load in loads(nest))
 
 
 def _accesses(
@@ -144,7 +135,9 @@ def _accesses(
     reads: list[Read] = []
     continues: list[int] = []
     for _, together in groupby(range(len(groups)), key=lambda i: groups[i].statement):
-        members = list(together)
+        numbers = list(together)
+        members = [index for index in numbers if groups[index].stores]
+        common = [index for index in numbers if not groups[index].stores]
         first = len(statements)
         stores = tuple(store for index in members for store in groups[index].stores)
         found: list[Read] = []
@@ -154,28 +147,25 @@ def _accesses(
                 for other in members
                 if other in members[:place] or _stores_before(kernel, other, index)
             ]
-            own = _reads(kernel, index, stores, earlier, len(statements))
+            several = (index, *common)
+            own = _reads(kernel, several, stores, earlier, len(statements))
             found += (with_hard(read, hard[index]) for read in own)
-            moved = _moved(kernel, index, beside[index])
-            found += (attrs.evolve(read, statement=len(statements)) for read in moved)
+            readings = (each for nest in _nests(kernel, several) for each in nest.reads)
+            moved = {each.buffer for each in readings if each.moved}  # by what a field gives
+            besides = (read for name, read in beside[index].items() if name in moved)
+            found += (classes.evolve(read, statement=len(statements)) for read in besides)
             statements.append(Statement(groups[index].stores))
         reads += found
         if len(members) > 1:
-            reads += [attrs.evolve(read, statement=len(statements)) for read in found]
+            reads += [classes.evolve(read, statement=len(statements)) for read in found]
             statements.append(_whole(program.statements[groups[members[0]].statement]))
         continues += range(first + 1, len(statements))
     return statements, reads, tuple(continues)
 
 
-def _moved(kernel: Kernel, group: int, beside: Mapping[str, Read]) -> Iterator[Read]:
-    """Yield what the nests of a group read at distances that a field gives."""
-    moved = {each.buffer for nest in _nests(kernel, group) for each in nest.reads if each.moved}
-    return (read for name, read in beside.items() if name in moved)
-
-
-def _nests(kernel: Kernel, group: int) -> list[Nest]:
+def _nests(kernel: Kernel, groups: Sequence[int]) -> list[Nest]:
     found = (member.nest for turn in turns(kernel) for member in turn)
-    return [nest for nest in found if nest.group == group]
+    return [nest for nest in found if nest.group in groups]
 
 
 def _whole(statement: Statement) -> Statement:
@@ -189,7 +179,7 @@ def _stores_before(kernel: Kernel, one: int, other: int) -> bool:
     fields = {buffer.name for buffer in kernel.buffers if buffer.memory == "field"}
     nests = [member.nest for turn in turns(kernel) for member in turn]
 
-    def touching(group: int, kind: type[Load | Write]) -> list[int]:
+    def touching(group: int, kind: type[Access]) -> list[int]:
         return [
             number
             for number, each in enumerate(nests)
@@ -201,27 +191,31 @@ def _stores_before(kernel: Kernel, one: int, other: int) -> bool:
 
 
 def _reads(
-    kernel: Kernel, group: int, stores: Sequence[Store], earlier: Sequence[Ranges], statement: int
+    kernel: Kernel,
+    groups: Sequence[int],
+    stores: Sequence[Store],
+    earlier: Sequence[Ranges],
+    statement: int,
 ) -> list[Read]:
-    """Return the hull of what one group's nests read of each field and table, tables first.
+    """Return the hull of what nests read of each field and table, tables first.
 
-    A second box of the same field comes from loads that move indices inside: at least one index
-    must exist.
+    They are those of a group, and those that several groups need. A second box of the same field
+    comes from loads that move indices inside: at least one index must exist.
     """
     found: dict[str, dict[Ranges | None, dict[Ranges, None]]] = {}
-    for reading in (each for nest in _nests(kernel, group) for each in nest.reads):
+    for reading in (each for nest in _nests(kernel, groups) for each in nest.reads):
         boxes = found.setdefault(reading.buffer, {})
         boxes.setdefault(reading.box if reading.moved else None, {})[reading.box] = None
-    dims = tuple(range_.dim for range_ in kernel.groups[group].box)
+    dims = tuple(range_.dim for range_ in kernel.groups[groups[0]].box)
     targets = [store.target for store in stores]
     mixed = _read_among_stores(kernel)
     reads = []
     for memory in ("table", "field"):
         for name in (each.name for each in kernel.buffers if each.memory == memory):
             if name in found:
-                own = [turn for turn in turns(kernel, name) if turn[0].nest.group == group]
+                own = [turn for turn in turns(kernel, name) if turn[0].nest.group in groups]
                 alike = name not in mixed and is_pointwise(name, own, dims, targets, earlier)
-                hulls = (_hull(list(boxes)) for boxes in found[name].values())
+                hulls = (hull(list(boxes)) for boxes in found[name].values())
                 reads += [Read(statement, name, box, alike) for box in hulls]
     return reads
 
@@ -231,19 +225,8 @@ def _read_among_stores(kernel: Kernel) -> set[str]:
     readers: list[Nest | Column] = [
         nest
         for choice in nodes_of(kernel, Choice)
-        if any(isinstance(node, Patches | Portions) for node in walk(choice.then))
+        if any(isinstance(group, PatchGroup) for group in groups_of(choice.then))
         for nest in nests_of(choice.otherwise)
     ]
     readers += nodes_of(kernel, Column)
     return {reading.buffer for reader in readers for reading in reader.reads}
-
-
-def _hull(boxes: Sequence[Ranges]) -> Ranges:
-    return tuple(
-        Range(
-            column[0].dim,
-            least(range_.start for range_ in column),
-            greatest(range_.stop for range_ in column),
-        )
-        for column in zip(*boxes, strict=True)
-    )

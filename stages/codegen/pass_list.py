@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
-import attrs
-
+from ...runtime.process.class_fields import Field
 from ...runtime.process.errors import OptionError
 from ..base import Stage
 from ..option_kinds import Kind, listed
@@ -41,7 +40,7 @@ def functions_of(passes: Iterable[PassName], ours: Iterable[LoopPass]) -> tuple[
     return tuple(named[step] if isinstance(step, str) else step for step in passes)
 
 
-def check_passes(stage: Stage, option: attrs.Attribute[Any], passes: tuple[PassName, ...]) -> None:
+def check_passes(stage: Stage, option: Field, passes: tuple[PassName, ...]) -> None:
     """Refuse unknown names, functions without a name, and two passes of one name.
 
     The option's default has all names that the platform knows.

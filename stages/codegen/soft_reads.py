@@ -2,17 +2,16 @@
 
 A read that reaches a store only through one side of `where` is soft, and so is what a displacement
 reads of a region's branch: where the branch has no value the displacement is led past it. The call
-requires the hard reads only; if a soft one leads out of a field, a second version of the kernel
-runs, which clamps the indices of loads from that field.
+requires the hard reads only; if a soft one leads out of a field, another version of the kernel
+runs, which clamps the indices of loads from such fields.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-import attrs
-
+from ...runtime.process import classes
 from ..ir import bounds
 from ..ir.bounds import Bound, Const, Range, Ranges
 from ..ir.dataflow import Dataflow, Displace, Input, Leaf, Map, Read, Ref, Region, Store
@@ -23,38 +22,47 @@ from .schedule.drafts import StoreGroup
 
 Ends: TypeAlias = Mapping[str, tuple[tuple[Bound, Bound], ...]]  # of each axis of a field
 Hard: TypeAlias = Mapping[str, Ranges | None]  # the hull of the hard reads of soft fields
+Calls: TypeAlias = Literal["inside", "beyond", "all"]  # that code is for: beyond ends of fields?
 
 
-@attrs.frozen
+@classes.frozen
 class Clamping:
-    """The soft reads of a kernel, which its clamped version handles.
+    """The soft reads of a kernel.
 
-    `hard` are the soft reads of each group of stores. The call sets integer `flag` to 1 if one of
-    them leads out of its field; `integers` are that one and the `ends` of the fields.
+    `hard` are those of each group of stores. Code for calls in which one of them leads out of its
+    field takes the `ends` of the fields, `integers` further than those of the kernel. Code for all
+    calls has two versions; the call sets integer `flag` to 1 for that one.
     """
 
     hard: tuple[Hard, ...]
-    flag: int
-    integers: tuple[Bound, ...]
-    ends: Ends
+    integers: tuple[Bound, ...] = ()
+    ends: Ends = classes.field(factory=dict)
+    flag: int = -1
 
 
 def clamping_of(
-    program: Dataflow, groups: Sequence[StoreGroup], known: Sequence[Bound | Stride]
+    program: Dataflow,
+    groups: Sequence[StoreGroup],
+    known: Sequence[Bound | Stride],
+    calls: Calls = "all",
 ) -> Clamping | None:
     """Return the soft reads of a program, None if all reads must lie inside their fields.
 
-    `known` are the integers of its kernel; those of the clamped version follow them.
+    `known` are the integers of its kernel, which is for such `calls`.
     """
     hard = soft_reads(program, groups)
     if not any(hard):
         return None
+    if calls == "inside":
+        return Clamping(tuple(hard))
     leaves = {leaf.name: leaf for leaf in program.leaves}
     names = sorted({name for each in hard for name in each})
     ends = {name: tuple(map(leaves[name].ends, leaves[name].dims)) for name in names}
     symbols = (end for axes in ends.values() for axis in axes for end in axis)
     further = {end: None for end in symbols if not isinstance(end, Const) and end not in known}
-    return Clamping(tuple(hard), len(known), (Const(0), *further), ends)
+    if calls == "beyond":
+        return Clamping(tuple(hard), tuple(further), ends)
+    return Clamping(tuple(hard), (Const(0), *further), ends, len(known))
 
 
 def beside_displaced(
@@ -93,7 +101,7 @@ def with_hard(read: Read, hard: Hard) -> Read:
     """Return a read with what must exist of it."""
     # a box of its own comes from loads that clamp their indices in any case
     is_soft = read.name in hard
-    return attrs.evolve(read, hard=_hard_part(read.box, hard[read.name])) if is_soft else read
+    return classes.evolve(read, hard=_hard_part(read.box, hard[read.name])) if is_soft else read
 
 
 def soft_reads(program: Dataflow, groups: Sequence[StoreGroup]) -> list[Hard]:

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-import attrs
-
 from ...cache.files import keep_note, read_file
 from ...runtime.calls.elf import fault_in
+from ...runtime.process import classes
 from ...runtime.process.errors import LAST_LINES, CompilationError
 from ...runtime.process.private_folder import Folder
 from ..units import MACRO, count_units
@@ -29,7 +28,7 @@ _LIMIT: Final = 1 << 32
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@attrs.frozen
+@classes.frozen
 class CompilerKind:
     """What compilers differ in: the name of a source, and how they hide the folder of a build."""
 

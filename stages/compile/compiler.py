@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import attrs
-
 from ...cache.files import keep_note, read_note
 from ...cache.sealed import seal, unseal
 from ...runtime.calls.plan import ENTRY
@@ -71,7 +69,7 @@ class CppToolchain:
     """
 
     compiler: Compiler
-    variables: tuple[tuple[str, str], ...] = attrs.field(default=(), repr=False)
+    variables: tuple[tuple[str, str], ...] = classes.field(default=(), repr=False)
     logs: Path | None = None
 
     @property

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-import attrs
-
 from ...runtime.calls.plan import ENTRY
 from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError
@@ -25,14 +23,14 @@ from .stage import SEARCH_PATH, labels_of, manifest_of, same_headers
 from .toolchain_protocol import Outcome, Toolchain
 
 
-@attrs.frozen
+@classes.frozen
 class VendorToolchain:
     """A vendor's compiler in a given environment; nvcc has a C++ compiler below it."""
 
     compiler: Compiler
     linking: tuple[str, ...]
     host: Compiler | None
-    variables: tuple[tuple[str, str], ...] = attrs.field(default=(), repr=False)
+    variables: tuple[tuple[str, str], ...] = classes.field(default=(), repr=False)
     logs: Path | None = None
 
     @property
@@ -73,7 +71,7 @@ class CompileLibrary(Stage):
     needs: ClassVar[tuple[str, ...]] = ("generated",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
-    target: GpuTarget = option(GPU_TARGET, attrs.Factory(lambda: GpuTarget("sm_90")))
+    target: GpuTarget = option(GPU_TARGET, factory=lambda: GpuTarget("sm_90"))
     flags: tuple[str, ...] = option(TEXTS, ())
     cxx: str | None = option(optional(TEXT), None, eq=False)
     variables: tuple[tuple[str, str], ...] = option(PAIRS, (), eq=False, shown=False)

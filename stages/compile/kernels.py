@@ -9,8 +9,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-import attrs
-
 from ...runtime.calls.images import pack_images, unpack_images
 from ...runtime.process import classes
 from ...runtime.process.errors import CompilationError, CompilerNotFoundError
@@ -23,7 +21,7 @@ from .toolchain_protocol import Outcome, Toolchain
 from .usage import usage
 
 
-@attrs.frozen
+@classes.frozen
 class KernelToolchain:
     """The run-time compiler of a vendor, for some architectures of its GPUs."""
 
@@ -80,7 +78,7 @@ class CompileKernels(Stage):
     needs: ClassVar[tuple[str, ...]] = ("generated",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
-    target: GpuTarget = option(GPU_TARGET, attrs.Factory(lambda: GpuTarget("sm_90")))
+    target: GpuTarget = option(GPU_TARGET, factory=lambda: GpuTarget("sm_90"))
     flags: tuple[str, ...] = option(TEXTS, ())
 
     def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]

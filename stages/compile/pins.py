@@ -13,6 +13,7 @@ import attrs
 from ...cache.files import keep_note, read_note
 from ...cache.root import PINS, VERSION
 from ...cache.sealed import seal, unseal
+from ...runtime.process import classes
 from ...runtime.process.shapes import (
     anything,
     count,
@@ -35,7 +36,7 @@ _PIN: Final = row(
 )
 
 
-@attrs.frozen
+@classes.frozen
 class Pin:
     """The key parts of compiler and environment, and the target that libraries were built for."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-import attrs
-
 from ...runtime.process import classes
 
 
@@ -18,9 +16,9 @@ class Outcome:
     GPU. `headers` are the files that it read beside the source, with their digests.
     """
 
-    library: bytes = attrs.field(repr=False)
+    library: bytes = classes.field(repr=False)
     log: str
-    headers: Mapping[str, str] = attrs.field(factory=dict)
+    headers: Mapping[str, str] = classes.field(factory=dict)
 
 
 class Toolchain(Protocol):

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...runtime.language import operations
-from ...runtime.language.dimension import Dimension
-from ..ir.dataflow import Displace, Gather, Neighbours, Reduce, Table, union_of
+from ...runtime.language.dimension import Dimension, union_of
+from ..ir.dataflow import Displace, Gather, Neighbours, Reduce, Table
 from .boxed import Array, Boxed, Spans, replaced, shape_of, transposed
 
 COMBINE = {"sum": "add", "max": "maximum", "min": "minimum"}

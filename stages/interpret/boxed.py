@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
-import attrs
 import numpy as np
 
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 
 Array: TypeAlias = Any  # a NumPy array, or a NumPy scalar without dimensions
 Spans: TypeAlias = tuple[tuple[int, int], ...]  # start and stop along each dimension
@@ -35,7 +35,7 @@ class Memory(Protocol):
         """The number of indices along each axis."""
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Boxed:
     """An array over dimensions, on a box; a scalar has none."""
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension, flip_staggered
+from ...runtime.process import classes
 from ..ir.bounds import (
     Bound,
     Const,
@@ -35,7 +34,7 @@ from .boxed import Memory, Spans
 Arguments: TypeAlias = Mapping[str, Any]
 
 
-@attrs.frozen
+@classes.frozen
 class Call:
     """A program with the arguments of one call, which give numbers to all symbols."""
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import attrs
-
+from ...runtime.process import classes
 from ..ir.bounds import Const, Range
 from ..ir.dataflow import Displace, Ref, Store
 from ..lower.boxes.areas import Area, Need
@@ -37,5 +36,5 @@ def needed(call: Call, stores: Sequence[tuple[Store, Spans]]) -> dict[Ref, Spans
         places = led_to(value, by, spans, (start, stop))
         return Range(value.dim, Const(int(places.min())), Const(int(places.max()) + 1))
 
-    exact = attrs.evolve(call, walk=attrs.evolve(call.walk, narrowed=narrowed))
+    exact = classes.evolve(call, walk=classes.evolve(call.walk, narrowed=narrowed))
     return exact.needed(list(stores))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
-import attrs
-
+from ...runtime.process import classes
 from ..artifacts import Lowered
 from ..base import Artifact, Stage
 
 
-@attrs.frozen
+@classes.frozen
 class Entry:
     """The interpreted program; call it with the arguments in the order of the parameters."""
 
@@ -51,7 +50,7 @@ class Entry:
         return cls(Lowered.from_files(files))
 
 
-@attrs.frozen
+@classes.frozen
 class Interpret(Stage):
     """Make a callable from a lowered program without generating or compiling code."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
 import numpy as np
 
 from ...runtime.language import operations
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 from ..ir.dataflow import (
     Displace,
     Gather,
@@ -48,7 +48,7 @@ def values_of(call: Call, boxes: dict[Ref, Spans], stored: set[Ref]) -> Done:
     return done
 
 
-@attrs.frozen
+@classes.frozen
 class Done:
     """The values of a statement computed so far; for a scan, those of its state.
 
@@ -58,10 +58,10 @@ class Done:
 
     call: Call
     boxes: dict[Ref, Spans]
-    boxed: dict[Ref, Boxed] = attrs.field(factory=dict)
-    states: dict[Ref, list[Boxed]] = attrs.field(factory=dict)
-    valid: dict[Ref, Boxed] = attrs.field(factory=dict)
-    exceeded: dict[str, None] = attrs.field(factory=dict)
+    boxed: dict[Ref, Boxed] = classes.field(factory=dict)
+    states: dict[Ref, list[Boxed]] = classes.field(factory=dict)
+    valid: dict[Ref, Boxed] = classes.field(factory=dict)
+    exceeded: dict[str, None] = classes.field(factory=dict)
 
     def compute(self, ref: Ref) -> None:
         """Compute one row."""
@@ -131,9 +131,9 @@ class Done:
         if isinstance(value, Region):
             return self._region(value, spans, "bool", sure)
         if isinstance(value, Reduce):  # the smallest validity of the valid neighbours
-            least = attrs.evolve(value, op="min", dtype="uint8")
+            least = classes.evolve(value, op="min", dtype="uint8")
             return self._access(least, spans, sure) != 0
-        found = self._access(attrs.evolve(value, dtype="bool"), spans, sure)
+        found = self._access(classes.evolve(value, dtype="bool"), spans, sure)
         if isinstance(value, Gather | Neighbours):
             return with_missing(value, self.call.arguments[value.table], found, spans)
         return found

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 
+from ...runtime.process import classes
 from ..artifacts import Lowered
 from ..ir import dataflow
 from .boxed import Spans
@@ -25,7 +25,7 @@ FREE: Final = frozenset({"select", "cast"})
 TABLE_BYTES: Final = 4
 
 
-@attrs.frozen
+@classes.frozen
 class Work:
     """What a call must do at least.
 

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b, sha256
 from typing import Final, Literal, TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 
 Operation: TypeAlias = Literal["add", "mul", "floordiv", "mod", "min", "max"]
 
@@ -20,7 +19,7 @@ LONGEST_KEY: Final = 200
 DIGEST: Final = "~"  # prefix of the key of a long bound
 
 
-@attrs.frozen
+@classes.frozen
 class Const:
     """A known integer."""
 
@@ -30,7 +29,7 @@ class Const:
         return str(self.value)
 
 
-@attrs.frozen
+@classes.frozen
 class ScalarSymbol:
     """The value of an integer scalar argument; printed as its name."""
 
@@ -40,7 +39,7 @@ class ScalarSymbol:
         return self.name
 
 
-@attrs.frozen
+@classes.frozen
 class DomainSymbol:
     """The first index, or one past the last, of a field argument; printed `start(u, I)`."""
 
@@ -52,7 +51,7 @@ class DomainSymbol:
         return f"{self.end}({self.field}, {self.dim.value})"
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class _Shared:
     """A bound with arguments; a digest compares it, because it may share parts many times.
 
@@ -60,12 +59,12 @@ class _Shared:
     is set by `key_of`.
     """
 
-    digest: bytes = attrs.field(init=False, eq=False, repr=False)
-    key: str = attrs.field(init=False, eq=False, repr=False, default="")
-    split: tuple[tuple[Term, ...], int] | None = attrs.field(
+    digest: bytes = classes.field(init=False, eq=False, repr=False)
+    key: str = classes.field(init=False, eq=False, repr=False, default="")
+    split: tuple[tuple[Term, ...], int] | None = classes.field(
         init=False, eq=False, repr=False, default=None
     )
-    depth: int = attrs.field(init=False, eq=False, repr=False)
+    depth: int = classes.field(init=False, eq=False, repr=False)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, _Shared) and self.digest == other.digest)
@@ -74,7 +73,7 @@ class _Shared:
         return hash(self.digest)
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Apply(_Shared):
     """An integer operation; printed `max(n, 3)`, `n + -1`, `floordiv(n, 2)`."""
 
@@ -94,7 +93,7 @@ class Apply(_Shared):
         return " + ".join(inner) if self.op == "add" else f"{self.op}({', '.join(inner)})"
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class TableBound(_Shared):
     """The smallest valid entry of a table in rows `start .. stop`, or one past the largest entry.
 
@@ -127,7 +126,7 @@ class TableBound(_Shared):
         return f"{self.end}({', '.join((self.table + self.slots_text, *inner))})"
 
 
-@attrs.frozen
+@classes.frozen
 class PatchMember:
     """What the inspector of patches knows of one nest.
 
@@ -146,7 +145,7 @@ class PatchMember:
     begins: int = -1
 
 
-@attrs.frozen
+@classes.frozen
 class PatchOrder:
     """An order to the inspector: patches of `size` elements of the last of some nests.
 
@@ -168,7 +167,7 @@ class PatchOrder:
         return tuple(dict.fromkeys(links))
 
 
-@attrs.frozen
+@classes.frozen
 class PatchBound:
     """A number of the lists that an inspector makes of tables; printed `patches(96 by E2V, ~9a)`.
 
@@ -192,7 +191,7 @@ Bound: TypeAlias = Const | ScalarSymbol | DomainSymbol | TableBound | PatchBound
 Symbol: TypeAlias = ScalarSymbol | DomainSymbol | TableBound | PatchBound
 
 
-@attrs.frozen
+@classes.frozen
 class Range:
     """The indices `start <= i < stop` of one dimension; printed `I: 1 .. n`."""
 

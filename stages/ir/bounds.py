@@ -10,12 +10,11 @@ are mathematical integers: they do not wrap where a scalar expression would.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Final, Literal
 
-from ...runtime.language.dimension import Dimension
 from .bound_nodes import (
     Apply,
     Bound,
@@ -40,42 +39,12 @@ from .bound_nodes import (
 )
 
 __all__ = [
-    "Apply",
-    "Bound",
-    "Const",
-    "DomainSymbol",
-    "Operation",
-    "PatchBound",
-    "PatchMember",
-    "PatchOrder",
-    "Range",
-    "Ranges",
-    "ScalarSymbol",
-    "Symbol",
-    "TableBound",
-    "add",
-    "arguments",
-    "difference",
-    "evaluate",
-    "floor_divide",
-    "greatest",
-    "hull",
-    "is_at_least",
-    "is_empty",
-    "is_long",
-    "key_of",
-    "least",
-    "maximum",
-    "minimum",
-    "modulo",
-    "multiply",
-    "of_any_slot",
-    "parts",
-    "subtract",
-    "table_range",
-    "translate",
-    "truncate_divide",
-]
+    "Apply", "Bound", "Const", "DomainSymbol", "Operation", "PatchBound", "PatchMember",
+    "PatchOrder", "Range", "Ranges", "ScalarSymbol", "Symbol", "TableBound", "add", "arguments",
+    "difference", "evaluate", "floor_divide", "greatest", "hull", "is_at_least", "is_empty",
+    "is_empty_box", "is_long", "key_of", "least", "maximum", "minimum", "modulo", "multiply",
+    "of_any_slot", "parts", "subtract", "table_range", "truncate_divide",
+]  # fmt: skip
 
 MOST_ARGUMENTS: Final = 16  # a longer minimum stays one argument of the next
 DEEPEST: Final = 3  # a deeper nest of minima and maxima absorbs no constants
@@ -155,9 +124,8 @@ def truncate_divide(left: Bound, right: Bound) -> Bound:
     >>> str(truncate_divide(Const(-5), Const(2))), str(truncate_divide(Const(5), Const(-2)))
     ('-2', '-2')
     """
-    floor = floor_divide(left, right)
     ceiling = multiply(floor_divide(multiply(left, -1), right), -1)
-    return maximum(floor, minimum(Const(0), ceiling))
+    return maximum(floor_divide(left, right), minimum(Const(0), ceiling))
 
 
 def minimum(left: Bound, right: Bound) -> Bound:
@@ -208,19 +176,11 @@ def is_empty_box(box: Ranges) -> bool:
     return any(is_empty(side.start, side.stop) for side in box)
 
 
-def hull(left: Ranges, right: Ranges) -> Ranges:
-    """Return the smallest box around two boxes over the same dimensions."""
+def hull(boxes: Sequence[Ranges]) -> Ranges:
+    """Return the smallest box around one or more boxes over the same dimensions."""
     return tuple(
-        Range(a.dim, minimum(a.start, b.start), maximum(a.stop, b.stop))
-        for a, b in zip(left, right, strict=True)
-    )
-
-
-def translate(ranges: Ranges, dim: Dimension, offset: int) -> Ranges:
-    """Move a box along one of its dimensions."""
-    return tuple(
-        Range(r.dim, add(r.start, offset), add(r.stop, offset)) if r.dim is dim else r
-        for r in ranges
+        Range(axis[0].dim, least(r.start for r in axis), greatest(r.stop for r in axis))
+        for axis in zip(*boxes, strict=True)
     )
 
 
@@ -245,9 +205,8 @@ def of_any_slot(left: Range, right: Range) -> Range | None:
         return None
     rows = one.table, one.start, one.stop
     slots = tuple(sorted({*one.slots, *other.slots})) if one.slots and other.slots else ()
-    if rows != (other.table, other.start, other.stop):
-        return None
-    if (left.stop, right.stop) != tuple(table_range(*rows, s.slots)[1] for s in (one, other)):
+    stops = tuple(table_range(*rows, each.slots)[1] for each in (one, other))
+    if rows != (other.table, other.start, other.stop) or (left.stop, right.stop) != stops:
         return None
     return Range(left.dim, *table_range(*rows, slots))
 
@@ -323,7 +282,7 @@ def _split_operation(bound: Apply) -> tuple[tuple[Term, ...], int]:
 
 def _join(terms: tuple[Term, ...], constant: int) -> Bound:
     if len(terms) == 1 and terms[0][1] == 1:
-        (only, _) = terms[0]
+        only = terms[0][0]
         if not constant:
             return only
         if isinstance(only, Apply) and only.op in ("min", "max") and only.depth <= DEEPEST:

@@ -14,9 +14,8 @@ import sys
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -28,6 +27,7 @@ _STEMS: Final = {
     f"{_PACKAGE}.runtime.process.source": "source",
     f"{_PACKAGE}.runtime.language.types": "types",
     f"{__package__}.bound_nodes": "bounds",
+    **{f"{__package__}.{stem}_rows": stem for stem in ("dataflow", "syntax")},
     **{f"{__package__}.{stem}": stem for stem in ("dataflow", "strides", "syntax")},
 }
 
@@ -50,7 +50,9 @@ def encode(value: Any) -> bytes:
         elif id(part) in done:
             continue
         elif kind is tuple or _tag(kind):
-            children = part if kind is tuple else _parts(part)
+            children = (
+                part if kind is tuple else tuple(getattr(part, name) for name in _fields(kind))
+            )
             stack.append((part, children))
             stack += [(child, None) for child in reversed(children)]
             continue
@@ -83,11 +85,6 @@ def decode(data: bytes) -> Any:
     ) as error:
         raise ValueError(f"A row does not fit its tag: {error}.") from error
     return values[-1]
-
-
-def _parts(part: Any) -> tuple[Any, ...]:
-    kind: type = type(part)
-    return tuple(getattr(part, name) for name in _fields(kind))
 
 
 def _atom(value: Any) -> Row:
@@ -150,7 +147,7 @@ def _tag(kind: type) -> str | None:
     stem = _STEMS.get(kind.__module__)
     if stem is None or getattr(sys.modules[kind.__module__], kind.__name__, None) is not kind:
         return None
-    return f"{stem}.{kind.__name__}" if attrs.has(kind) else None
+    return f"{stem}.{kind.__name__}" if classes.has(kind) else None
 
 
 @functools.lru_cache(maxsize=256)
@@ -165,7 +162,7 @@ def _class(tag: str) -> type:
 @functools.lru_cache(maxsize=256)
 def _fields(member: type) -> tuple[str, ...]:
     """Return the fields that take part in equality; the others are not part of the value."""
-    return tuple(field.name for field in attrs.fields(member) if field.eq)
+    return tuple(field.name for field in classes.fields(member) if field.eq)
 
 
 def _module(stem: str) -> ModuleType:

@@ -46,7 +46,7 @@ class Names:
     def __init__(self, tree: object) -> None:
         found = list(values_of(tree, Dimension, PatchOrder, *BOUNDS))
         bounds = (each for each in found if isinstance(each, BOUNDS))
-        self._all = tuple(dict.fromkeys(parts(*bounds)))
+        self._all = tuple(dict.fromkeys(parts(*dict.fromkeys(bounds))))
         dims = {part.dim for part in self._all if isinstance(part, DomainSymbol)}
         dims.update(each for each in found if isinstance(each, Dimension))
         order = sorted(dims, key=lambda dim: (dim.kind.value, dim.value))
@@ -81,15 +81,17 @@ class Names:
 
     def definitions(self) -> Iterator[str]:
         """Name the bounds of tables, and the long ones; print their definitions."""
-        for part in shared(self._all):
-            text = self.bound(part)
-            self._bounds[part] = f"${len(self._bounds)}"
-            yield f"bound {self._bounds[part]} = {text}"
+        for number, part in enumerate(shared(self._all)):
+            yield f"bound ${number} = {self.bound(part)}"
+            self._bounds[part] = f"${number}"
 
     def bound(self, bound: Bound) -> str:
         """Print a bound as `str` does, with quotes around names that need them."""
-        if bound in self._bounds:
-            return self._bounds[bound]
+        if bound not in self._bounds:
+            self._bounds[bound] = self._text(bound)
+        return self._bounds[bound]
+
+    def _text(self, bound: Bound) -> str:
         match bound:
             case Const():
                 return str(bound.value)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
 from ...runtime.language.types import SCALARS
+from ...runtime.process import classes
 from .bound_reader import BoundReader
 from .bounds import Ranges
 from .dataflow import (
@@ -90,8 +89,7 @@ class _Reader(BoundReader):
         reads = tuple(self._read(line, len(statements)) for line in self._while("read"))
         if self._next < len(self._lines):
             self._lines[self._next].fail("a row, statement or read")
-        program = Dataflow(name, parameters, leaves, values, tuple(statements), tables)
-        return program, boxes, reads
+        return Dataflow(name, parameters, leaves, values, tuple(statements), tables), boxes, reads
 
     def _while(self, *words: str) -> Iterator[Line]:
         """Yield the next lines while they begin with one of the words; none is an indented line."""
@@ -132,14 +130,14 @@ class _Reader(BoundReader):
                 boxes.append(self.box(line))
             line.end()
             if isinstance(value, Scan):
-                value = attrs.evolve(value, body=self._body())
+                value = classes.evolve(value, body=self._body())
             values.append(value)
         if boxes and len(boxes) != len(values):
             raise ValueError("Some values have a box and some have none.")
         return tuple(values), tuple(boxes)
 
     def _value(self, line: Line, row: int) -> Value:
-        cls = BY_WORD.get(line.next_name()) or line.fail("an operation")
+        cls = BY_WORD.get(line.ahead(line.name)) or line.fail("an operation")
         line.rows = row
         parts = given(self, VALUES[cls], line)
         dims, dtype = self._type(line)

@@ -20,7 +20,6 @@ does not imply it. Equal programs have equal listings.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
 from .bounds import Ranges
 from .dataflow import Dataflow, Leaf, Read, Scan, Value
@@ -31,37 +30,20 @@ from .listing_forms import READ, STORE, TABLE, VALUES, written
 WIDEST = 64  # the column of the boxes, unless a row is longer
 
 
-class Listed(Protocol):
-    """The content of a listing; `Lowered` implements it."""
-
-    @property
-    def program(self) -> Dataflow:
-        """The program."""
-
-    @property
-    def boxes(self) -> tuple[Ranges, ...]:
-        """The box of each value; empty before the pass that infers boxes."""
-
-    @property
-    def reads(self) -> tuple[Read, ...]:
-        """The reads of each statement."""
-
-
-def show(lowered: Listed) -> str:
-    """Print a program, the box of each value, and the reads of its statements."""
-    program = lowered.program
-    names = Names((program, lowered.boxes, tuple(each.box for each in lowered.reads)))
+def show(program: Dataflow, boxes: tuple[Ranges, ...] = (), reads: tuple[Read, ...] = ()) -> str:
+    """Print a program, the box of each value if they are known, and the reads of its statements."""
+    names = Names((program, boxes, tuple(each.box for each in reads)))
     lines = [f"program {quoted(program.name)}({', '.join(map(quoted, program.parameters))})"]
     lines += [f"dimension {label} {dim.kind}" for dim, label in names.labels.items()]
     paths = natural_paths(program.parameters)
     lines += [_leaf(names, leaf, paths(leaf.name)) for leaf in program.leaves]
     lines += [f"table {written(names, TABLE, table)}" for table in program.tables]
     lines += names.definitions()
-    lines += _rows(lowered, names)
+    lines += _rows(program, boxes, names)
     for statement in program.statements:
         lines.append("statement")
         lines += [f"  {written(names, STORE, store)}" for store in statement.stores]
-    lines += [f"read {written(names, READ, each)}" for each in lowered.reads]
+    lines += [f"read {written(names, READ, each)}" for each in reads]
     return "\n".join(lines) + "\n"
 
 
@@ -75,18 +57,18 @@ def _value(names: Names, value: Value) -> str:
     return f"{written(names, VALUES[type(value)], value)} : {names.type(value)}"
 
 
-def _rows(lowered: Listed, names: Names) -> Iterator[str]:
-    values = lowered.program.values
-    rows = [f"%{row} = {_value(names, value)}" for row, value in enumerate(values)]
+def _rows(program: Dataflow, boxes: tuple[Ranges, ...], names: Names) -> Iterator[str]:
+    rows = [f"%{row} = {_value(names, value)}" for row, value in enumerate(program.values)]
     width = min(WIDEST, max(map(len, rows), default=0))
     for row, text in enumerate(rows):
-        boxed = row < len(lowered.boxes)
-        yield f"{text:{width}}  on {names.box(lowered.boxes[row])}" if boxed else text
-        value = values[row]
+        yield f"{text:{width}}  on {names.box(boxes[row])}" if row < len(boxes) else text
+        value = program.values[row]
         if isinstance(value, Scan):
             inside = enumerate(value.body.values)
-            yield from (f"  %{inner} = {_value(names, each)}" for inner, each in inside)
-            yield f"  next{rows_of(value.body.results)}"
+            yield from (
+                *(f"  %{inner} = {_value(names, each)}" for inner, each in inside),
+                f"  next{rows_of(value.body.results)}",
+            )
 
 
 def parse(text: str) -> Parts:

@@ -21,9 +21,8 @@ import typing
 from collections.abc import Iterator
 from typing import Any, Final
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 
 MOST_PARTS: Final = 2_000_000
 _WORD: Final = re.compile(r"[\w.:+<>-]{0,200}")  # names, keys of operators, numbers
@@ -61,10 +60,10 @@ def _inside(part: Any, kind: Any, where: str) -> Iterator[tuple[Any, Any, str]]:
         kinds = typing.get_args(kind)
         declared = [kinds[0]] * len(part) if kinds[-1:] == (...,) else kinds
         yield from ((each, of, where) for each, of in zip(part, declared, strict=True))
-    elif attrs.has(type(part)):
+    elif classes.has(type(part)):
         own: Any = type(part)
         hints = _hints(own)
-        for field in attrs.fields(own):
+        for field in classes.fields(own):
             if field.eq:
                 place = f"{own.__name__}.{field.name}"
                 yield getattr(part, field.name), hints[field.name], place
@@ -75,7 +74,7 @@ def _fits(part: Any, kind: Any) -> bool:
     if typing.get_origin(kind) is tuple:
         kinds = typing.get_args(kind)
         return isinstance(part, tuple) and (kinds[-1:] == (...,) or len(part) == len(kinds))
-    return type(part) is kind or (attrs.has(kind) and isinstance(part, kind))
+    return type(part) is kind or (classes.has(kind) and isinstance(part, kind))
 
 
 def _alternatives(kind: Any) -> Iterator[Any]:

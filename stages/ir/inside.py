@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any, get_args
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 from .bounds import Bound
 
 BOUNDS = get_args(Bound)
@@ -22,18 +21,18 @@ def inside(value: Any) -> Sequence[Any]:
     return [getattr(value, name) for name in _fields(cls)]
 
 
-@lru_cache(maxsize=256)
+@cache
 def _fields(cls: type) -> tuple[str, ...]:
-    is_node = attrs.has(cls) and not issubclass(cls, (*BOUNDS, Dimension))
-    return tuple(field.name for field in attrs.fields(cls)) if is_node else ()
+    is_node = classes.has(cls) and not issubclass(cls, (*BOUNDS, Dimension))
+    return tuple(field.name for field in classes.fields(cls)) if is_node else ()
 
 
 def values_of(value: object, *kinds: type[Any]) -> Iterator[Any]:
-    """Yield the values of some kinds in a tree, also those in its rows and marks."""
-    pending = [value]
+    """Yield the values of some classes in a tree, also those in its rows and marks."""
+    pending, wanted = [value], frozenset(kinds)
     while pending:
         part = pending.pop()
-        if isinstance(part, kinds):
+        if type(part) in wanted:
             yield part
         pending += reversed(inside(part))
 

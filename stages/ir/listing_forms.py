@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from string import Formatter
 from typing import Any, Final
 
-import attrs
-
+from ...runtime.process import classes
 from . import dataflow
 from .bound_reader import BoundReader
 from .bounds import Ranges
@@ -20,7 +19,7 @@ from .dataflow_names import Names, quoted, rows_of
 from .listing_line import NUMBER, Line
 
 
-@attrs.frozen
+@classes.frozen
 class Kind:
     """How a field is written and read; one without its name is `bare`."""
 
@@ -32,7 +31,7 @@ class Kind:
     @property
     def bare(self) -> Kind:
         """The kind of a field without its name."""
-        return attrs.evolve(self, is_bare=True)
+        return classes.evolve(self, is_bare=True)
 
 
 def many(kind: Kind) -> Kind:

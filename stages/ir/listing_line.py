@@ -58,12 +58,16 @@ class Line:
         self._at = start + len(symbol)
         return True
 
-    def comes(self, symbol: str) -> bool:
-        """Tell whether `symbol` comes next."""
+    def ahead(self, read: Callable[[], T]) -> T:
+        """Return what `read` reads, and leave it there."""
         here = self._at
-        found = self.accept(symbol)
+        found = read()
         self._at = here
         return found
+
+    def comes(self, symbol: str) -> bool:
+        """Tell whether `symbol` comes next."""
+        return self.ahead(lambda: self.accept(symbol))
 
     def expect(self, symbol: str) -> None:
         """Consume `symbol`."""
@@ -75,37 +79,20 @@ class Line:
         if self._at != len(self._text):
             self.fail("the end of the line")
 
-    def name(self) -> str:
+    def name(self, plain: re.Pattern[str] = NAME, expected: str = "a name") -> str:
         """Read a name, plain or in quotes."""
         quoted = self.match(STRING)
         if quoted is not None:
             return str(json.loads(quoted))
-        return self.match(NAME) or self.fail("a name")
-
-    def next_name(self) -> str:
-        """Return the name that comes next, and leave it there."""
-        here = self._at
-        name = self.name()
-        self._at = here
-        return name
+        return self.match(plain) or self.fail(expected)
 
     def text(self) -> str:
         """Read the spelling of a number; other text is in quotes."""
-        quoted = self.match(STRING)
-        if quoted is not None:
-            return str(json.loads(quoted))
-        return self.match(NUMBER) or self.fail("a number")
+        return self.name(NUMBER, "a number")
 
     def integer(self) -> int:
         """Read an integer with an optional sign."""
         return int(self.match(INTEGER) or self.fail("an integer"))
-
-    def index(self) -> int:
-        """Read an integer in brackets."""
-        self.expect("[")
-        index = self.integer()
-        self.expect("]")
-        return index
 
     def row(self) -> int:
         """Read a reference to a row."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-import attrs
-
-from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language.dimension import (
+    Dimension,
+    DimensionKind,
+    in_canonical_order,
+    union_of,
+)
 from ...runtime.language.operation_table import NUMBERS
 from ...runtime.language.operations import BY_NAME
 from ...runtime.language.types import INTEGERS
+from ...runtime.process import classes
 from .dataflow import (
     REDUCTIONS,
     Body,
@@ -30,8 +34,6 @@ from .dataflow import (
     Shift,
     Table,
     Value,
-    is_canonical,
-    union_of,
 )
 from .literal import respell
 
@@ -39,7 +41,7 @@ Complaints: TypeAlias = Iterator[str]
 Dims: TypeAlias = tuple[Dimension, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Rules:
     """The rules for a row, given the other rows, leaves and tables of its program."""
 
@@ -109,7 +111,7 @@ class Rules:
         inside = [tuple(side.dim for side in box) for box in value.boxes]
         if not inside or not all(inside):
             yield "has a region without boxes, or a box without sides"
-        if any(not is_canonical(dims) for dims in inside):
+        if any(dims != in_canonical_order(dims) for dims in inside):
             yield "has a box whose dimensions are not in canonical order"
         if any(dim.kind is DimensionKind.LOCAL for dims in inside for dim in dims):
             yield "has a box along a local dimension"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
+from ...runtime.process import classes
 
 
-@attrs.frozen
+@classes.frozen
 class Stride:
     """The stride, in elements, of field leaf `name` along its axis `axis`."""
 

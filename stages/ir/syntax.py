@@ -19,181 +19,42 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
-from ...runtime.language.types import DataType, DomainType, OffsetType
+from ...runtime.language.types import DataType
+from ...runtime.process import classes
+from .syntax_rows import (
+    Broadcast,
+    CallOf,
+    Cast,
+    ConcatWhere,
+    Displace,
+    Element,
+    Expression,
+    Inside,
+    Literal,
+    LocalElement,
+    Name,
+    Neighbour,
+    Neighbours,
+    Operation,
+    Reduction,
+    Ref,
+    Regions,
+    Select,
+    ShiftBy,
+    TupleOf,
+)
 
-Ref: TypeAlias = int
-
-
-@attrs.frozen(kw_only=True)
-class Expression:
-    """A row of the table; `type` is the type of its value."""
-
-    type: DataType | DomainType
-
-
-@attrs.frozen(kw_only=True)
-class Name(Expression):
-    """Read a parameter or the latest version of a local variable."""
-
-    id: str
-
-
-@attrs.frozen(kw_only=True)
-class Literal(Expression):
-    """A number; `text` is its canonical spelling: 'True', '3', '0.1', 'inf', 'nan'."""
-
-    text: str
-
-
-@attrs.frozen(kw_only=True)
-class Operation(Expression):
-    """A pointwise operation or math builtin on scalars and fields.
-
-    `op` is an operation of the dataflow IR (`add`, `lt`, `sqrt`, ...) except `cast` and `select`.
-    """
-
-    op: str
-    args: tuple[Ref, ...]
+__all__ = [
+    "Assign", "Broadcast", "CallOf", "CallStatement", "Callee", "Cast", "ConcatWhere", "Displace",
+    "DomainRange", "Element", "Expression", "If", "Inside", "Literal", "LocalElement", "Name",
+    "Neighbour", "Neighbours", "Operation", "Operator", "Output", "OutputSlice", "Parameter",
+    "Program", "Reduction", "Ref", "Regions", "Return", "Root", "Scan", "Select", "ShiftBy",
+    "Statement", "TupleOf", "Unpack",
+]  # fmt: skip
 
 
-@attrs.frozen(kw_only=True)
-class Select(Expression):
-    """`where` (mask a field) or a ternary (condition a scalar), element-wise on tuples."""
-
-    condition: Ref
-    then: Ref
-    otherwise: Ref
-
-
-@attrs.frozen(kw_only=True)
-class TupleOf(Expression):
-    """Make a tuple or a named collection."""
-
-    elements: tuple[Ref, ...]
-
-
-@attrs.frozen(kw_only=True)
-class Element(Expression):
-    """Read one element of a tuple or of a named collection."""
-
-    of: Ref
-    index: int
-
-
-@attrs.frozen(kw_only=True)
-class ShiftBy(Expression):
-    """Apply a field to a Cartesian offset: g(i) = f(i + offset).
-
-    `dim` is the dimension of the field, `onto` that of the result: the same, or its staggered
-    counterpart (then g on `onto` at i reads f on `dim` at i + offset).
-    """
-
-    field: Ref
-    dim: Dimension
-    offset: int
-    onto: Dimension | None = None
-
-
-@attrs.frozen(kw_only=True)
-class Displace(Expression):
-    """`f(as_offset(Off, by))`: g(i) = f(i + by(i)) along `dim`; `by` is an integer field."""
-
-    field: Ref
-    dim: Dimension
-    by: Ref
-
-
-@attrs.frozen(kw_only=True)
-class Neighbour(Expression):
-    """`f(E2C[k])`: the value at neighbour `index` of table `offset`."""
-
-    field: Ref
-    offset: OffsetType
-    index: int
-
-
-@attrs.frozen(kw_only=True)
-class Neighbours(Expression):
-    """`f(C2E)`: the values at all neighbours; the type has the local dimension of the table."""
-
-    field: Ref
-    offset: OffsetType
-
-
-@attrs.frozen(kw_only=True)
-class Reduction(Expression):
-    """Combine over a local dimension, in the order of the slots; `op` is sum, max or min."""
-
-    op: str
-    field: Ref
-    dim: Dimension
-
-
-@attrs.frozen(kw_only=True)
-class LocalElement(Expression):
-    """`coeff[E2CDim(k)]`: slot `index` of a field with the local dimension `dim`."""
-
-    field: Ref
-    dim: Dimension
-    index: int
-
-
-@attrs.frozen(kw_only=True)
-class Inside(Expression):
-    """`K < n`: the region of a comparison with an int32 scalar; `op` is lt, le, gt, ge, eq, ne."""
-
-    dim: Dimension
-    op: str
-    bound: Ref
-
-
-@attrs.frozen(kw_only=True)
-class Regions(Expression):
-    """`a & b` or `a | b` of regions; `op` is and, or."""
-
-    op: str
-    left: Ref
-    right: Ref
-
-
-@attrs.frozen(kw_only=True)
-class ConcatWhere(Expression):
-    """`concat_where(region, then, otherwise)`, element-wise on tuples.
-
-    Each branch is computed, and read, on its own part only.
-    """
-
-    region: Ref
-    then: Ref
-    otherwise: Ref
-
-
-@attrs.frozen(kw_only=True)
-class Broadcast(Expression):
-    """Repeat a field or scalar over the dimensions of `type`."""
-
-    arg: Ref
-
-
-@attrs.frozen(kw_only=True)
-class Cast(Expression):
-    """Convert to the dtype of `type`, element-wise on tuples."""
-
-    arg: Ref
-
-
-@attrs.frozen(kw_only=True)
-class CallOf(Expression):
-    """Call another operator; `callee` is its key in `Parsed.operators`, arguments in its order."""
-
-    callee: str
-    args: tuple[Ref, ...]
-
-
-@attrs.frozen
+@classes.frozen
 class Assign:
     """Bind a new version of a local variable."""
 
@@ -201,7 +62,7 @@ class Assign:
     value: Ref
 
 
-@attrs.frozen
+@classes.frozen
 class Unpack:
     """Bind several names to the elements of a tuple; `starred` is the index of `*rest` or -1."""
 
@@ -210,7 +71,7 @@ class Unpack:
     value: Ref
 
 
-@attrs.frozen
+@classes.frozen
 class If:
     """Choose by a scalar condition; variables bound in both branches stay defined."""
 
@@ -219,7 +80,7 @@ class If:
     otherwise: tuple[Statement, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Return:
     """Return the result."""
 
@@ -229,7 +90,7 @@ class Return:
 Statement: TypeAlias = Assign | Unpack | If | Return
 
 
-@attrs.frozen
+@classes.frozen
 class Parameter:
     """A named argument."""
 
@@ -237,7 +98,7 @@ class Parameter:
     type: DataType
 
 
-@attrs.frozen
+@classes.frozen
 class Operator:
     """A field operator."""
 
@@ -248,7 +109,7 @@ class Operator:
     result: DataType
 
 
-@attrs.frozen
+@classes.frozen
 class Scan:
     """A scan operator: an operator on the scalars of one point, walked along `axis`.
 
@@ -270,7 +131,7 @@ class Scan:
 Callee: TypeAlias = Operator | Scan
 
 
-@attrs.frozen
+@classes.frozen
 class DomainRange:
     """A dimension of a `domain=`; `start` and `stop` are integer scalar expressions."""
 
@@ -279,7 +140,7 @@ class DomainRange:
     stop: Ref
 
 
-@attrs.frozen
+@classes.frozen
 class OutputSlice:
     """One axis of `a[1:-1]`: relative bounds, negative from the end, None if absent."""
 
@@ -287,7 +148,7 @@ class OutputSlice:
     stop: int | None
 
 
-@attrs.frozen
+@classes.frozen
 class Output:
     """The output of one leaf of a result: a leaf of a parameter, whole, sliced, or on a domain.
 
@@ -300,7 +161,7 @@ class Output:
     domain: tuple[DomainRange, ...] = ()
 
 
-@attrs.frozen
+@classes.frozen
 class CallStatement:
     """One statement of a program: call an operator and write the leaves of its result.
 
@@ -312,7 +173,7 @@ class CallStatement:
     outputs: tuple[Output, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Program:
     """Operator calls in order."""
 

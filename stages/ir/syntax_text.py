@@ -50,16 +50,16 @@ def show(root: syntax.Root, operators: Mapping[str, syntax.Callee]) -> str:
 def _definition(part: syntax.Root, title: str) -> str:
     parameters = ", ".join(f"{each.name}: {each.type}" for each in part.parameters)
     rows = [f"  %{row}  {_node(node)} : {node.type}" for row, node in enumerate(part.nodes)]
-    if isinstance(part, syntax.Operator):
-        head = f"operator {title}({parameters}) -> {part.result}"
-        return "\n".join([head, *rows, *_statements(part.body)])
+    if isinstance(part, syntax.Program):
+        calls = (f"  {_call(statement)}" for statement in part.body)
+        return "\n".join([f"program {title}({parameters})", *rows, *calls])
+    kind, walk = "operator", []
     if isinstance(part, syntax.Scan):
         way = "forward" if part.forward else "backward"
-        head = f"scan {title}({parameters}) -> {part.result}"
-        walk = f"  along {part.axis.value} {way} from {', '.join(part.init)}".rstrip()
-        return "\n".join([head, walk, *rows, *_statements(part.body)])
-    head = f"program {title}({parameters})"
-    return "\n".join([head, *rows, *(f"  {_call(statement)}" for statement in part.body)])
+        walk = [f"  along {part.axis.value} {way} from {', '.join(part.init)}".rstrip()]
+        kind = "scan"
+    head = f"{kind} {title}({parameters}) -> {part.result}"
+    return "\n".join([head, *walk, *rows, *_statements(part.body)])
 
 
 def _node(node: syntax.Expression) -> str:
@@ -114,8 +114,7 @@ def _targets(statement: syntax.Unpack) -> str:
 
 def _call(statement: syntax.CallStatement) -> str:
     arguments = ", ".join(f"%{reference}" for reference in statement.args)
-    outputs = ", ".join(_output(output) for output in statement.outputs)
-    return f"{statement.callee}({arguments}) -> {outputs}"
+    return f"{statement.callee}({arguments}) -> {', '.join(map(_output, statement.outputs))}"
 
 
 def _output(output: syntax.Output) -> str:

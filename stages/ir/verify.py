@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from ...runtime.language.dimension import DimensionKind
+from ...runtime.language.dimension import DimensionKind, in_canonical_order
 from ...runtime.language.types import INTEGERS, SCALARS
 from ...runtime.process.errors import WorkflowError
 from ..artifacts import Lowered
 from . import bounds
 from .bounds import Bound, Const, DomainSymbol, Ranges, ScalarSymbol, TableBound
-from .dataflow import Dataflow, Input, Leaf, Region, Scan, Table, Value, is_canonical
-from .inside import bounds_of
+from .dataflow import Dataflow, Input, Leaf, Region, Scan, Table, Value
+from .inside import BOUNDS, values_of
 from .row_rules import Rules
 
 Complaints: TypeAlias = Iterator[str]
@@ -57,7 +57,7 @@ def _leaves(program: Dataflow) -> Complaints:
             yield f"leaf '{leaf.name}' belongs to no parameter"
         if leaf.dtype not in SCALARS:
             yield f"leaf '{leaf.name}' has the unknown dtype '{leaf.dtype}'"
-        if not is_canonical(leaf.dims):
+        if leaf.dims != in_canonical_order(leaf.dims):
             yield f"the dimensions of leaf '{leaf.name}' are not in canonical order"
         if leaf.kind == "scalar" and leaf.dims:
             yield f"scalar '{leaf.name}' has dimensions"
@@ -162,14 +162,13 @@ def _bounds(lowered: Lowered) -> Iterator[tuple[str, Bound]]:
     """Yield every bound and its place."""
     for row, value in enumerate(lowered.program.values):
         if isinstance(value, Region | Scan):
-            yield from ((f"row %{row}", end) for end in bounds_of(value))
+            yield from ((f"row %{row}", end) for end in values_of(value, *BOUNDS))
     boxes = [(f"row %{row}", box) for row, box in enumerate(lowered.boxes)]
     for index, statement in enumerate(lowered.program.statements):
         for store in statement.stores:
             where = f"the store to '{store.target}' in statement {index}"
             boxes += [(where, store.box), (where, store.output.box)]
-    for read in lowered.reads:
-        boxes.append((f"the read of '{read.name}' in statement {read.statement}", read.box))
+    boxes += [(f"the read of '{r.name}' in statement {r.statement}", r.box) for r in lowered.reads]
     for where, box in boxes:
         yield from ((where, end) for each in box for end in (each.start, each.stop))
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 from ..ir.dataflow import Map, Ref, Shift, Value
 
 Offsets: TypeAlias = tuple[tuple[Dimension, int], ...]  # those that are not 0, by name
 
 
-@attrs.frozen
+@classes.frozen
 class Place:
     """A value, by its number, and where a row takes it."""
 

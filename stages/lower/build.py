@@ -6,15 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
-from ...runtime.language.dimension import Dimension
+from ...runtime.language.dimension import Dimension, union_of
 from ...runtime.language.types import FieldType, ScalarType, Type, leaves
+from ...runtime.process import classes
 from ...runtime.process.errors import DomainError, DSLError, OptionError
 from ..artifacts import Parsed, Variant
 from ..ir import syntax
 from ..ir.bounds import Bound, Const, Range, Ranges
-from ..ir.dataflow import Dataflow, Leaf, Statement, Store, union_of
+from ..ir.dataflow import Dataflow, Leaf, Statement, Store
 from .domains import Alike, bound_of, box_of, domain_given, domain_scalar, whole
 from .expressions import Leaves
 from .graph import Graph
@@ -33,7 +32,7 @@ def build(parsed: Parsed, variant: Variant) -> Dataflow:
     return _from_operator(parsed.root, parsed.operators, variant)
 
 
-@attrs.define
+@classes.define
 class _Builder:
     """The state of the build: the graph, and how many statements have written each leaf."""
 
@@ -43,8 +42,8 @@ class _Builder:
     graph: Graph
     tables: Tables
     alike: Alike
-    written: Counter[str] = attrs.field(factory=Counter)
-    statements: list[Statement] = attrs.field(factory=list)
+    written: Counter[str] = classes.field(factory=Counter)
+    statements: list[Statement] = classes.field(factory=list)
 
     def arguments(self, parameters: Iterable[syntax.Parameter]) -> dict[str, Leaves]:
         """Return the rows of the parameters after the statements so far."""
@@ -205,7 +204,7 @@ def _with_ranges(leaf: Leaf, known: Mapping[tuple[str, str], tuple[Bound, Bound]
     """Return a leaf with its ranges, if the variant compiles all of them in."""
     ends = [(dim, known.get((leaf.name, dim.value))) for dim in leaf.dims]
     ranges = tuple(Range(dim, *each) for dim, each in ends if each is not None)
-    return attrs.evolve(leaf, ranges=ranges) if len(ranges) == len(ends) else leaf
+    return classes.evolve(leaf, ranges=ranges) if len(ranges) == len(ends) else leaf
 
 
 def _all_leaves(parameters: Iterable[tuple[str, Type]], first: int = 0) -> Iterator[Leaf]:

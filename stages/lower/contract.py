@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import attrs
-
 from ...runtime.language.types import FLOATS
+from ...runtime.process import classes
 from ..ir.dataflow import Body, Dataflow, Map, Ref, Scan, Shift, Value
 from .alike import places_of, relative
 from .graph import Graph
@@ -30,7 +29,7 @@ def contract(program: Dataflow) -> Dataflow:
         if isinstance(value, Scan):
             if value.body not in bodies:
                 bodies[value.body] = _body(value.body)
-            values.append(attrs.evolve(value, body=bodies[value.body]))
+            values.append(classes.evolve(value, body=bodies[value.body]))
         else:
             values.append(value)
     roots = [store.value for statement in program.statements for store in statement.stores]

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 
 from ...runtime.language import operations
 from ...runtime.language.operation_table import TABLE
 from ...runtime.language.types import FLOATS, INTEGERS
+from ...runtime.process import classes
 from ..ir.dataflow import Body, Dataflow, Literal, Map, Ref, Scalar, Scan, Table, Value
 from ..ir.literal import number, spell
 from .graph import Graph
@@ -49,7 +49,7 @@ def _scan(scan: Scan, args: Sequence[Value], bodies: dict[tuple[Body, Known], Bo
     if (scan.body, known) not in bodies:
         bodies[scan.body, known] = _body(scan.body, dict(known))
     body, kept = trimmed(bodies[scan.body, known], scan.args)
-    return attrs.evolve(scan, body=body, args=kept)
+    return classes.evolve(scan, body=body, args=kept)
 
 
 def _body(body: Body, known: dict[str, Literal]) -> Body:
@@ -63,7 +63,7 @@ def _body(body: Body, known: dict[str, Literal]) -> Body:
 
 def _row(graph: Graph, value: Value, rows: Sequence[Ref], tables: Mapping[str, Table]) -> Ref:
     if isinstance(value, Map):
-        return _fold(graph, attrs.evolve(value, args=tuple(rows[arg] for arg in value.args)))
+        return _fold(graph, classes.evolve(value, args=tuple(rows[arg] for arg in value.args)))
     return rebuilt(graph, value, rows.__getitem__, tables)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language.dimension import Dimension, union_of
 from ...runtime.language.operation_table import TABLE
 from ..ir.bounds import Bound
 from ..ir.dataflow import (
@@ -26,7 +26,6 @@ from ..ir.dataflow import (
     Side,
     Table,
     Value,
-    union_of,
 )
 from ..ir.literal import respell
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
 from ...runtime.language.types import leaves
+from ...runtime.process import classes
 from ...runtime.process.errors import DSLError, WorkflowError
 from ..ir import syntax
 from ..ir.bounds import Bound
@@ -27,7 +26,7 @@ from .worklist import Task, finish
 Levels: TypeAlias = tuple[tuple[Dimension, Bound, Bound], ...]  # levels of the scans of a call
 
 
-@attrs.frozen
+@classes.frozen
 class Returned:
     """The result of a path through a body; `when` is its condition, None for always."""
 
@@ -35,14 +34,14 @@ class Returned:
     when: Ref | None = None
 
 
-@attrs.define
+@classes.define
 class Frame:
     """The evaluation of one table of expressions: its variables, and the rows done so far."""
 
     nodes: tuple[syntax.Expression, ...]
     variables: dict[str, Leaves]
-    done: dict[syntax.Ref, Leaves] = attrs.field(factory=dict)
-    before: list[dict[str, Leaves | None]] = attrs.field(factory=list)
+    done: dict[syntax.Ref, Leaves] = classes.field(factory=dict)
+    before: list[dict[str, Leaves | None]] = classes.field(factory=list)
 
     def bind(self, name: str, value: Leaves) -> None:
         """Bind a new version of a variable, and save the version from before the branch."""

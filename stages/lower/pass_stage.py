@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-import attrs
-
+from ...runtime.process import classes
 from ...runtime.process.errors import OptionError
 from ..artifacts import Lowered
 from ..base import Artifact, Stage
@@ -21,7 +20,7 @@ def _check_function(_: PassStage, __: object, function: Callable[..., Any]) -> N
         )
 
 
-@attrs.frozen
+@classes.frozen
 class PassStage(Stage):
     """Run a function `Dataflow -> Dataflow` on the result of `lower`.
 
@@ -37,7 +36,7 @@ class PassStage(Stage):
     needs: ClassVar[tuple[str, ...]] = ("lowered",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"lowered": Lowered}
 
-    function: Callable[..., Any] = attrs.field(validator=_check_function)
+    function: Callable[..., Any] = classes.field(validator=_check_function)
 
     @property
     def name(self) -> str:  # type: ignore[override]  # the function gives its name

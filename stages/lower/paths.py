@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from ...runtime.language.dimension import Dimension
-from ..ir.dataflow import Gather, Local, Neighbours, Ref, Shift, Table, union_of
+from ...runtime.language.dimension import Dimension, union_of
+from ..ir.dataflow import Gather, Local, Neighbours, Ref, Shift, Table
 from .graph import Dims, gathered, without
 
 

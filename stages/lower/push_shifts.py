@@ -8,7 +8,9 @@ stay: a neighbour of a reduction (whose missing slots belong to its own rows) or
 that dimension, a displacement of a displacement, and any access to the results of a scan.
 
 Cost rule: a value that its users read at more than `SPREAD` points keeps the accesses to it, and
-the count starts again below it. A neighbour of an expensive operation counts as `HEAVY` points.
+the count starts again below it. A neighbour of an expensive operation counts as `HEAVY` points, and
+a value of one dimension keeps all accesses through tables: each of them loads single elements, of
+which one of the value replaces all those that it is made of.
 Without the rule a chain of n stencils would become n**2 rows or more; with it a program grows at
 most by the factor `SPREAD`. `codegen` decides for each such value whether to store it in an array.
 """
@@ -18,10 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
 from ...runtime.language.operation_table import TABLE
+from ...runtime.process import classes
 from ..ir.bounds import Bound, add
 from ..ir.dataflow import Dataflow, Displace, Map, Reduce, Ref, Region, Side, Value
 from .graph import Dims, Graph
@@ -62,15 +63,15 @@ def push_checked_shifts(program: Dataflow) -> Dataflow:
     return _Pusher(program, checked=True).result()
 
 
-@attrs.define
+@classes.define
 class _Pusher:
     program: Dataflow
     checked: bool = False
-    tables: Tables = attrs.field(init=False)
-    demands: list[Demand] = attrs.field(init=False)
-    kept: list[bool] = attrs.field(init=False)
-    rows: dict[Wanted, Ref] = attrs.field(factory=dict)
-    onto: dict[tuple[Dims, Path], Path] = attrs.field(factory=dict)
+    tables: Tables = classes.field(init=False)
+    demands: list[Demand] = classes.field(init=False)
+    kept: list[bool] = classes.field(init=False)
+    rows: dict[Wanted, Ref] = classes.field(factory=dict)
+    onto: dict[tuple[Dims, Path], Path] = classes.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.tables = {table.name: table for table in self.program.tables}
@@ -123,7 +124,7 @@ class _Pusher:
             base = moved[0]
         else:
             if isinstance(value, Region):
-                value = attrs.evolve(value, boxes=_moved_boxes(value, inner))
+                value = classes.evolve(value, boxes=_moved_boxes(value, inner))
             place = dict(zip(value.operands, moved, strict=True))
             base = rebuilt(graph, value, place.__getitem__, self.tables)
         for step in outer:
@@ -168,6 +169,8 @@ class _Pusher:
         if not isinstance(value, Map | Region | Reduce):
             return False
         if self.checked and _may_hide(value) and any(_is_indirect(path) for path in demand):
+            return True
+        if len(value.dims) == 1 and any(_is_indirect(path) for path in demand):
             return True
         heavy = HEAVY if isinstance(value, Map) and value.op in EXPENSIVE else 1
         counts = (self._points(path, heavy) for path in demand)

@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-import attrs
-
-from ...runtime.language.dimension import Dimension
+from ...runtime.language.dimension import Dimension, union_of
+from ...runtime.process import classes
 from ..ir import bounds
 from ..ir.bounds import Bound, add, difference, maximum, minimum
-from ..ir.dataflow import Ref, Side, union_of
+from ..ir.dataflow import Ref, Side
 from .graph import Graph
 from .worklist import Task
 
@@ -27,14 +26,14 @@ Boxes: TypeAlias = tuple[Box, ...]
 EVERYWHERE: Boxes = ((),)
 
 
-@attrs.frozen
+@classes.frozen
 class Outside:
     """The complement of a box."""
 
     box: Box
 
 
-@attrs.frozen
+@classes.frozen
 class Pair:
     """The intersection or the union of two regions; `op` is and, or."""
 

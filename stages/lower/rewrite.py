@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-import attrs
-
+from ...runtime.language.dimension import union_of
+from ...runtime.process import classes
 from ..ir.dataflow import (
     Dataflow,
     Displace,
@@ -22,7 +22,6 @@ from ..ir.dataflow import (
     Statement,
     Table,
     Value,
-    union_of,
 )
 from .graph import Graph
 
@@ -30,29 +29,29 @@ from .graph import Graph
 def with_values(program: Dataflow, graph: Graph, place: Callable[[Ref], Ref]) -> Dataflow:
     """Return the program over the rows of `graph`; `place` maps old rows to new ones."""
     statements = tuple(
-        Statement(tuple(attrs.evolve(store, value=place(store.value)) for store in each.stores))
+        Statement(tuple(classes.evolve(store, value=place(store.value)) for store in each.stores))
         for each in program.statements
     )
-    return attrs.evolve(program, values=tuple(graph.values), statements=statements)
+    return classes.evolve(program, values=tuple(graph.values), statements=statements)
 
 
 def with_operands(value: Value, place: Callable[[Ref], Ref]) -> Value:
     """Return the value with its operands replaced by `place`."""
     match value:
         case Map():
-            return attrs.evolve(value, args=tuple(map(place, value.args)))
+            return classes.evolve(value, args=tuple(map(place, value.args)))
         case Shift() | Gather() | Neighbours() | Reduce() | Local():
-            return attrs.evolve(value, arg=place(value.arg))
+            return classes.evolve(value, arg=place(value.arg))
         case Displace():
-            return attrs.evolve(value, arg=place(value.arg), by=place(value.by))
+            return classes.evolve(value, arg=place(value.arg), by=place(value.by))
         case Region():
             then, otherwise = place(value.then), place(value.otherwise)
-            return attrs.evolve(value, then=then, otherwise=otherwise)
+            return classes.evolve(value, then=then, otherwise=otherwise)
         case Scan():
             init, args = tuple(map(place, value.init)), tuple(map(place, value.args))
-            return attrs.evolve(value, init=init, args=args)
+            return classes.evolve(value, init=init, args=args)
         case Result():
-            return attrs.evolve(value, scan=place(value.scan))
+            return classes.evolve(value, scan=place(value.scan))
     return value
 
 
@@ -80,10 +79,10 @@ def rebuilt(
         case Scan():
             moved = with_operands(value, place)
             dims = union_of([(value.axis,), *(graph[place(arg)].dims for arg in value.args)])
-            return graph.add(attrs.evolve(moved, dims=dims))
+            return graph.add(classes.evolve(moved, dims=dims))
         case Result():
             scan = place(value.scan)
-            return graph.add(attrs.evolve(value, scan=scan, dims=graph[scan].dims))
+            return graph.add(classes.evolve(value, scan=scan, dims=graph[scan].dims))
     return graph.add(value)
 
 

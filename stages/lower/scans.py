@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 from ..ir import syntax
 from ..ir.bounds import Bound, maximum, minimum
 from ..ir.dataflow import Body, Map, Ref, Result, Scalar, Scan, Side
@@ -40,7 +39,7 @@ def trimmed(body: Body, args: tuple[Ref, ...]) -> tuple[Body, tuple[Ref, ...]]:
     rows: list[Ref] = []
     for value in body.values:
         if isinstance(value, Scalar):
-            rows.append(graph.add(attrs.evolve(value, name=names.get(value.name, value.name))))
+            rows.append(graph.add(classes.evolve(value, name=names.get(value.name, value.name))))
         else:
             rows.append(graph.add(with_operands(value, rows.__getitem__)))
     return Body(tuple(graph.values), tuple(rows[each] for each in body.results)), tuple(places)

@@ -2,9 +2,10 @@
 
     out[K: 0 .. n] = region [K: .. 1] a b
 
-becomes a store of `a` on the first level and a store of `b` on the others, if this takes at most
-`MOST_PARTS` stores. Each part knows the whole box, because outputs that share memory must have
-equal ones. Regions deeper in a value stay; `codegen` splits its loops for them.
+becomes a store of `a` on the first level and a store of `b` on the others. Each part knows the
+whole box, because outputs that share memory must have equal ones. Regions deeper in a value stay,
+and so do all regions of a value that would take more than `MOST_PARTS` stores, such as four walls
+one inside the other; `codegen` splits its loops for them.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import attrs
-
+from ...runtime.process import classes
 from ..ir import bounds
 from ..ir.bounds import Range, Ranges
 from ..ir.dataflow import Dataflow, Region, Side, Statement, Store
@@ -29,7 +29,7 @@ def split_regions(program: Dataflow) -> Dataflow:
         Statement(tuple(part for store in each.stores for part in _parts(program, store)))
         for each in program.statements
     )
-    return attrs.evolve(program, statements=statements)
+    return classes.evolve(program, statements=statements)
 
 
 def _parts(program: Dataflow, store: Store) -> list[Store]:
@@ -40,8 +40,10 @@ def _parts(program: Dataflow, store: Store) -> list[Store]:
         part = left.pop()
         value = program.values[part.value]
         split = list(_split(part, value)) if isinstance(value, Region) else []
-        if not split or len(done) + len(left) + len(split) > MOST_PARTS:
+        if not split:
             done.append(part)
+        elif len(done) + len(left) + len(split) > MOST_PARTS:
+            return [store]
         else:
             left += reversed(split)
     return done
@@ -53,7 +55,7 @@ def _split(store: Store, value: Region) -> Iterator[Store]:
         for box in boxes:
             inside = _inside(store.box, box)
             if inside is not None:
-                yield attrs.evolve(store, box=inside, value=ref, whole=store.output.box)
+                yield classes.evolve(store, box=inside, value=ref, whole=store.output.box)
 
 
 def _inside(whole: Ranges, box: Box) -> Ranges | None:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import attrs
-
 from ...runtime.language.dimension import Dimension, DimensionKind
 from ...runtime.language.types import OffsetType
+from ...runtime.process import classes
 from ...runtime.process.errors import DSLError, MissingOffsetError
 from ..ir import syntax
 from ..ir.dataflow import Table
 
 
-@attrs.define
+@classes.define
 class Tables:
     """Find tables by offset or by local dimension, and collect those in use."""
 
     given: dict[str, tuple[int, bool]]
     offsets: dict[str, OffsetType]
-    used: dict[str, Table] = attrs.field(factory=dict)
+    used: dict[str, Table] = classes.field(factory=dict)
 
     @classmethod
     def of(

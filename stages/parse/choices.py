@@ -6,9 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import TypeAlias
 
-import attrs
-
 from ...runtime.language.types import CollectionType, DataType, DomainType, FieldType, TupleType
+from ...runtime.process import classes
 from ..ir import syntax
 from .arithmetic import common_type
 from .meanings import Row
@@ -81,7 +80,7 @@ def map_elements(
 ) -> DataType:
     """Return the tuple type with `change` applied to each pair of elements."""
     elements = tuple(change(index, _element(type_, index)) for index in range(len(type_.elements)))
-    return attrs.evolve(type_, elements=elements)
+    return classes.evolve(type_, elements=elements)
 
 
 def _element(type_: RowType, index: int) -> DataType:

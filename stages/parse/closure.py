@@ -7,7 +7,6 @@ import enum
 from types import ModuleType
 from typing import Any, Final
 
-import attrs
 import numpy as np
 
 from ...runtime.language.annotations import type_from_annotation, with_annotated_types
@@ -15,6 +14,7 @@ from ...runtime.language.collection import is_collection
 from ...runtime.language.connectivity import FieldOffset
 from ...runtime.language.dimension import Dimension
 from ...runtime.language.types import SCALARS, CollectionType, OffsetType, ScalarType, TupleType
+from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from .free_names import builtin_name, definition_of, is_namespace, is_number, number_type
 from .meanings import (
@@ -81,7 +81,7 @@ def _pack(value: tuple[Any, ...], path: str, node: ast.expr, depth: int = 0) -> 
     found = _class(type(value))
     if not isinstance(found, CollectionName) or not _fits(pack, found.type):
         return None
-    return attrs.evolve(pack, type=found.type)
+    return classes.evolve(pack, type=found.type)
 
 
 def _fits(meaning: Meaning, type_: Any) -> bool:

@@ -6,11 +6,10 @@ import hashlib
 from collections.abc import Mapping
 from typing import Final
 
-import attrs
-
 from ...runtime.language.definition import Definition
 from ...runtime.language.operations import POINTWISE
 from ...runtime.language.types import SCALARS
+from ...runtime.process import classes
 from ...runtime.process.errors import DSLError, FieldforgeError
 from ..artifacts import Spans
 from ..ir import codec, syntax
@@ -28,7 +27,7 @@ BUILTIN_NAMES: Final = frozenset(
 )
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Tree:
     """The typed tree of one definition; `callees` are the trees that it calls, in order."""
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 from typing import Any, TypeAlias
 
-import attrs
-
 from ...runtime.language.definition import Definition
 from ...runtime.language.dimension import Dimension
 from ...runtime.language.types import CollectionType, OffsetType, ScalarType
+from ...runtime.process import classes
 from .promotion import RowType
 
 
-@attrs.frozen
+@classes.frozen
 class Row:
     """A value at run time: row `ref` of the table."""
 
@@ -21,7 +20,7 @@ class Row:
     type: RowType
 
 
-@attrs.frozen
+@classes.frozen
 class Number:
     """A number known during parsing; it becomes a literal row at its first use as a value.
 
@@ -32,7 +31,7 @@ class Number:
     written: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Pack:
     """A tuple whose elements have meanings of their own; `nodes` are their places in the source.
 
@@ -44,21 +43,21 @@ class Pack:
     type: CollectionType | None = None
 
 
-@attrs.frozen
+@classes.frozen
 class Text:
     """A string literal."""
 
     value: str
 
 
-@attrs.frozen
+@classes.frozen
 class Axis:
     """A dimension."""
 
     dim: Dimension
 
 
-@attrs.frozen
+@classes.frozen
 class Displacement:
     """A Cartesian offset `I + 1`: it moves a field from `dim` onto `onto`, usually the same."""
 
@@ -67,7 +66,7 @@ class Displacement:
     onto: Dimension
 
 
-@attrs.frozen
+@classes.frozen
 class DataOffset:
     """`as_offset(Koff, by)`: an offset along `dim` whose distance is row `by`."""
 
@@ -75,7 +74,7 @@ class DataOffset:
     by: Row
 
 
-@attrs.frozen
+@classes.frozen
 class NeighbourTag:
     """`E2C[0]`: one neighbour of a table."""
 
@@ -83,7 +82,7 @@ class NeighbourTag:
     index: int
 
 
-@attrs.frozen
+@classes.frozen
 class IndexOf:
     """`E2CDim(0)`: an index along a dimension."""
 
@@ -91,37 +90,37 @@ class IndexOf:
     index: int
 
 
-@attrs.frozen
+@classes.frozen
 class OffsetTag:
     """A `FieldOffset`."""
 
     type: OffsetType
 
 
-@attrs.frozen
+@classes.frozen
 class ScalarName:
     """A type constructor: a NumPy scalar type, `float`, `int` or `bool`."""
 
     name: str
     type: ScalarType
-    constructor: Any = attrs.field(repr=False)
+    constructor: Any = classes.field(repr=False)
 
 
-@attrs.frozen
+@classes.frozen
 class CollectionName:
     """The class of a named collection."""
 
     type: CollectionType
 
 
-@attrs.frozen
+@classes.frozen
 class Builtin:
     """A function of the language, such as `where`."""
 
     name: str
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class OperatorName:
     """A decorated function; `path` is how the closure reaches it."""
 
@@ -129,7 +128,7 @@ class OperatorName:
     definition: Definition
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Namespace:
     """A module, an enum class or a namespace of constants; `path` is how the closure reaches it."""
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-import attrs
-
 from ...runtime.language.types import CollectionType, DataType, FieldType, TupleType, leaves
+from ...runtime.process import classes
 from ...runtime.process.errors import MissingAttributeError, UndefinedSymbolError
 from ..ir import syntax
 from .scope import Scope
 from .unsupported import unsupported
 
 
-@attrs.frozen
+@classes.frozen
 class Target:
     """The target of `out=`: its type, and one output for each field in it."""
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import attrs
-
 from ...runtime.language.dimension import Dimension, DimensionKind
 from ...runtime.language.types import CollectionType, FieldType, TupleType
+from ...runtime.process import classes
 from ..ir import syntax
 
 
-@attrs.frozen
+@classes.frozen
 class Reach:
     """Names of required and of optional neighbour tables; axes of scans; local dimensions."""
 

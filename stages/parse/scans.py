@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-import attrs
-
 from ...runtime.language.annotations import with_annotated_types
 from ...runtime.language.definition import Definition
 from ...runtime.language.dimension import Dimension, DimensionKind
@@ -20,6 +18,7 @@ from ...runtime.language.types import (
     leaves,
     type_of_value,
 )
+from ...runtime.process import classes
 from ...runtime.process.errors import DSLTypeError, FieldforgeError
 from ..ir import syntax
 from .free_names import number_text, number_value
@@ -151,4 +150,4 @@ def over(type_: DataType, dims: tuple[Dimension, ...]) -> DataType:
         return FieldType(dims, type_)
     assert isinstance(type_, TupleType | CollectionType)  # a state has no fields
     elements = tuple(over(each, dims) for each in type_.elements)  # type: ignore[arg-type]  # data too
-    return attrs.evolve(type_, elements=elements)
+    return classes.evolve(type_, elements=elements)

@@ -6,9 +6,8 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-import attrs
-
 from ...runtime.language.types import CollectionType, DataType, DomainType, ScalarType, TupleType
+from ...runtime.process import classes
 from ...runtime.process.errors import DSLError, DSLTypeError
 from ...runtime.process.source import Span
 from ..ir import syntax
@@ -21,7 +20,7 @@ MAX_LEAVES: Final = 4096
 MAX_NESTING: Final = 32
 
 
-@attrs.frozen
+@classes.frozen
 class Variable:
     """A local variable: its type, and the place of its last binding."""
 
@@ -29,7 +28,7 @@ class Variable:
     node: Located
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class Scope:
     """The state of parsing one function.
 
@@ -47,11 +46,11 @@ class Scope:
     scan: bool = False
     result: DataType | None = None
     annotated: DataType | None = None
-    nodes: list[syntax.Expression] = attrs.Factory(list)
-    spans: list[Span] = attrs.Factory(list)
-    meanings: dict[ast.expr, Meaning] = attrs.Factory(dict)
-    called: dict[str, None] = attrs.Factory(dict)
-    variables_of: Mapping[str, str] = attrs.Factory(dict)
+    nodes: list[syntax.Expression] = classes.field(factory=list)
+    spans: list[Span] = classes.field(factory=list)
+    meanings: dict[ast.expr, Meaning] = classes.field(factory=dict)
+    called: dict[str, None] = classes.field(factory=dict)
+    variables_of: Mapping[str, str] = classes.field(factory=dict)
 
     def add(self, expression: syntax.Expression, node: Located) -> Row:
         """Append a row for the source at `node`."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-import attrs
 import numpy as np
 
 from ...runtime.language.connectivity import shift
@@ -19,6 +18,7 @@ from ...runtime.language.dimension import (
     is_staggered,
 )
 from ...runtime.language.types import FieldType
+from ...runtime.process import classes
 from ...runtime.process.errors import DomainError, OptionError
 from ..ir import syntax
 from .meanings import (
@@ -209,7 +209,7 @@ def _moved(
         check_dims(moved)
     except DomainError as error:
         raise scope.type_error(argument, error.message) from None
-    return attrs.evolve(type_, dims=moved)
+    return classes.evolve(type_, dims=moved)
 
 
 def _other_place(

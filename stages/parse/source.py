@@ -5,16 +5,15 @@ from __future__ import annotations
 import ast
 from typing import TypeAlias
 
-import attrs
-
 from ...runtime.language.definition import Definition
+from ...runtime.process import classes
 from ...runtime.process.errors import DSLError, UnsupportedPythonFeatureError
 from ...runtime.process.source import PYTHON_PARSER, SourceText, Span
 
 Located: TypeAlias = ast.expr | ast.stmt | ast.arg | ast.keyword
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Source:
     """The `ast` tree of a definition, with the text from which it takes spans."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-import attrs
-
 from ...runtime.language.types import OperatorType
 from ...runtime.process import classes
 from ..ir import codec
@@ -36,7 +34,7 @@ class Summary:
 
     def files(self) -> Mapping[str, bytes]:
         """One JSON table."""
-        return {"summary.json": codec.encode(attrs.astuple(self, recurse=False))}
+        return {"summary.json": codec.encode(classes.astuple(self))}
 
     @classmethod
     def from_files(cls, files: Mapping[str, bytes]) -> Self:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, TypeAlias
 
-import attrs
-
 from ...runtime.fields.device import DeviceType
 from ...runtime.process import classes
 
@@ -92,12 +90,12 @@ class Vendor:
     language: str
     device: DeviceType | None
     prefix: str
-    gpus: Mapping[str, Gpu] = attrs.field(repr=False)
-    dialect: Callable[[Collection[str]], str] = attrs.field(repr=False)
+    gpus: Mapping[str, Gpu] = classes.field(repr=False)
+    dialect: Callable[[Collection[str]], str] = classes.field(repr=False)
     flags: tuple[str, ...]
-    library: Library = attrs.field(repr=False)
-    copies_apart: Callable[[str], bool] = attrs.field(repr=False)
-    taken: Callable[[str, Mapping[str, bytes]], Iterator[tuple[str, str, Usage]]] = attrs.field(
+    library: Library = classes.field(repr=False)
+    copies_apart: Callable[[str], bool] = classes.field(repr=False)
+    taken: Callable[[str, Mapping[str, bytes]], Iterator[tuple[str, str, Usage]]] = classes.field(
         repr=False
     )
     reserved: int = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import linecache
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,7 +33,7 @@ from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
 from fieldforge.stages.sizes import Patches, ThreadBlock
 from fieldforge.stages.target import CpuTarget
-from fieldforge.workflows.builds.building import parsed
+from fieldforge.workflows.builds.building import beyond_fields, parsed
 
 from .building_gpu import compiled_for_gpu
 from .grids import header
@@ -87,6 +87,7 @@ class Written:
 
     source: str
     plan: Plan
+    beyond: Written | None = None
     encoded: Encoded | None = None
 
 
@@ -154,8 +155,9 @@ def _finished(stage: Any, low: Lowered, variant: Variant) -> Written:
     outputs: Any = stage.run(lowered=low, variant=variant)
     plan = Bind().run(interface=outputs["interface"])["bound"].plan  # type: ignore[attr-defined]
     if "encoded" in outputs:
-        return Written("", plan, outputs["encoded"])
-    return Written(outputs["generated"].source, plan)
+        return Written("", plan, encoded=outputs["encoded"])
+    beyond = _finished(stage, low, beyond_fields(variant)) if plan.is_inside else None
+    return Written(outputs["generated"].source, plan, beyond)
 
 
 def _placed(low: Lowered, placement: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -177,7 +179,10 @@ def compiled(programs: Sequence[Written], optimise: str = "-O1") -> list[Any]:
         return compiled_for_gpu(programs, optimise)
     if programs and programs[0].encoded is not None:
         return [_interpreted(each) for each in programs]
-    source = "\n".join(_apart(index, each.source) for index, each in enumerate(programs))
+    rare = {id(each): each.beyond for each in programs if each.beyond is not None}
+    parts = {id(each): index for index, each in enumerate((*programs, *rare.values()))}
+    sources = (each.source for each in (*programs, *rare.values()))
+    source = "\n".join(_apart(index, each) for index, each in enumerate(sources))
     settings = current()
     stage = Compile(flags=(optimise,), cxx=settings.cxx, variables=settings.compiler_variables)
     flags = (*FLAGS, THREADS, *WRAPPED, *CpuTarget.host().flags)  # DaCe's pragmas need the latter
@@ -187,7 +192,7 @@ def compiled(programs: Sequence[Written], optimise: str = "-O1") -> list[Any]:
         path = Path(directory, "batch.so")
         path.write_bytes(outputs["compiled"].library)
         library = _core.Library(str(path))  # stays loaded when the file is gone
-    return [_callable(library, index, each.plan) for index, each in enumerate(programs)]
+    return [_callable(library, parts, each) for each in programs]
 
 
 def _interpreted(written: Written) -> Any:
@@ -209,12 +214,20 @@ def _apart(index: int, source: str) -> str:
     return "\n".join([*headers, f"namespace n{index} {{", *rest, "}"])
 
 
-def _callable(library: Any, index: int, plan: Plan) -> Any:
-    address = library.symbol(f"entry{index}")
-    assert address is not None, "every program has an entry"
-    program = _core.Program(plan.program, plan.parameters, _never, reject)
-    program.add(_core.Entry(plan, address, library))
+def _callable(library: Any, parts: Mapping[int, int], written: Written) -> Any:
+    program = _core.Program(written.plan.program, written.plan.parameters, _never, reject)
+    entry = _entry(library, parts, written)
+    if written.beyond is not None:
+        other = _entry(library, parts, written.beyond)
+        entry.beyond = lambda: other
+    program.add(entry)
     return program
+
+
+def _entry(library: Any, parts: Mapping[int, int], written: Written) -> Any:
+    address = library.symbol(f"entry{parts[id(written)]}")
+    assert address is not None, "every program has an entry"
+    return _core.Entry(written.plan, address, library)
 
 
 def _never(args: Any, kwargs: Any) -> None:

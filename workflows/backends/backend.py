@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Final, Self
 
-import attrs
-
 from ...runtime.process import classes
 from ...runtime.process.errors import OptionError
 from ...stages.codegen.pass_list import PassName, edited
@@ -32,8 +30,8 @@ class Backend:
     """
 
     name: str
-    _made: Workflow | Recipe = attrs.field(repr=False)
-    allocator: Any = attrs.field(default=None, repr=False)
+    _made: Workflow | Recipe = classes.field(repr=False)
+    allocator: Any = classes.field(default=None, repr=False)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Backend):
@@ -48,7 +46,7 @@ class Backend:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the workflow that the recipe made: another machine makes its own."""
-        return {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
+        return {field.name: getattr(self, field.name) for field in classes.fields(type(self))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -136,7 +134,7 @@ class Backend:
 
     def with_workflow(self, workflow: Workflow) -> Self:
         """Use another workflow, such as `backend.workflow.insert_after("lower", my_pass)`."""
-        return attrs.evolve(self, made=workflow)
+        return classes.evolve(self, made=workflow)
 
     def _owners(self, option: str) -> list[str]:
         known = list(self.options)

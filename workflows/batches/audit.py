@@ -17,10 +17,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-import attrs
-
 from ...cache.functions import PACKAGE  # the name of this module may be '__main__'
 from ...cache.memory import Memory
+from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...runtime.process.settings import environment_with
 from ..engine.engine import Engine
@@ -43,7 +42,7 @@ class AuditError(FieldforgeError):
     """A process of the audit failed."""
 
 
-@attrs.frozen
+@classes.frozen
 class Divergence:
     """The first stage whose result differs between two processes, as a diff of its texts."""
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 
-import attrs
-
+from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...runtime.process.settings import current
 from ...stages.parse.free_names import callees_of
@@ -27,7 +26,7 @@ class RankError(FieldforgeError, RuntimeError):
     """Another rank failed before the collective build."""
 
 
-@attrs.frozen
+@classes.frozen
 class Want:
     """One build that a rank wants: its key, and an estimate of its size."""
 
@@ -37,7 +36,7 @@ class Want:
     is_stored: bool
 
 
-@attrs.frozen
+@classes.frozen
 class Failure:
     """A failure on one rank, sent to all; without a program, the rank itself has failed."""
 
@@ -74,7 +73,7 @@ def deal(wants: Sequence[Sequence[Want]]) -> dict[str, int]:
     return dealt
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class Collective:
     """The programs that the ranks of a communicator need; leaving the `with` block builds them.
 
@@ -85,8 +84,8 @@ class Collective:
     comm: Any
     jobs: int | None = None
     progress: Progress = None
-    _orders: list[Order] = attrs.field(factory=list, init=False, repr=False)
-    _keyed: list[tuple[str | None, Order]] = attrs.field(factory=list, init=False, repr=False)
+    _orders: list[Order] = classes.field(factory=list, init=False, repr=False)
+    _keyed: list[tuple[str | None, Order]] = classes.field(factory=list, init=False, repr=False)
 
     def add(self, program: Any, offset_provider: Any = None, **static: Any) -> None:
         """Add a program, with the arguments of its `compile`."""
@@ -99,7 +98,13 @@ class Collective:
 
     def wait(self) -> None:
         """Build what is missing, share the results, and raise the failures of all ranks on each."""
+        whole = self._orders
+        self._orders = [classes.evolve(order, is_alone=True) for order in whole]
         failures = self._meet([])
+        if not failures:  # on all ranks
+            others = (order.beyond() for order in whole)
+            self._orders = [order for order in others if order is not None]
+            failures = self._meet([])
         if failures:
             errors = [
                 named(failure.error, failure.program) if failure.program else failure.error

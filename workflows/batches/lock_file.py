@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import attrs
 
+from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...runtime.process.shapes import (
     ShapeError,
@@ -55,6 +56,7 @@ _VARIANT: Final = table(
     tables=list_of(row(text, whole, truth)),
     alike=list_of(list_of(text)),
     ranges=list_of(row(text, text, whole, whole)),
+    beyond=truth,
 )
 _ROW: Final = table(
     ("passes", "key", "seconds", "grid_type", "types"),
@@ -68,7 +70,7 @@ class LockFileError(FieldforgeError, ValueError):
     """A lock file cannot be read, or names a program that does not exist."""
 
 
-@attrs.frozen
+@classes.frozen
 class Locked:
     """One variant: the program's address, backend and workflow as text, and the key it had.
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import attrs
-
 from ...cache.explain import Difference
+from ...runtime.process import classes
 from ..builds.order import Order
 from ..engine.deep import STAGE
 from ..engine.policy import NotStoredError
@@ -15,7 +14,7 @@ from ..engine.reasons import Reason, reason
 from .orders import orders
 
 
-@attrs.frozen
+@classes.frozen
 class Missing:
     """A variant that is not in the store, the first stage that would run, and why."""
 

@@ -7,9 +7,8 @@ from concurrent.futures import Executor
 from contextlib import ExitStack
 from typing import Any
 
-import attrs
-
 from ...cache.store import Store
+from ...runtime.process import classes
 from ...runtime.process.settings import current
 from ..builds.pool import BuildPool
 from ..builds.progress import Progress
@@ -17,7 +16,7 @@ from ..engine.session import engine, using
 from .orders import orders_of
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class Precompilation(BuildPool):
     """Programs that are being built; leaving the `with` block waits for all of them."""
 
@@ -77,7 +76,7 @@ def precompile(
         return Precompilation(jobs, progress, executor)
     with ExitStack() as stack:
         if store is not None:
-            stack.enter_context(using(attrs.evolve(engine(), store=store)))
+            stack.enter_context(using(classes.evolve(engine(), store=store)))
         wanted = [order for program, static in given for order in orders_of(program, **static)]
         made = stack.enter_context(Precompilation(jobs, progress, executor, len(wanted)))
         for order in wanted:

@@ -6,14 +6,13 @@ from concurrent.futures import Future
 from threading import Lock
 from typing import Any
 
-import attrs
-
+from ...runtime.process import classes
 from ...runtime.process.settings import current
 from .order import Order
 from .pool import BuildPool
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class Build:
     """A build in progress; the first caller of `result` gets its error."""
 

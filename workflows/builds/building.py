@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...runtime import _core
 from ...runtime.language.definition import Definition
 from ...runtime.language.types import Type
+from ...runtime.process import classes
 from ...runtime.process.errors import LibraryError, WorkflowError
 from ...stages.artifacts import Compiled, Parsed, Variant
 from ...stages.parse.stage import Check, Parse
@@ -15,7 +18,7 @@ from ..backends.backend import Backend
 from ..engine.engine import Engine
 from ..engine.events import Warned
 from ..engine.handle import Handle, Result
-from ..engine.policy import NotLoadedError, current_policy
+from ..engine.policy import NotLoadedError, NotStoredError, current_policy
 from ..engine.session import engine
 from ..graph.graph import Workflow
 from .build_budget import excess
@@ -67,7 +70,8 @@ def build(
     """Build the entry of a variant: a native entry, or a Python function.
 
     A build that takes more than `budget` seconds sends a warning to the observers. `tell` hears
-    how many seconds the stages took to run, maybe in an earlier process.
+    how many seconds the stages took to run, maybe in an earlier process. Calls that read beyond
+    fields may need other code, which the first of them builds, see decision 0036.
     """
     flow = entry_flow(backend)
     if current_policy() == "build_only":
@@ -81,8 +85,27 @@ def build(
     late = excess(definition.name, results, budget)
     if late is not None:
         used.tell(Warned(definition.name, late.stage, late.message))
-    last = _entry_stage(flow, backend)
-    return results[last].outputs[ENTRY].get()
+    entry = results[_entry_stage(flow, backend)].outputs[ENTRY].get()
+    if needs_beyond(entry):
+        entry.beyond = functools.cache(lambda: _beyond(definition, backend, variant, used))
+    return entry
+
+
+def needs_beyond(entry: Any) -> bool:
+    """Tell whether calls of an entry that read beyond fields run another one."""
+    return isinstance(entry, _core.Entry) and entry.plan.is_inside
+
+
+def beyond_fields(variant: Variant) -> Variant:
+    """Return the variant for calls of another that read beyond fields; it fits all layouts."""
+    return classes.evolve(variant, unit=(), beyond=True)
+
+
+def _beyond(definition: Definition, backend: Backend, variant: Variant, used: Engine) -> Any:
+    try:
+        return build(definition, backend, beyond_fields(variant), used)
+    except NotStoredError as error:
+        raise error.explained("It is needed for a call that reads beyond a field.") from None
 
 
 def _loaded(

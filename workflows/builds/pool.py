@@ -10,8 +10,7 @@ from threading import BoundedSemaphore, Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-import attrs
-
+from ...runtime.process import classes
 from ..engine.executors import WorkerLostError, Workers
 from ..engine.request import RequestError, fulfil, read_reply
 from .order import Order
@@ -26,7 +25,7 @@ FEW: Final = 4  # builds per job; fewer finish in threads before a worker proces
 MOST_WAITING: Final = 64  # threads that wait for an external executor
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class BuildPool:
     """Builds in progress; leaving the `with` block waits for all of them.
 
@@ -37,21 +36,21 @@ class BuildPool:
 
     jobs: int = 1
     progress: Progress = None
-    _executor: Executor | None = attrs.field(default=None, repr=False)
+    _executor: Executor | None = classes.field(default=None, repr=False)
     expected: int = 0
-    _futures: list[tuple[str, Future[Any]]] = attrs.field(factory=list, init=False, repr=False)
-    orders: list[Order] = attrs.field(factory=list, init=False, repr=False)
-    was_stored: list[list[bool]] = attrs.field(factory=list, init=False, repr=False)
-    _threads: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
-    _workers: Workers | None = attrs.field(default=None, init=False, repr=False)
-    _budget: BoundedSemaphore = attrs.field(init=False, repr=False)
-    _slots: Slots = attrs.field(init=False, repr=False)
-    _is_over: bool = attrs.field(default=False, init=False, repr=False)
-    _observe: Observe | None = attrs.field(default=None, init=False, repr=False)
-    _shown: ExitStack = attrs.field(factory=ExitStack, init=False, repr=False)
-    _telling: Lock = attrs.field(factory=Lock, init=False, repr=False)
-    _done: int = attrs.field(default=0, init=False, repr=False)
-    _refusal: BaseException | None = attrs.field(default=None, init=False, repr=False)
+    _futures: list[tuple[str, Future[Any]]] = classes.field(factory=list, init=False, repr=False)
+    orders: list[Order] = classes.field(factory=list, init=False, repr=False)
+    was_stored: list[list[bool]] = classes.field(factory=list, init=False, repr=False)
+    _threads: ThreadPoolExecutor | None = classes.field(default=None, init=False, repr=False)
+    _workers: Workers | None = classes.field(default=None, init=False, repr=False)
+    _budget: BoundedSemaphore = classes.field(init=False, repr=False)
+    _slots: Slots = classes.field(init=False, repr=False)
+    _is_over: bool = classes.field(default=False, init=False, repr=False)
+    _observe: Observe | None = classes.field(default=None, init=False, repr=False)
+    _shown: ExitStack = classes.field(factory=ExitStack, init=False, repr=False)
+    _telling: Lock = classes.field(factory=Lock, init=False, repr=False)
+    _done: int = classes.field(default=0, init=False, repr=False)
+    _refusal: BaseException | None = classes.field(default=None, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         from ...stages.compile.slots import Slots

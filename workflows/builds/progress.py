@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
 
-import attrs
+from ...runtime.process import classes
 
 
-@attrs.frozen
+@classes.frozen
 class Built:
     """One of many builds has finished; `error` is its error, if it failed.
 

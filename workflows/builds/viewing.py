@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import attrs
-
+from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ..reports.view import BuildView
 from .building import trace
@@ -25,7 +24,7 @@ def views_of_builds(
             continue
         view = view_of_order(order, whole=whole)
         said = "The store had it before." if any(stored) else "This batch built it."
-        yield attrs.evolve(view, note=view.note or said) if stored else view
+        yield classes.evolve(view, note=view.note or said) if stored else view
 
 
 def view_of_order(order: Order, name: str = "", *, whole: bool = True) -> BuildView:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
-import attrs
+from ...runtime.process import classes
 
 ALIGNMENT: Final = 64  # so that a field lies as before within a line of the cache
 Place: TypeAlias = tuple[Any, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Memory:
     """The stretch of memory that several fields lie in: its name, first address and bytes."""
 

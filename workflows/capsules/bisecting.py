@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import attrs
-
+from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...stages.artifacts import Lowered, Parsed, Variant
 from ...stages.codegen.pass_list import name_of
@@ -24,7 +23,7 @@ from .written import written_leaves
 Results = Mapping[str, Array]
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Bisection:
     """What was found: `differences` of the two executions, and `findings` as sentences."""
 
@@ -124,12 +123,12 @@ def _first_statements(capsule: Capsule, count: int) -> tuple[Parsed, Variant]:
     """Return the program cut after some statements; the arguments stay."""
     parsed = capsule.parsed
     assert isinstance(parsed.root, syntax.Program)
-    root = attrs.evolve(parsed.root, body=parsed.root.body[:count])
-    cut = attrs.evolve(parsed, root=root)
+    root = classes.evolve(parsed.root, body=parsed.root.body[:count])
+    cut = classes.evolve(parsed, root=root)
     left = written_leaves(cut)
     groups = (tuple(n for n in group if n in left) for group in capsule.variant.alike)
     alike = tuple(group for group in groups if len(group) > 1)
-    return cut, attrs.evolve(capsule.variant, alike=alike)
+    return cut, classes.evolve(capsule.variant, alike=alike)
 
 
 # --- options --------------------------------------------------------------------------------------

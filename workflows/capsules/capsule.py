@@ -15,9 +15,9 @@ from pathlib import Path
 from types import GenericAlias
 from typing import Any, Final, Self, get_type_hints
 
-import attrs
 import numpy as np
 
+from ...runtime.process import classes
 from ...runtime.process.archive import Archive
 from ...runtime.process.shapes import MOST_TEXT, ShapeError
 from ...runtime.process.source import Span
@@ -40,7 +40,7 @@ ARTIFACTS: Final[Mapping[str, tuple[str, Any, type[Any]]]] = {
 }  # fmt: skip
 
 
-@attrs.frozen(eq=False, repr=False)
+@classes.frozen(eq=False, repr=False)
 class Capsule:
     """A call: the parsed program, its variant, the arguments, and what the call wrote.
 

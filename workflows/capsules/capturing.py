@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import attrs
 import numpy as np
 
 from ...cache.code import toolchain_digest
 from ...runtime.language.definition import Definition
 from ...runtime.language.structure import leaves_of
+from ...runtime.process import classes
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..backends.recipes import reference
@@ -26,7 +26,7 @@ from .values import Array, Json, Writer, fields_of
 from .written import is_written, written_leaves
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Captured:
     """A call that is to be captured: its function, variant and arguments by name."""
 
@@ -63,12 +63,12 @@ def _with_results(capsule: Capsule, call: Captured, make: Callable[[], None]) ->
         make()
     except Exception as error:  # the capsule of a call that fails is the one that is wanted
         head["error"] = f"{type(error).__name__}: {error}"
-        return attrs.evolve(capsule, arrays=arrays)
+        return classes.evolve(capsule, arrays=arrays)
     for name, value in call.arguments.items():
         for leaf, field in fields_of(name, value):
             if is_written(leaf, head["written"]):
                 arrays[f"after/{leaf}"] = np.array(field.asnumpy(), order="C")
-    return attrs.evolve(capsule, arrays=arrays)
+    return classes.evolve(capsule, arrays=arrays)
 
 
 def _with_digests(capsule: Capsule, call: Captured) -> Capsule:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
 import numpy as np
 
+from ...runtime.process import classes
 from .values import Array
 
 
-@attrs.frozen
+@classes.frozen
 class Difference:
     """A field in which two executions differ: how many values, and the first of them."""
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
 from ...runtime.language.types import CollectionType, DataType, FieldType, ScalarType, TupleType
+from ...runtime.process import classes
 from ...stages.artifacts import Parsed
 from ...stages.ir import syntax
 from ...stages.ir.syntax import Ref
@@ -29,7 +28,7 @@ SIGNS: Final = {
 }  # fmt: skip
 
 
-@attrs.frozen
+@classes.frozen
 class Place:
     """A row of an operator: the names of the operators around it, and its expression."""
 
@@ -96,7 +95,7 @@ def _with_result(parsed: Parsed, frames: Frames) -> Parsed | None:
         call = nodes[row]
         if inner is not None:
             assert isinstance(call, syntax.CallOf)
-            nodes[row] = attrs.evolve(call, callee=inner[0], type=inner[1])
+            nodes[row] = classes.evolve(call, callee=inner[0], type=inner[1])
         type_ = nodes[row].type
         result: Ref | None = row
         if depth == 0:
@@ -107,15 +106,15 @@ def _with_result(parsed: Parsed, frames: Frames) -> Parsed | None:
         body = (*(each for each in kept if not isinstance(each, syntax.Return)),
                 syntax.Return(result))  # fmt: skip
         key = f"{operator.name}:{depth:016x}"
-        made[key] = attrs.evolve(operator, nodes=tuple(nodes), body=body, result=type_)
+        made[key] = classes.evolve(operator, nodes=tuple(nodes), body=body, result=type_)
         inner = key, type_
     assert inner is not None
     root = parsed.root
     every = tuple(sorted((dict(parsed.operators) | made).items()))
     if not isinstance(root, syntax.Program):
         return Parsed(made[inner[0]], every)
-    last = attrs.evolve(root.body[-1], callee=inner[0])
-    return Parsed(attrs.evolve(root, body=(*root.body[:-1], last)), every)
+    last = classes.evolve(root.body[-1], callee=inner[0])
+    return Parsed(classes.evolve(root, body=(*root.body[:-1], last)), every)
 
 
 def _fitted(nodes: list[syntax.Expression], row: Ref, wanted: DataType) -> Ref | None:

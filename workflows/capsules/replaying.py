@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
-
 from ...runtime import _core
 from ...runtime.calls.refusals import reject
+from ...runtime.process import classes
 from ...stages.artifacts import Lowered, Parsed, Spans, Variant
 from ...stages.gpu_target import GpuTarget
 from ..backends.backend import Backend
-from ..builds.building import ENTRY, entry_flow
+from ..builds.building import ENTRY, beyond_fields, entry_flow, needs_beyond
 from ..engine.session import engine
 from ..graph.graph import Workflow
 from .backend_text import backend_of, options_text
@@ -23,7 +22,7 @@ from .values import Array, CapsuleError, Reader, fields_of
 from .written import is_written
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Replay:
     """What a replay found: where it differs from the record, and how its build differs.
 
@@ -146,7 +145,12 @@ def _entry(name: str, backend: Backend, inputs: Mapping[str, Parsed | Spans | Va
     given = {need: inputs[need] for need in cut.inputs}
     results = engine().run(cut, given, program=name, deep=False)
     last = next(own for own, stage in rest if ENTRY in stage.provides)
-    return results[last].outputs[ENTRY].get()
+    entry = results[last].outputs[ENTRY].get()
+    variant = inputs["variant"]
+    if isinstance(variant, Variant) and needs_beyond(entry):
+        others = {**inputs, "variant": beyond_fields(variant)}
+        entry.beyond = lambda: _entry(name, backend, others)
+    return entry
 
 
 def _run(capsule: Capsule, entry: Any, allocator: Any) -> dict[str, Array]:

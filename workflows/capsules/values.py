@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 
 from ...runtime.fields.constructors import as_field
@@ -18,6 +17,7 @@ from ...runtime.fields.neighbour_table import Connectivity
 from ...runtime.language.dimension import Dimension
 from ...runtime.language.domain import Domain
 from ...runtime.language.structure import elements
+from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from .aliasing import Memory, place_of, shared_memory
 from .statistics import drawn, statistics_of
@@ -31,7 +31,7 @@ class CapsuleError(FieldforgeError, ValueError):
     """A capsule cannot be written, read or replayed."""
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Writer:
     """Collects the arrays of arguments; with a `seed`, only the statistics of fields.
 
@@ -39,9 +39,9 @@ class Writer:
     """
 
     seed: int | None = None
-    shared: Mapping[Any, Memory] = attrs.field(factory=dict)
-    arrays: dict[str, Array] = attrs.field(factory=dict, init=False)
-    _seen: dict[Any, Json] = attrs.field(factory=dict, init=False)
+    shared: Mapping[Any, Memory] = classes.field(factory=dict)
+    arrays: dict[str, Array] = classes.field(factory=dict, init=False)
+    _seen: dict[Any, Json] = classes.field(factory=dict, init=False)
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any], seed: int | None = None) -> Writer:
@@ -112,7 +112,7 @@ class Writer:
         return layout
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Reader:
     """Makes arguments of what a `Writer` kept: fresh ones, so that a call may write them.
 
@@ -121,8 +121,8 @@ class Reader:
 
     arrays: Mapping[str, Array]
     allocator: Any = None
-    _made: dict[str, Any] = attrs.field(factory=dict, init=False)
-    _memory: dict[str, Array] = attrs.field(factory=dict, init=False)
+    _made: dict[str, Any] = classes.field(factory=dict, init=False)
+    _memory: dict[str, Array] = classes.field(factory=dict, init=False)
 
     def value(self, row: Json) -> Any:
         """Return an argument."""

@@ -13,6 +13,7 @@ from ...cache.disk import Disk
 from ...cache.opening import SUFFIX, read_secret
 from ...cache.record import Record
 from ...cache.store import Store
+from ...runtime.process import classes
 from ...runtime.process.errors import StoreError
 from ...runtime.process.settings import current
 from ...stages.compile.pins import Pin, add_pins, parse_pins
@@ -124,17 +125,15 @@ def gc(
     size: int | None, files: int | None, days: float | None, everything: bool, dry_run: bool
 ) -> None:
     """Drop the least recently used results, but none that was used within four hours."""
-    import attrs
-
     from ...cache.eviction import DAY, Budget
 
     budget = Budget(size=current().cache_size if size is None else size)
     if files is not None:
-        budget = attrs.evolve(budget, files=files)
+        budget = classes.evolve(budget, files=files)
     if days is not None:
-        budget = attrs.evolve(budget, age=days * DAY)
+        budget = classes.evolve(budget, age=days * DAY)
     if everything:
-        budget = attrs.evolve(budget, spare=0.0)
+        budget = classes.evolve(budget, spare=0.0)
     try:
         found = _own_disk().prune(budget, dry=dry_run)
     except OSError as error:

@@ -10,9 +10,8 @@ import shutil
 from collections.abc import Callable, Iterator
 from typing import Final, Literal
 
-import attrs
-
 from ...cache.opening import open_store
+from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...runtime.process.settings import current
 from ...stages.compile.compiler import find_compiler
@@ -22,7 +21,7 @@ State = Literal["ok", "absent", "wrong"]  # 'absent' only matters to those who n
 MARKS: Final = {"ok": "ok     ", "absent": "absent ", "wrong": "WRONG  "}
 
 
-@attrs.frozen
+@classes.frozen
 class Line:
     """The result of one check, and a remedy."""
 

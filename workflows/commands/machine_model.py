@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-import attrs
 import numpy as np
 from rich.console import Console
 from rich.progress import Progress
@@ -19,6 +18,7 @@ from rich.table import Table
 
 from ...runtime import _core
 from ...runtime.calls.machine import machine_file, processor, write_machine
+from ...runtime.process import classes
 
 KIB: Final = 1 << 10
 MIB: Final = 1 << 20
@@ -33,7 +33,7 @@ GAIN: Final = 0.95  # two threads must take at most this share of the time of on
 Call = Callable[[], object]
 
 
-@attrs.frozen
+@classes.frozen
 class Ratio:
     """The ratio of the times of two variants at one size; `spread` is between quartiles."""
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from zipfile import BadZipFile, is_zipfile
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.meshes import isolated
 from ...runtime.meshes.numbering import Indices, has_scipy, reverse_cuthill_mckee
+from ...runtime.process import classes
 from ...runtime.process.errors import InputDataError, OptionError
 
 Tables: TypeAlias = Mapping[str, NDArray[Any]]  # by name, (rows, neighbours); negative: none
@@ -26,7 +26,7 @@ EXAMPLE = (
 WORTH_IT = 2.0  # ratio of distances: below it, gains depend on the program
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Nearness:
     """Mean distance of a table's entries from their row, in elements of the entries' kind."""
 

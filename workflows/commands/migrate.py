@@ -10,15 +10,15 @@ import tokenize
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import attrs
 import click
 
+from ...runtime.process import classes
 from .migration.import_rewriting import Rewritten, rewrite
 
 _ENDINGS = (".py", ".pyi")
 
 
-@attrs.frozen
+@classes.frozen
 class Migration:
     """One file before and after."""
 

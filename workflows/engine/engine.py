@@ -8,8 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-import attrs
-
 from ...cache.memory import Memory, SingleFlight
 from ...cache.root import VERSION
 from ...cache.store import Store
@@ -50,12 +48,12 @@ class Engine:
     True
     """
 
-    store: Store = attrs.field(factory=Memory)
+    store: Store = classes.field(factory=Memory)
     executor: Executor | None = None
-    observers: tuple[Observer, ...] = attrs.field(default=(), converter=_as_tuple)
+    observers: tuple[Observer, ...] = classes.field(default=(), converter=_as_tuple)
     dump: Dump | None = None
-    _resources: Resources = attrs.field(init=False, repr=False)
-    _known: WeakKeyDictionary[Any, tuple[Stage, Result]] = attrs.field(
+    _resources: Resources = classes.field(init=False, repr=False)
+    _known: WeakKeyDictionary[Any, tuple[Stage, Result]] = classes.field(
         factory=WeakKeyDictionary, init=False, repr=False
     )
 
@@ -97,7 +95,7 @@ class Engine:
         outside = {need: given(inputs[need]) for need in flow.inputs}
         shortcut = self._shortcut(flow, outside, program) if deep and not self.dump else None
         if shortcut is not None and afresh:
-            shortcut = attrs.evolve(shortcut, results={}, remaining=frozenset(flow.names))
+            shortcut = classes.evolve(shortcut, results={}, remaining=frozenset(flow.names))
         results: dict[str, Result] = dict(shortcut.results) if shortcut else {}
         remaining = shortcut.remaining if shortcut else flow.names
         may = policy or current_policy()

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-import attrs
-
 from ...runtime.process import classes
 from ...runtime.process.log import get_logger
 
@@ -27,8 +25,8 @@ class Moment:
     Events of worker processes keep theirs; equality ignores it.
     """
 
-    at: float = attrs.field(factory=time.time, eq=False, repr=False)
-    place: tuple[int, int] = attrs.field(factory=_here, eq=False, repr=False)
+    at: float = classes.field(factory=time.time, eq=False, repr=False)
+    place: tuple[int, int] = classes.field(factory=_here, eq=False, repr=False)
 
 
 @classes.frozen
@@ -108,7 +106,8 @@ def log_event(event: Event) -> None:
     """Log an event: failures as errors, stages at debug level."""
     level, logger = LEVELS.get(type(event), "debug"), get_logger()
     if logger.listens(level):
-        facts = attrs.asdict(event, recurse=False, filter=lambda field, _: bool(field.eq))
+        shown = (field.name for field in classes.fields(type(event)) if field.eq)
+        facts = {name: getattr(event, name) for name in shown}
         getattr(logger, level)(NAMES[type(event)], **facts)
 
 
@@ -122,7 +121,7 @@ class Collector:
     ['Started']
     """
 
-    events: list[Event] = attrs.field(factory=list)
+    events: list[Event] = classes.field(factory=list)
 
     def __call__(self, event: Event) -> None:
         """Collect an event."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
-
 from ...cache.fingerprint import artifact_digest
 from ...runtime.process import classes
 from .events import Outcome
@@ -60,6 +58,6 @@ class Result:
     key: str
     outcome: Outcome
     seconds: float
-    components: Mapping[str, str] = attrs.field(repr=False)
-    outputs: Mapping[str, Handle] = attrs.field(repr=False)
+    components: Mapping[str, str] = classes.field(repr=False)
+    outputs: Mapping[str, Handle] = classes.field(repr=False)
     build_seconds: float = 0.0

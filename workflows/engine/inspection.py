@@ -7,11 +7,10 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-import attrs
-
 from ...cache.explain import Difference, differences
 from ...cache.record import Record
 from ...cache.store import Store
+from ...runtime.process import classes
 from ...runtime.process.errors import WorkflowError, nearest
 from ...stages.base import Stage
 from ..graph.edges import Step as PlanStep
@@ -47,7 +46,7 @@ class _Listings(dict[str, str]):
         )
 
 
-@attrs.frozen(eq=False, slots=False)
+@classes.frozen(eq=False, slots=False)
 class Step:
     """One stage of a build: `seconds` to obtain its result, `build_seconds` to compute it."""
 
@@ -56,11 +55,11 @@ class Step:
     seconds: float
     build_seconds: float
     key: str
-    _result: Result = attrs.field(repr=False)
-    _store: Store = attrs.field(repr=False)
-    _stage: Stage = attrs.field(repr=False)
-    _inputs: Inputs = attrs.field(repr=False)
-    _feeds: tuple[Any, ...] = attrs.field(repr=False)
+    _result: Result = classes.field(repr=False)
+    _store: Store = classes.field(repr=False)
+    _stage: Stage = classes.field(repr=False)
+    _inputs: Inputs = classes.field(repr=False)
+    _feeds: tuple[Any, ...] = classes.field(repr=False)
 
     @property
     def artifacts(self) -> Mapping[str, Any]:
@@ -148,7 +147,7 @@ class Step:
         return "\n".join([*lines, *(f"  {said(part)}" for part in changed)])
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Trace(Mapping[str, Step]):
     """The stages of one build in the order in which they run.
 

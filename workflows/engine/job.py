@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-import attrs
-
 from ...cache.fingerprint import artifact_digest, components_key
 from ...cache.memory import SingleFlight
 from ...cache.once import build_once
@@ -69,7 +67,7 @@ class Job:
         seconds = time.perf_counter() - began
         if self.resources.watched:
             self.resources.tell(Hit(self.program, self.name, key, "memory", seconds))
-        return attrs.evolve(
+        return classes.evolve(
             found, name=self.name, program=self.program, outcome="memory", seconds=seconds
         )
 
@@ -117,7 +115,7 @@ class Job:
         if self.resources.watched:
             self.resources.tell(Hit(self.program, self.name, key, "disk", seconds))
         found = self._as_result(components, key, "disk", seconds, handles)
-        return attrs.evolve(found, build_seconds=record.seconds)
+        return classes.evolve(found, build_seconds=record.seconds)
 
     def _lazy(self, record: Record, port: str, earlier: Earlier) -> Handle:
         """Decode on demand; a damaged output is computed again."""

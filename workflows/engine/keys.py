@@ -7,11 +7,10 @@ from threading import Lock
 from typing import Any, Final
 from weakref import ref
 
-import attrs
-
 from ...cache.code import code_digest, function_digest, toolchain_digest
 from ...cache.fingerprint import fingerprint
 from ...cache.functions import is_ours
+from ...runtime.process import classes
 from ...runtime.process.errors import WorkflowError
 from ...stages.base import Stage
 from ..graph.function_stage import FunctionStage
@@ -48,7 +47,7 @@ def _settled_parts(stage: Stage, memo: str | None) -> dict[str, str]:
     """Return the components that are constant for a stage object: its code and its options."""
     parts = {"stage": stage.name, "version": stage.version, "code": _code(stage, memo)}
     kind: Any = type(stage)
-    for field in attrs.fields(kind) if attrs.has(kind) else ():
+    for field in classes.fields(kind) if classes.has(kind) else ():
         if field.eq:
             parts[f"option.{field.name}"] = _spelling(getattr(stage, field.name))
     return parts
@@ -94,7 +93,7 @@ def _spelling(value: Any) -> str:
     """Write an option as readable text, or as a digest."""
     if type(value) in _PLAIN or _is_plain_tuple(value):
         return show_value(value)
-    if attrs.has(type(value)) and is_ours(type(value).__module__):
+    if classes.has(type(value)) and is_ours(type(value).__module__):
         return show_value(value)
     return _digest(value)
 

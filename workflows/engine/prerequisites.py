@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import attrs
-
 from ...runtime.process import classes
 from ...runtime.process.errors import WorkflowError
 from ...stages.base import Stage
@@ -19,7 +17,7 @@ class Node:
 
     program: str
     feeds: Mapping[str, Handle]
-    children: list[Node] = attrs.field(factory=list)
+    children: list[Node] = classes.field(factory=list)
 
 
 def in_order(

@@ -6,11 +6,10 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-import attrs
-
 from ...cache.explain import Difference, differences, nearest
 from ...cache.record import Record
 from ...cache.store import Store
+from ...runtime.process import classes
 
 _DIGEST: Final = 64
 _KINDS: Final = ("stage", "version", "code", "option", "environment", "input", "feeds")
@@ -19,13 +18,13 @@ _ANNOTATION: Final = "input.annotation."
 _ALIKE: Final = 0.5
 
 
-@attrs.frozen
+@classes.frozen
 class Reason:
     """Why a result is missing: no similar record, or one that differs in these components."""
 
     stage: str
     program: str
-    record: Record | None = attrs.field(repr=False)
+    record: Record | None = classes.field(repr=False)
     changed: tuple[Difference, ...] = ()
 
     def __str__(self) -> str:

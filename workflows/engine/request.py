@@ -14,13 +14,12 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any, TypeVar
 
-import attrs
-
 from ...cache.disk import Disk
 from ...cache.functions import home
 from ...cache.memory import Memory
 from ...cache.record import parse_record
 from ...cache.store import Store
+from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...stages.compile.slots import Slots, using_slots
 from ..graph.edges import Step, ancestors
@@ -42,7 +41,7 @@ class RequestError(WorkerError):
     """Another process cannot read a request, for instance because it lacks a module."""
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Request:
     """The stages to run and their inputs; without a shared store the reply has the results."""
 
@@ -56,7 +55,7 @@ class Request:
         return _dumps((self, results or self.store is None))
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Reply:
     """The reply of another process: its events, and its records with files, or an error."""
 
@@ -156,7 +155,7 @@ def portable(value: T) -> T:
             lost.__notes__ = list(getattr(value, "__notes__", ()))
             return lost  # type: ignore[no-any-return]  # an error for an error
         inner: Any = value
-        return attrs.evolve(inner, error=portable(inner.error))  # type: ignore[no-any-return]
+        return classes.evolve(inner, error=portable(inner.error))  # type: ignore[no-any-return]
     return value
 
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-import attrs
-
+from ...runtime.process import classes
 from .events import Collector, Event, Failed, Finished, Hit, Warned
 from .session import engine, using
 
@@ -50,7 +49,7 @@ def tracing(path: str | os.PathLike[str]) -> Iterator[Collector]:
     seen = Collector()
     used = engine()
     try:
-        with using(attrs.evolve(used, observers=[*used.observers, seen])):
+        with using(classes.evolve(used, observers=[*used.observers, seen])):
             yield seen
     finally:
         write_trace(path, seen.events)

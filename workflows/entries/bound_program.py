@@ -6,10 +6,9 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-import attrs
-
 from ...runtime import _core
 from ...runtime.calls.on_reject import reject
+from ...runtime.process import classes
 from ...runtime.process.errors import in_words
 from ...stages.artifacts import Variant
 from ...stages.ir.literal import number
@@ -127,4 +126,4 @@ def laid_out(variant: Variant, parameters: Sequence[str], fixed: Mapping[str, An
     unit = {name: dim for name, dim in variant.unit if name.partition(".")[0] not in fixed}
     order = {name: place for place, name in enumerate(parameters)}
     both = sorted({**unit, **bound}.items(), key=lambda row: order[row[0].partition(".")[0]])
-    return attrs.evolve(variant, unit=tuple(both))
+    return classes.evolve(variant, unit=tuple(both))

@@ -12,7 +12,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 
 from ...runtime.calls.program_errors import NotFiniteError, ReadBeyondError
@@ -22,6 +21,7 @@ from ...runtime.fields.device import DeviceType
 from ...runtime.fields.field import Field
 from ...runtime.language.definition import Definition
 from ...runtime.language.structure import leaves_of
+from ...runtime.process import classes
 from ...runtime.process.errors import CheckError, CompilerNotFoundError
 from ...stages.ir import syntax
 from ..backends.backend import Backend
@@ -49,7 +49,7 @@ def written_by(definition: Definition) -> tuple[OutputPath, ...]:
     return tuple(dict.fromkeys((each.parameter, each.path) for each in outputs))
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Kept:
     """A written field and its values before the call."""
 
@@ -65,7 +65,7 @@ def _is_on_host(kept: Kept) -> bool:
     return kept.field.device_type == DeviceType.CPU
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Checks:
     """Makes checked calls: `compiled` has checks compiled in, or is None; `embedded` explains.
 
@@ -75,7 +75,7 @@ class Checks:
     compiled: Callable[..., Any] | None
     embedded: Callable[..., Any]
     written: tuple[OutputPath, ...]
-    spare: dict[Any, list[Array]] = attrs.field(factory=dict, init=False)
+    spare: dict[Any, list[Array]] = classes.field(factory=dict, init=False)
 
     def run(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Mapping[str, Any]

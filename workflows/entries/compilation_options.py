@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
-
 from ...runtime.process import classes
 from ...runtime.process.errors import OptionError
 from ...stages.option_kinds import FLAG, SECONDS, TABLES, TEXTS, option, optional
@@ -36,11 +34,11 @@ class CompilationOptions:
 
 def changed_options(options: CompilationOptions, changes: Mapping[str, Any]) -> CompilationOptions:
     """Return the options with some changed; an unknown option is an error."""
-    known = [field.name for field in attrs.fields(CompilationOptions)]
+    known = [field.name for field in classes.fields(CompilationOptions)]
     for name in changes:
         if name not in known:
             raise OptionError(f"There is no compilation option '{name}'.", name=name, known=known)
-    return attrs.evolve(options, **changes)
+    return classes.evolve(options, **changes)
 
 
 def grid_name(grid_type: Any) -> str | None:

@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CellType, FunctionType
 from typing import Any, TypeAlias
 
-import attrs
 import numpy as np
 
 from ...runtime.embedded.rewriting import compiled
 from ...runtime.language.definition import Definition
 from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError
 from ...runtime.process.source import PYTHON_PARSER, SourceText
 
 Ends: TypeAlias = tuple[str, str]
 
 
-@attrs.frozen
+@classes.frozen
 class Repeated:
     """How often a statement appears; without `dims` it appears once, as it is written.
 
@@ -40,7 +40,7 @@ class Repeated:
     domain: bool = False
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Cutting:
     """How a definition was made from that of another function; a pickle does it again."""
 
@@ -172,7 +172,7 @@ def _with_text(
     made.__annotations__ = {**function.__annotations__, **types}
     made.__doc__, made.__module__ = function.__doc__, function.__module__
     made.__qualname__ = function.__qualname__
-    return attrs.evolve(
+    return classes.evolve(
         definition,
         source=SourceText(text, file, 1),
         function=made,

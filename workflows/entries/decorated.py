@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakKeyDictionary
 
-import attrs
-
 from ...runtime import _core
 from ...runtime.language.definition import Definition
 from ...runtime.process import classes
@@ -46,7 +44,7 @@ class Made:
     definition: Definition
     watch: Watch
     backend: Backend | None = None
-    options: CompilationOptions = attrs.field(factory=CompilationOptions)
+    options: CompilationOptions = classes.field(factory=CompilationOptions)
     bound: tuple[tuple[str, Any], ...] = ()
     sizes: frozenset[str] = frozenset()
     has_checks: bool = False
@@ -81,7 +79,7 @@ class Decorated:
     def _changed(self, **changes: Any) -> Self:
         if "definition" in changes:
             changes["checked"] = None
-        return self._of(attrs.evolve(self._made, **changes))
+        return self._of(classes.evolve(self._made, **changes))
 
     @property
     def definition(self) -> Callable[..., Any]:
@@ -120,7 +118,7 @@ class Decorated:
 
     def with_grid_type(self, grid_type: Any) -> Self:
         """Set the grid type, 'cartesian' or 'unstructured', which is otherwise deduced."""
-        definition = attrs.evolve(self._current(), grid_type=grid_name(grid_type))
+        definition = classes.evolve(self._current(), grid_type=grid_name(grid_type))
         check_grid(definition)
         return self._changed(definition=definition)
 
@@ -154,7 +152,7 @@ class Decorated:
         """Take the definition with its names as they are bound now."""
         definition = read_again(self.__definition__)
         self.__definition__ = definition
-        self._made = attrs.evolve(
+        self._made = classes.evolve(
             self._made, definition=definition, watch=watch(definition), checked=None
         )
 

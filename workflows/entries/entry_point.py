@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-import attrs
-
 from ...runtime.calls.call_limits import Limited, as_workspace, checked_count
 from ...runtime.language.definition import Definition
+from ...runtime.process import classes
 from ...runtime.process.settings import current
 from ..backends.backend import Backend
 from ..variants.call_shape import CallShape
@@ -73,7 +72,7 @@ class EntryPoint(Compilable):
         A checked call may build even where `enable_jit` is off.
         """
         static = self._variants.shape.static or None
-        options = attrs.evolve(self._made.options, enable_jit=True, static_params=static)
+        options = classes.evolve(self._made.options, enable_jit=True, static_params=static)
         return self._changed(backend=backend, options=options, has_checks=True)
 
     @property

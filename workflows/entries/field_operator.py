@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-import attrs
-
 from ...runtime.calls import observation
 from ...runtime.fields import context
 from ...runtime.fields.bare_array import with_fields
 from ...runtime.language.definition import Definition
 from ...runtime.language.types import FieldType, leaves
+from ...runtime.process import classes
 from ...runtime.process.errors import MissingArgumentError
 from ..builds.building import OUT
 from ..variants.alike import Groups, alike_on
@@ -129,7 +128,9 @@ class FieldOperator(NativeEntry):
                 self.__name__, calls.variants.shape, self._made.options,
                 args[0] if args else kwargs.get("offset_provider"), static, None,
             )  # fmt: skip
-            calls.variants.begin((attrs.evolve(each, domain=True), given) for each, given in wanted)
+            calls.variants.begin(
+                (classes.evolve(each, domain=True), given) for each, given in wanted
+            )
         return self
 
     def __fieldforge_evaluate__(self, domain: Any, arguments: Mapping[str, Any]) -> Any:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-import attrs
-
 from ...runtime.fields import context
 from ...runtime.language.annotations import type_from_annotation
 from ...runtime.language.definition import Definition
@@ -16,6 +14,7 @@ from ...runtime.language.generics import (
     instance_for_types,
     instance_for_values,
 )
+from ...runtime.process import classes
 from ..builds.building import check
 from ..variants.builds import Variants
 from ..variants.call_shape import CallShape
@@ -79,7 +78,7 @@ class GenericOperator(FieldOperator):
         found = self._operators.get(instance)
         if found is None:
             kind = FieldOperator if instance.scan is None else ScanOperator
-            made = attrs.evolve(
+            made = classes.evolve(
                 self._made, definition=instance, watch=watch(instance), checked=check(instance)
             )
             found = self._operators[instance] = kind(made)

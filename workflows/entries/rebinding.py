@@ -16,8 +16,6 @@ from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
-import attrs
-
 from ...runtime.language.capture import recapture
 from ...runtime.language.definition import Definition
 from ...runtime.process import classes
@@ -79,7 +77,7 @@ def together(watches: Iterable[Watch]) -> Watch:
 
 def read_again(definition: Definition) -> Definition:
     """Return the definition with all names and annotations as they are now."""
-    return recapture(attrs.evolve(definition, closure=()))
+    return recapture(classes.evolve(definition, closure=()))
 
 
 def _places(definition: Definition, function: FunctionType) -> Iterator[tuple[dict[str, Any], str]]:

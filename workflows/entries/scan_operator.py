@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-import attrs
-
 from ...runtime.language.annotations import type_from_annotation
 from ...runtime.language.definition import Definition
 from ...runtime.language.structure import elements
 from ...runtime.language.types import CollectionType, TupleType, Type, leaves, type_of_value
+from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError
 from ...runtime.process.source import SourceText
 from .decorated import Made
@@ -81,7 +80,7 @@ class ScanOperator(FieldOperator):
         self._check_types(types)
         definition = _wrapper(self, names, types)
         return FieldOperator(
-            attrs.evolve(self._made, definition=definition, watch=watch(definition), checked=None)
+            classes.evolve(self._made, definition=definition, watch=watch(definition), checked=None)
         )
 
     def _check_types(self, types: tuple[Type, ...]) -> None:
@@ -178,7 +177,7 @@ def _type_of(value: Any, parameter: Type) -> Type:
     if len(parts) != len(parameter.elements):
         return parameter
     inner = zip(parts, parameter.elements, strict=True)
-    return attrs.evolve(parameter, elements=tuple(_type_of(*pair) for pair in inner))
+    return classes.evolve(parameter, elements=tuple(_type_of(*pair) for pair in inner))
 
 
 def _dtypes(type_: Type) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-import attrs
 import numpy as np
 
 from ...runtime.decomposition.cuts import ENDLESS, Box, Cut, Step, Touch, cut, is_empty, outside
@@ -13,6 +12,7 @@ from ...runtime.language.definition import Definition
 from ...runtime.language.dimension import DimensionKind
 from ...runtime.language.domain import Domain, Infinity, UnitRange
 from ...runtime.language.domain import domain as make_domain
+from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, nearest
 from ...stages.ir.bounds import Ranges
 from ...stages.lower.boxes.footprints import Footprint, footprints, horizontal
@@ -26,7 +26,7 @@ from .rebinding import watch
 P = TypeVar("P", bound=NativeEntry)
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Split(Generic[P]):
     """A program in two halves; `program.split` makes it.
 
@@ -42,7 +42,7 @@ class Split(Generic[P]):
     inner: P
     outer: P
     ready: Mapping[str, Domain]
-    cuts: tuple[Cut, ...] = attrs.field(repr=False)
+    cuts: tuple[Cut, ...] = classes.field(repr=False)
 
     def __str__(self) -> str:
         rows = [f"{self.inner.__name__}:"]
@@ -69,7 +69,7 @@ def split(
     provider = made.options.connectivities if provider is None else provider
     given = dict(shape.with_fields(given))
     variant = shape.default(provider)
-    variant = attrs.evolve(variant, alike=alike_outputs(shape.summary.outputs, given))
+    variant = classes.evolve(variant, alike=alike_outputs(shape.summary.outputs, given))
     definition = program._current()
     found = footprints(parsed(definition), variant)
     numbers = Numbers(program.__name__, given, provider or {})

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
-
 from ...runtime.calls.plan import ENTRY
+from ...runtime.process import classes
 from ...runtime.process.errors import CompilationError, OptionError
 from ...runtime.process.private_folder import Folder
 from ...stages.compile.build_folder import build_folder
@@ -27,7 +26,7 @@ _LINKED: Final = ("-Wl,", "-l")
 _OPTIONS: Final = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread")
 
 
-@attrs.frozen
+@classes.frozen
 class Library:
     """The files of an exported library.
 
@@ -144,8 +143,8 @@ def _compiled(library: str, programs: Sequence[Exported], text: str) -> bytes:
         base = Path(folder.path)
         commands, linked = [], dict.fromkeys(["-pthread"])
         for program in programs:
-            for number, built in enumerate(program.variants):
-                entry = entry_name(library, program.name, number)
+            for name, built in program.parts():
+                entry = entry_name(library, program.name, name)
                 (base / f"{entry}.cpp").write_text(built.generated.source)
                 flags = [f for f in built.generated.flags if f != "-shared"]
                 linked |= dict.fromkeys(f for f in flags if f.startswith(_LINKED))

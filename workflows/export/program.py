@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import attrs
-
 from ...runtime.calls.plan import Plan
 from ...runtime.fields.device import DeviceType
 from ...runtime.language.dimension import Dimension
 from ...runtime.language.types import FieldType, ScalarType, leaves
+from ...runtime.process import classes
 from ...runtime.process.errors import OptionError
 from ...stages.artifacts import Generated, Interface, Variant
 from ...stages.bind.plans import plan_of
 from ...stages.ir.literal import number
-from ..builds.building import call_parameters, trace
+from ..builds.building import beyond_fields, call_parameters, trace
 from ..entries.program import Program
 from ..setups.set_up import SetUpProgram
 from ..variants.naming import leaf_name
@@ -29,7 +28,7 @@ ANY: Final = "any"
 LAYOUTS: Final = (USUAL, FIRST, LAST, ANY)
 
 
-@attrs.frozen
+@classes.frozen
 class Leaf:
     """One parameter of an exported function: a field, a neighbour table or a scalar.
 
@@ -51,16 +50,20 @@ class Leaf:
     is_written: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Built:
-    """One variant: its plan, its source, and the values of its static leaves."""
+    """One variant: its plan, its source, and the values of its static leaves.
+
+    Calls that read beyond fields run `beyond`, if there is such a call.
+    """
 
     plan: Plan
     generated: Generated
     static: Mapping[str, Any]
+    beyond: Built | None = None
 
 
-@attrs.frozen
+@classes.frozen
 class Exported:
     """One program of a library.
 
@@ -78,6 +81,13 @@ class Exported:
     leaves: tuple[Leaf, ...]
     variants: tuple[Built, ...]
     fixed: Mapping[str, Any]
+
+    def parts(self) -> Iterator[tuple[str, Built]]:
+        """Yield all that is compiled, by name: each variant, before it what runs beyond fields."""
+        for place, built in enumerate(self.variants):
+            if built.beyond is not None:
+                yield f"{place}_beyond", built.beyond
+            yield str(place), built
 
 
 def exported(
@@ -147,7 +157,9 @@ def _built(
     provider: Mapping[str, Any] | None,
     layouts: Sequence[str],
 ) -> Iterator[Built]:
-    fresh = program._changed(options=attrs.evolve(program.compilation_options, static_params=None))
+    fresh = program._changed(
+        options=classes.evolve(program.compilation_options, static_params=None)
+    )
     wanted = [variant for variant, _ in fresh.wanted(provider, dict(static))]
     types = {
         leaf_name(name, path): leaf
@@ -157,9 +169,10 @@ def _built(
     for variant in dict.fromkeys(
         _laid_out(each, layout, types) for layout in layouts for each in wanted
     ):
-        generated, interface = _generated(fresh, variant)
         values = {name: number(text, str(types[name])) for name, text in variant.static}
-        yield Built(plan_of(interface), generated, values)
+        made = _generated(fresh, variant, values)
+        other = _generated(fresh, beyond_fields(variant), values) if made.plan.is_inside else None
+        yield classes.evolve(made, beyond=other)
 
 
 def _laid_out(variant: Variant, layout: str, types: Mapping[str, Any]) -> Variant:
@@ -167,24 +180,25 @@ def _laid_out(variant: Variant, layout: str, types: Mapping[str, Any]) -> Varian
     if layout == USUAL:
         return variant
     if layout == ANY:
-        return attrs.evolve(variant, unit=())
+        return classes.evolve(variant, unit=())
     if layout not in (FIRST, LAST):
         raise OptionError(f"There is no layout '{layout}'.", name=layout, known=LAYOUTS)
     dims = {name: leaf.dims for name, leaf in types.items() if isinstance(leaf, FieldType)}
     place = {FIRST: 0, LAST: -1}
     unit = tuple((name, own[place[layout]].value) for name, own in dims.items() if own)
-    return attrs.evolve(variant, unit=unit)
+    return classes.evolve(variant, unit=unit)
 
 
-def _generated(program: Program, variant: Variant) -> tuple[Generated, Interface]:
+def _generated(program: Program, variant: Variant, values: Mapping[str, Any]) -> Built:
     assert program.backend is not None, "'_on_cpu' selects one"
     found = trace(program.__definition__, program.backend, variant, CODEGEN)[CODEGEN].artifacts
-    generated, interface = found["generated"], found["interface"]
+    generated: Generated = found["generated"]
+    interface: Interface = found["interface"]
     if generated.language != "c++" or interface.launches:
         raise OptionError(
             f"Backend '{program.backend.name}' of '{program.__name__}' writes no C++ to export."
         )
-    return generated, interface
+    return Built(plan_of(interface), generated, values)
 
 
 def _common(built: Iterable[Built]) -> Mapping[str, Any]:

@@ -27,24 +27,24 @@ _STATUS: Final = {
 }
 
 
-def entry_name(library: str, program: str, variant: int) -> str:
-    """Return the name that the entry point of a variant has in the library."""
-    return f"{library}_{program}_entry_{variant}"
+def entry_name(library: str, program: str, part: str) -> str:
+    """Return the name that the entry point of a part has in the library."""
+    return f"{library}_{program}_entry_{part}"
 
 
 def wrapper(library: str, program: Exported) -> str:
     """Return the function of a program and the functions of its variants."""
     parts = [
-        *(_entry(library, program.name, number) for number in range(len(program.variants))),
+        *(_entry(library, program.name, part) for part, _ in program.parts()),
         *_variants(library, program),
         *_dispatch(library, program),
     ]
     return "\n".join(parts) + "\n"
 
 
-def _entry(library: str, program: str, number: int) -> str:
+def _entry(library: str, program: str, part: str) -> str:
     return (
-        f'extern "C" int32_t {entry_name(library, program, number)}(const void* const*, '
+        f'extern "C" int32_t {entry_name(library, program, part)}(const void* const*, '
         "const int64_t*, const void*, void*, const Context*);"
     )
 
@@ -150,28 +150,31 @@ def _variants(library: str, program: Exported) -> Iterator[str]:
     given = ", ".join(
         ["Argument* ff_all", *(f"{C_TYPES[leaf.dtype]} given_{leaf.c}" for leaf in scalars)]
     )
-    for number, built in enumerate(program.variants):
-        yield f"static int32_t {program.name}_{number}({given}) {{"
-        yield from (f"  {line}" for line in _body(library, program, number, built.plan, scalars))
+    for part, built in program.parts():
+        yield f"static int32_t {program.name}_{part}({given}) {{"
+        yield from (f"  {line}" for line in _body(library, program, part, built, scalars))
         yield "}"
 
 
 def _body(
-    library: str, program: Exported, number: int, plan: Plan, scalars: Sequence[Leaf]
+    library: str, program: Exported, part: str, built: Built, scalars: Sequence[Leaf]
 ) -> Iterator[str]:
-    places = _field_places(plan)
+    plan, places = built.plan, _field_places(built.plan)
     given = {leaf.name: f"given_{leaf.c}" for leaf in scalars}
-    constants = {name: _literal(value) for name, value in program.variants[number].static.items()}
+    constants = {name: _literal(value) for name, value in built.static.items()}
     writer = _Codes(plan, places, {**given, **constants})
     name = f'"{program.name}"'
     yield from (f"(void){each};" for each in given.values())
     yield from _checks(name, plan, places, writer)
+    if plan.is_inside:
+        all_given = ", ".join(["ff_all", *given.values()])
+        yield f"if (is_beyond) return {program.name}_{part}_beyond({all_given});"
     yield from _arguments(plan, places, {**constants, **given})
     yield f"const int64_t bytes = {writer.text(plan.workspace)};"
     yield "if (!workspace.has(bytes))"
     said = f"'{program.name}' needs %lld bytes for temporaries."
     yield f'  return refuse(FIELDFORGE_MEMORY, "{said}", (long long)bytes);'
-    entry = entry_name(library, program.name, number)
+    entry = entry_name(library, program.name, part)
     yield f"const int32_t code = {entry}(pointers, n, slots, workspace.data, &context);"
     yield from _outcome(program.name, plan)
 
@@ -186,6 +189,8 @@ def _checks(name: str, plan: Plan, places: Mapping[int, int], writer: _Codes) ->
     yield f"int64_t n[{max(len(plan.ints), 1)}] = {{}};"
     for index, code in enumerate(plan.ints):
         yield f"n[{index}] = {writer.text(code)};"
+    if plan.is_inside:
+        yield "bool is_beyond = false;"
     for access in plan.accesses:
         yield from _checked(name, access, plan, writer)
     yield from _unshared(name, plan, places)
@@ -233,7 +238,8 @@ def _checked(name: str, access: Access, plan: Plan, writer: _Codes) -> Iterator[
             yield f"    if (!lies_inside(*ff_all[{place}].field, r{number})) {{"
             yield f"      const Range hard[] = {{{hard}}};"
             yield f"      std::copy(hard, hard + {len(box.hard)}, r{number});"
-            yield f"      n[{plan.clamped}] = 1;"
+            yield from ["      is_beyond = true;"] if plan.is_inside else ()
+            yield from [f"      n[{plan.clamped}] = 1;"] if plan.clamped >= 0 else ()
             yield "    }"
         given = f'{name}, ff_all[{place}], "reads", r{number}'
         yield f"    if (const int32_t code = check_box({given}))"

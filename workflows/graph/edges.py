@@ -13,7 +13,7 @@ from ...stages.base import Artifact, Stage
 Nodes: TypeAlias = tuple[tuple[str, Stage], ...]
 
 
-@classes.frozen(order=True)
+@classes.frozen
 class Edge:
     """Connects output `port` of node `source` to input `need` of node `target`."""
 
@@ -21,6 +21,9 @@ class Edge:
     port: str
     target: str
     need: str
+
+    def __lt__(self, other: Edge) -> bool:
+        return classes.astuple(self) < classes.astuple(other)
 
     def __str__(self) -> str:
         return f"{self.source}.{self.port} -> {self.target}.{self.need}"

@@ -6,8 +6,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
-import attrs
-
 from ...runtime.process import classes
 from ...runtime.process.errors import OptionError, WorkflowError
 from ...stages.base import Artifact, Stage
@@ -46,7 +44,7 @@ class FunctionStage(Stage):
 
     def with_options(self, **options: Any) -> Self:
         """Return the stage with other options; an unknown option is an error."""
-        known = [field.name for field in attrs.fields(type(self))]
+        known = [field.name for field in classes.fields(type(self))]
         for name in options:
             if name not in known:
                 raise OptionError(
@@ -54,11 +52,11 @@ class FunctionStage(Stage):
                     name=name,
                     known=known,
                 )
-        return attrs.evolve(self, **options)
+        return classes.evolve(self, **options)
 
     def run(self, **inputs: Any) -> Mapping[str, Artifact]:
         """Call the function with the inputs in order and the options by name."""
-        options = {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
+        options = {field.name: getattr(self, field.name) for field in classes.fields(type(self))}
         result = type(self).function(*(inputs[need] for need in self.needs), **options)
         if len(self.provides) == 1 and not isinstance(result, Mapping):
             return dict.fromkeys(self.provides, result)
@@ -98,7 +96,9 @@ def stage(
             "accepts": dict(accepts or {}),
             "function": staticmethod(function),
         }
-        fields = {option: attrs.field(default=default) for option, default in options.items()}
+        import attrs
+
+        fields = {option: classes.field(default=default) for option, default in options.items()}
         made = attrs.make_class(
             function.__name__, fields, bases=(FunctionStage,), class_body=body, frozen=True
         )

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
-import attrs
-
 from ...runtime.process import classes
 from ...runtime.process.errors import WorkflowError
 from ...stages.base import Stage
@@ -39,9 +37,9 @@ class Workflow:
     ('parse', 'lower', 'codegen')
     """
 
-    nodes: Nodes = attrs.field(converter=_nodes)
-    edges: tuple[Edge, ...] = attrs.field(converter=_sorted)
-    plan: tuple[Step, ...] = attrs.field(init=False, eq=False, repr=False)
+    nodes: Nodes = classes.field(converter=_nodes)
+    edges: tuple[Edge, ...] = classes.field(converter=_sorted)
+    plan: tuple[Step, ...] = classes.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         check(self.nodes, self.edges)
@@ -93,7 +91,7 @@ class Workflow:
             for name, stage in self.nodes
         )
         self._check_ports(dict(nodes))
-        return attrs.evolve(self, nodes=nodes)
+        return classes.evolve(self, nodes=nodes)
 
     def insert_after(
         self, name: str, stage: Stage | Callable[..., Any], *, under: str | None = None
@@ -118,9 +116,9 @@ class Workflow:
         edges = [Edge(far[need], need, own, need) for need in added.needs if need in far]
         for edge in self.edges:
             moves = (edge.source, edge.port) in taken and edge.target not in above
-            edges.append(attrs.evolve(edge, source=own) if moves else edge)
+            edges.append(classes.evolve(edge, source=own) if moves else edge)
         place = self.names.index(name) + 1
-        return attrs.evolve(
+        return classes.evolve(
             self, nodes=(*self.nodes[:place], (own, added), *self.nodes[place:]), edges=edges
         )
 
@@ -137,10 +135,10 @@ class Workflow:
                         f"Stage '{name}' cannot be removed: stage '{edge.target}' needs "
                         f"its output '{edge.port}', which no stage before it provides."
                     )
-                edges.append(attrs.evolve(edge, source=before.source, port=before.port))
+                edges.append(classes.evolve(edge, source=before.source, port=before.port))
             elif edge.target != name:
                 edges.append(edge)
-        return attrs.evolve(
+        return classes.evolve(
             self, nodes=tuple(node for node in self.nodes if node[0] != name), edges=edges
         )
 
@@ -149,7 +147,7 @@ class Workflow:
         for name in names:
             self._require(name)
         kept = ancestors(names, self.edges)
-        return attrs.evolve(
+        return classes.evolve(
             self,
             nodes=tuple(node for node in self.nodes if node[0] in kept),
             edges=tuple(edge for edge in self.edges if edge.target in kept),

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import attrs
-
+from ...runtime.process import classes
 from .edges import Edge, Nodes, Step
 
 
@@ -33,7 +32,7 @@ def merged(
         f"{branch}.{step.name}" if occurs[step.name] > 1 else step.name for branch, step in first
     ]
     edges = frozenset(
-        attrs.evolve(
+        classes.evolve(
             edge,
             source=names[index_of[branch, edge.source]],
             target=names[index_of[branch, edge.target]],

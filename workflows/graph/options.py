@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-
+from ...runtime.process import classes
 from ...runtime.process.outside import warn_of_old
 from ...stages.base import Stage
 from ...stages.option_kinds import kind_of, old_names
@@ -14,9 +13,9 @@ from ...stages.option_kinds import kind_of, old_names
 def options_of(stage: Stage) -> tuple[str, ...]:
     """Return the names of a stage's options."""
     kind: Any = type(stage)
-    if not attrs.has(kind):
+    if not classes.has(kind):
         return ()
-    return tuple(field.name for field in attrs.fields(kind) if field.init)
+    return tuple(field.name for field in classes.fields(kind) if field.init)
 
 
 def name_of_option(kind: type, option: str) -> str:
@@ -30,7 +29,7 @@ def name_of_option(kind: type, option: str) -> str:
 def with_option(stage: Stage, option: str, value: Any) -> Stage:
     """Return a stage with one option changed."""
     kept: Any = stage
-    kind = kind_of(attrs.fields_dict(type(kept))[option])
+    kind = next(kind_of(each) for each in classes.fields(type(kept)) if each.name == option)
     value = kind.converted(value, f"Option '{option}'") if kind is not None else value
-    changed: Stage = attrs.evolve(kept, **{option: value})
+    changed: Stage = classes.evolve(kept, **{option: value})
     return changed

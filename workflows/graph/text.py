@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import attrs
-
+from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError, OptionError, WorkflowError
 from ...stages.base import Stage
 from .edges import Edge, Nodes, chain_edges
@@ -52,28 +51,19 @@ def is_pass(stage: Stage) -> bool:
 
 def _arguments(value: Any, whole: bool = False) -> str:
     shown = []
-    for field in attrs.fields(type(value)):
+    for field in classes.fields(type(value)):
         option = getattr(value, field.name)
         # options outside the comparison are paths of this machine, not choices
-        if field.init and field.eq and (whole or not _is_default(field, option)):
+        if field.init and field.eq and (whole or not field.is_default(option)):
             shown.append(f"{field.alias}={show_value(option)}")
     return ", ".join(shown)
-
-
-def _is_default(field: Any, option: Any) -> bool:
-    default = field.default
-    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]  # a class at run time
-        if default.takes_self:
-            return False
-        default = default.factory()
-    return type(default) is type(option) and bool(default == option)
 
 
 def show_value(value: Any) -> str:
     """Return an option as text: literals as Python writes them, attrs values as calls."""
     if isinstance(value, enum.Enum):
         return f"{type(value).__name__}({value.value!r})"
-    if attrs.has(type(value)):
+    if classes.has(type(value)):
         return f"{type(value).__name__}({_arguments(value)})"
     if isinstance(value, tuple):
         inner = ", ".join(map(show_value, value))
@@ -164,16 +154,16 @@ def _evaluate(tree: ast.expr, registry: Mapping[str, Any]) -> Any:
 def _made(known: Any, named: Mapping[str, Any], text: str) -> Any:
     """Return a stage or option with these options; nothing else that a registry has is called."""
     kind: Any = known if isinstance(known, type) else type(known)
-    if not (attrs.has(kind) and (kind is known or isinstance(known, Stage))):
+    if not (classes.has(kind) and (kind is known or isinstance(known, Stage))):
         raise _unexpected(text)
     # text names the options that `show` writes: those outside the comparison are paths and tools
-    options = [field.alias for field in attrs.fields(kind) if field.init and field.eq]
+    options = [field.alias for field in classes.fields(kind) if field.init and field.eq]
     named = {name_of_option(kind, name): value for name, value in named.items()}
     for name in named:
         if name not in options:
             raise OptionError(f"There is no option '{name}'.", name=name, known=options)
     try:
-        make = kind if kind is known else partial(attrs.evolve, known)
+        make: Any = kind if kind is known else partial(classes.evolve, known)
         return make(**named)
     except FieldforgeError:
         raise

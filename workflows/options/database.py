@@ -13,9 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
-
-from ...runtime.process import settings
+from ...runtime.process import classes, settings
 from ...runtime.process.errors import OptionError
 from ..backends.backend import TARGET, Backend
 from ..backends.ready_made import names_of_backend
@@ -33,7 +31,7 @@ CALL: Final = "call"
 VARIABLE: Final = "FIELDFORGE_OPTIONS"
 
 
-@attrs.frozen
+@classes.frozen
 class Setting:
     """The effective value of one option, and everything that it overrules, strongest first."""
 
@@ -43,13 +41,13 @@ class Setting:
     overruled: tuple[tuple[Any, Origin], ...] = ()
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Database:
     """Entries by layer, the weakest layer first; nothing ever changes one."""
 
     layers: tuple[tuple[Entry, ...], ...] = ()
-    _made: dict[Any, Backend] = attrs.field(factory=dict, init=False, repr=False)
-    _fitting: dict[Any, tuple[Entry, ...]] = attrs.field(factory=dict, init=False, repr=False)
+    _made: dict[Any, Backend] = classes.field(factory=dict, init=False, repr=False)
+    _fitting: dict[Any, tuple[Entry, ...]] = classes.field(factory=dict, init=False, repr=False)
 
     def use(self, tag: str, program: str, archs: Sequence[str]) -> tuple[str, Origin]:
         """Return the backend that a tag stands for, and the place that says so."""
@@ -152,7 +150,7 @@ def use_options(path: str | Path | None) -> Database:
     None uses none. Errors in the file are raised here.
     """
     file = None if path is None else Path(path).resolve()
-    settings.set_current(attrs.evolve(settings.current(), model_options=file))
+    settings.set_current(classes.evolve(settings.current(), model_options=file))
     return database()
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import attrs
 
+from ...runtime.process import classes
 from ...runtime.process.errors import OptionError
 from ...stages.gpu_target import GpuTarget
 from ...stages.numbers import Numbers
@@ -95,7 +96,7 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, Numbers):
         return _is_plain(value.given)
     if isinstance(value, CpuTarget | GpuTarget):  # of which some have names
-        return all(map(_is_plain, attrs.astuple(value, recurse=False)))
+        return all(map(_is_plain, classes.astuple(value)))
     if isinstance(value, str):
         return _WORD.fullmatch(value) is not None
     return isinstance(value, bool | int | float | None) or _is_function(value)

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
-
+from ...runtime.process import classes
 from ...runtime.process.errors import OptionError
 from ...runtime.process.shapes import ShapeError, read_toml
 from .schema import tables
@@ -28,7 +27,7 @@ _PART: Final = re.compile(_NAME)
 Rank = tuple[tuple[int, int], ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Origin:
     """Where a value was set: a layer, and the file and line if it has one."""
 
@@ -40,7 +39,7 @@ class Origin:
         return f"{self.file}:{self.line}" if self.file else self.layer
 
 
-@attrs.frozen
+@classes.frozen
 class Entry:
     """One table: patterns of programs, backends and architectures, and the options that it sets.
 

@@ -10,8 +10,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import attrs
-
+from ...runtime.process import classes
 from ...runtime.process.outside import warn_of_old
 from ...stages.base import TUNE, WAS, Stage
 from ...stages.option_kinds import Kind, kind_of
@@ -22,7 +21,7 @@ _HEAD: Final = "Attributes:"
 _HIDDEN: Final = frozenset({"checked"})  # 'program.checked' sets it
 
 
-@attrs.frozen
+@classes.frozen
 class Option:
     """One option of one stage.
 
@@ -53,7 +52,7 @@ class Option:
         return self.kind.taken(self.name, value, place)
 
 
-@attrs.frozen
+@classes.frozen
 class Schema:
     """The options of one backend that files may set.
 
@@ -117,12 +116,12 @@ def schemas() -> Mapping[str, Schema]:
 
 def _options(name: str, stage: Stage) -> Iterator[Option]:
     kind: Any = type(stage)
-    if not attrs.has(kind):
+    if not classes.has(kind):
         return
     about: dict[str, str] = {}
     for each in reversed(kind.__mro__):
         about |= _documented(each.__doc__ or "")
-    for field in attrs.fields(kind):
+    for field in classes.fields(kind):
         declared = kind_of(field)
         if declared is None or not (declared.in_files and field.eq) or field.name in _HIDDEN:
             continue

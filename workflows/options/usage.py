@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import attrs
-
+from ...runtime.process import classes
 from ...stages.numbers import Numbers
 from ..backends.ready_made import BACKENDS, names_of_backend
 from .architecture import known_names
@@ -35,7 +34,7 @@ def matching_nothing(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     return tuple(
         entry
         for entry in entries
-        if attrs.evolve(entry, programs=(), backends=()).rank("", (), known_names()) is None
+        if classes.evolve(entry, programs=(), backends=()).rank("", (), known_names()) is None
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
+from ...runtime.process import classes
 
 
-@attrs.frozen
+@classes.frozen
 class Feed:
     """An input of a stage: the port, and the stage that provides it; empty for the outside."""
 
@@ -16,7 +16,7 @@ class Feed:
     source: str = ""
 
 
-@attrs.frozen
+@classes.frozen
 class Decision:
     """What the scheduler decided, with its reason."""
 
@@ -24,7 +24,7 @@ class Decision:
     reason: str
 
 
-@attrs.frozen
+@classes.frozen
 class StageView:
     """One stage of a build.
 
@@ -54,12 +54,12 @@ class StageView:
     why: str = ""
     text: str = ""
     kind: str = ""
-    parts: Mapping[str, str] = attrs.field(factory=dict)
-    listings: Mapping[str, str] = attrs.field(factory=dict)
+    parts: Mapping[str, str] = classes.field(factory=dict)
+    listings: Mapping[str, str] = classes.field(factory=dict)
     loops: str = ""
 
 
-@attrs.frozen
+@classes.frozen
 class MeasuredView:
     """A measured run, beside a copy of as many bytes.
 
@@ -100,7 +100,7 @@ class MeasuredView:
         return self.operations / max(self.read + self.written, 1)
 
 
-@attrs.frozen
+@classes.frozen
 class CallView:
     """One call of a recorded step: the program, and its arguments by name as text."""
 
@@ -108,7 +108,7 @@ class CallView:
     arguments: Mapping[str, str]
 
 
-@attrs.frozen
+@classes.frozen
 class StepView:
     """A recorded step: its calls in order, and the fields that a replay may exchange."""
 
@@ -117,7 +117,7 @@ class StepView:
     calls: tuple[CallView, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class BuildView:
     """One build: a program, and its stages in the order in which they run.
 

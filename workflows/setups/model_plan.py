@@ -9,9 +9,7 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Self
 
-import attrs
-
-from ...runtime.process import metrics
+from ...runtime.process import classes, metrics
 from ...runtime.process.errors import DomainError, FieldforgeError
 from ...runtime.process.settings import current
 from ...stages.compile.compiler import same_compilers
@@ -31,12 +29,12 @@ from .set_up import SetUpProgram
 COMPILES = "compile"  # the stages whose names start like this run a compiler
 
 
-@attrs.define
+@classes.define
 class LoopReport:
     """The builds during a time loop: the seconds of all stages, by program."""
 
-    seconds: dict[str, float] = attrs.field(factory=dict)
-    compiles: dict[str, int] = attrs.field(factory=dict)
+    seconds: dict[str, float] = classes.field(factory=dict)
+    compiles: dict[str, int] = classes.field(factory=dict)
 
     def __call__(self, event: Event) -> None:
         """Count a stage that ran."""
@@ -61,7 +59,7 @@ class LoopReport:
         return "\n".join([f"{self.count} variants were compiled in the time loop:", *rows])
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class ModelPlan:
     """The set-ups of a model; those made inside its `with` block wait for `build`.
 
@@ -88,8 +86,8 @@ class ModelPlan:
     Nothing was compiled in the time loop. [0.5 0.5]
     """
 
-    steps: list[SetUpProgram] = attrs.field(factory=list)
-    _others: list[tuple[EntryPoint, Any, dict[str, Any]]] = attrs.field(factory=list, init=False)
+    steps: list[SetUpProgram] = classes.field(factory=list)
+    _others: list[tuple[EntryPoint, Any, dict[str, Any]]] = classes.field(factory=list, init=False)
 
     def __enter__(self) -> Self:
         collect(self.steps)
@@ -191,7 +189,7 @@ class ModelPlan:
         report, used = LoopReport(), engine()
         with ExitStack() as stack:
             stack.enter_context(policy(chosen))
-            stack.enter_context(using(attrs.evolve(used, observers=[*used.observers, report])))
+            stack.enter_context(using(classes.evolve(used, observers=[*used.observers, report])))
             yield report
         _keep(report)
         if report.count:

@@ -7,11 +7,10 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-import attrs
-
 from ...runtime.fields.bare_array import advice
 from ...runtime.language.operations import of_same_value
 from ...runtime.language.types import FieldType, ScalarType, Type, type_of_value
+from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, FieldforgeError, nearest
 
 VERTICAL: Final = "vertical"
@@ -37,7 +36,7 @@ class SetUpWarning(UserWarning):
     """A set-up probably compiles more variants than its author wants."""
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Request:
     """The arguments that a set-up fixes, and those that it compiles in.
 

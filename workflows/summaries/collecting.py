@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import attrs
-
 from ...runtime.fields.field import Field
+from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, FieldforgeError
 from ..batches import lock_file
 from ..builds.pool import BuildPool
@@ -87,9 +86,9 @@ def _run(
     if not measured:
         return view
     try:
-        return attrs.evolve(view, measured=measure(entry, arguments, made))
+        return classes.evolve(view, measured=measure(entry, arguments, made))
     except FieldforgeError as error:
-        return attrs.evolve(view, note=f"Not measured: {error}")
+        return classes.evolve(view, note=f"Not measured: {error}")
 
 
 def _locked(path: Path) -> Iterator[BuildView]:

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, Final
 
-import attrs
-
+from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...runtime.process.settings import current
 from ..backends.backend import Backend
@@ -27,7 +26,7 @@ MOST_CALLS: Final = 1000
 Cost = Callable[["Candidate"], float]
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Candidate:
     """One choice of options, ready to be called.
 
@@ -43,7 +42,7 @@ class Candidate:
     subject: Subject
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class RealBench:
     """Measures candidates of one program; `cost` is what a search makes small.
 
@@ -61,10 +60,10 @@ class RealBench:
     cost: Cost | None
     left: Callable[[], float]
     expected: Values
-    _ready: dict[Choice, Candidate] = attrs.field(factory=dict, init=False)
-    _traces: dict[Choice, Any] = attrs.field(factory=dict, init=False)
-    _calls: int = attrs.field(default=0, init=False)
-    _longest: float = attrs.field(default=0.0, init=False)  # seconds of one measurement
+    _ready: dict[Choice, Candidate] = classes.field(factory=dict, init=False)
+    _traces: dict[Choice, Any] = classes.field(factory=dict, init=False)
+    _calls: int = classes.field(default=0, init=False)
+    _longest: float = classes.field(default=0.0, init=False)  # seconds of one measurement
 
     def is_over(self) -> bool:
         """Tell whether the budget is used up, or would be by one more measurement."""
@@ -151,7 +150,8 @@ class RealBench:
         for choice in choices:
             try:
                 entry = self.subject.on(applied(self.backend, choice))
-                orders.append(entry.order(self.subject.variant(entry), self.subject.provider, used))
+                order = entry.order(self.subject.variant(entry), self.subject.provider, used)
+                orders.append(classes.evolve(order, is_alone=True))
                 errors.append(None)
             except FieldforgeError as error:
                 errors.append(error)

@@ -8,8 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
-
+from ...runtime.process import classes
 from ...runtime.process.shapes import (
     ShapeError,
     anything,
@@ -30,7 +29,7 @@ _ROW: Final = table(
 )  # fmt: skip
 
 
-@attrs.frozen
+@classes.frozen
 class Journal:
     """The file of one model's trials; `context` is all that makes trials comparable.
 

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-import attrs
-
+from ...runtime.process import classes
 from ..options.usage import shown
 from .candidates import Choice
 from .search import Trial, ignore
@@ -19,7 +18,7 @@ Watch: TypeAlias = Callable[[Trial], None] | Literal["auto"] | None
 START: Final = "the start"
 
 
-@attrs.frozen
+@classes.frozen
 class Report:
     """The result of a tuning.
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-import attrs
-
+from ...runtime.process import classes
 from ...stages.base import VALUES
 from ..options.schema import Option
 from .candidates import Choice, changed, values_of
@@ -21,7 +20,7 @@ MANY: Final = 4  # values of an option that is a size
 PROMISING: Final = 3  # of the candidates that look better, so many are measured for longer
 
 
-@attrs.frozen
+@classes.frozen
 class Trial:
     """One candidate: the options changed, and what was found.
 
@@ -72,7 +71,7 @@ class Bench(Protocol):
         """Tell whether the budget is used up."""
 
 
-@attrs.define
+@classes.define
 class Search:
     """The state of a search: the best choice so far, its gain, and what was tried.
 
@@ -89,12 +88,12 @@ class Search:
     bench: Bench
     options: Sequence[Option]
     current: Mapping[str, Any]
-    known: Mapping[str, Verdict] = attrs.field(factory=dict)
+    known: Mapping[str, Verdict] = classes.field(factory=dict)
     tell: Callable[[Trial], None] = ignore
     keep: Callable[[Choice, Verdict], None] = ignore
     best: Choice = ()
-    trials: list[Trial] = attrs.field(factory=list)
-    _seen: dict[str, Choice] = attrs.field(factory=dict)  # by the generated code
+    trials: list[Trial] = classes.field(factory=list)
+    _seen: dict[str, Choice] = classes.field(factory=dict)  # by the generated code
 
     def run(self) -> Choice:
         """Return the best choice; ends when no option improves it or the budget is used up."""
@@ -161,7 +160,7 @@ class Search:
             code = self.bench.source(trial.choice)
             if code not in self._seen:
                 self._seen[code] = trial.choice
-                new.append(attrs.evolve(trial, code=code))
+                new.append(classes.evolve(trial, code=code))
         return new
 
     def _measured(self, trials: Sequence[Trial]) -> list[Trial]:
@@ -176,11 +175,11 @@ class Search:
         verdicts = self._compared([trial.choice for trial, refusal in pairs if not refusal])
         return [
             *(
-                attrs.evolve(each, verdict=self.known[each.code], said="measured before")
+                classes.evolve(each, verdict=self.known[each.code], said="measured before")
                 for each in old
             ),
             *(
-                attrs.evolve(trial, verdict=verdicts.get(trial.choice), said=refusal)
+                classes.evolve(trial, verdict=verdicts.get(trial.choice), said=refusal)
                 for trial, refusal in pairs
                 if refusal or trial.choice in verdicts
             ),

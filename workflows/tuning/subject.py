@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-import attrs
 import numpy as np
 
 from ...runtime.fields.constructors import as_connectivity, as_field
@@ -13,6 +12,7 @@ from ...runtime.fields.device import DeviceType
 from ...runtime.fields.field import Field
 from ...runtime.fields.neighbour_table import Connectivity
 from ...runtime.language.structure import leaves_of, map_leaves
+from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError
 from ...stages.artifacts import Variant
 from ...stages.codegen.pass_list import PLAN_ONLY
@@ -29,7 +29,7 @@ MOST_POINTS: Final = 1 << 18  # of all fields, for the backend 'reference'
 PLAIN: Final[Mapping[str, Any]] = {"passes": PLAN_ONLY, "jam": False}
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Subject:
     """A program, the arguments of a call by name, and its neighbour tables.
 
@@ -48,7 +48,7 @@ class Subject:
 
     def on(self, backend: Backend | None) -> EntryPoint:
         """Return the program on another backend, built when it is called."""
-        options = attrs.evolve(self.entry.compilation_options, enable_jit=None)
+        options = classes.evolve(self.entry.compilation_options, enable_jit=None)
         found: EntryPoint = self.entry._changed(backend=backend, options=options)
         return found
 

@@ -10,10 +10,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
-import attrs
-
 from ...runtime.calls.machine import processor
-from ...runtime.process import settings
+from ...runtime.process import classes, settings
 from ...runtime.process.errors import FieldforgeError, NotCompilableError
 from ...stages.option_kinds import SECONDS
 from ..backends.backend import Backend
@@ -133,7 +131,7 @@ def tune(
             subject.restore()
 
 
-@attrs.define
+@classes.define
 class _Job:
     """Where one tuning starts, and what it has kept.
 
@@ -216,7 +214,7 @@ class _Job:
 
 def _read_again() -> None:
     """Let the database of options read its files again."""
-    settings.set_current(attrs.evolve(settings.current()))
+    settings.set_current(classes.evolve(settings.current()))
 
 
 def _tell(hearers: Iterable[Callable[[Trial], None]], trial: Trial) -> None:

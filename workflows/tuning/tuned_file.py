@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
-
+from ...runtime.process import classes
 from ...runtime.process.errors import OptionError
 from ...runtime.process.shapes import ShapeError, number, read_toml, table, text
 from ...stages.numbers import Numbers
@@ -25,7 +24,7 @@ _MEASUREMENT: Final = table(
 HEAD: Final = "# Written by `fieldforge tune`: options that were measured to be faster.\n"
 
 
-@attrs.frozen
+@classes.frozen
 class Winner:
     """The options that won, and how that was measured.
 

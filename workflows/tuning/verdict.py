@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Final
 
-import attrs
+from ...runtime.process import classes
 
 LEAST_GAIN: Final = 0.01  # smaller differences are not worth an option
 WORTH: Final = 0.02  # a gain that a search must not miss, if it has the time
@@ -17,7 +17,7 @@ _OF_NORMAL: Final = 1.4826  # from the median deviation to the standard deviatio
 _OF_MEDIAN: Final = 1.2533  # from the standard error of a mean to that of a median
 
 
-@attrs.frozen
+@classes.frozen
 class Verdict:
     """The ratio of two costs that were measured in turns, and its standard error.
 

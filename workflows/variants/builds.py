@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-import attrs
-
 from ...runtime.process import classes, hooks
 from ...runtime.process.errors import FieldforgeError
 from ...runtime.process.settings import current
@@ -55,8 +53,8 @@ class Variants:
     enable_jit: bool | None = None
     build_budget: float | None = None
     sink: EntrySink | None = None
-    table: VariantTable = attrs.field(init=False)
-    _has_warned: bool = attrs.field(default=False, init=False)
+    table: VariantTable = classes.field(init=False)
+    _has_warned: bool = classes.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.table = VariantTable(self.sink)
@@ -161,7 +159,7 @@ class Variants:
                 )
         for variant, provider in wanted:
             task = _Task(self, variant, used, provider)
-            order = Order(definition, backend, variant, used, task)
+            order = Order(definition, backend, variant, used, task, is_alone=True)
             self.table.begin(variant, background.begin(order))
 
     def allow(self, variant: Variant, enable_jit: bool | None) -> None:
@@ -187,8 +185,8 @@ class Variants:
 
     def _has_but_for_layout(self, variant: Variant) -> bool:
         known = self.table.variants
-        return variant in known or attrs.evolve(variant, unit=(), alike=()) in {
-            attrs.evolve(each, unit=(), alike=()) for each in known
+        return variant in known or classes.evolve(variant, unit=(), alike=()) in {
+            classes.evolve(each, unit=(), alike=()) for each in known
         }
 
     def forget(self) -> None:

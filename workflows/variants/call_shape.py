@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-import attrs
-
 from ...runtime.fields.bare_array import with_fields
 from ...runtime.language.definition import Definition
 from ...runtime.language.types import Type
@@ -43,8 +41,8 @@ class CallShape:
     static: tuple[str, ...] = ()
     static_domains: bool = False
     alike: Groups | None = None
-    checked: Handle | None = attrs.field(default=None, init=False)
-    _summary: Summary | None = attrs.field(default=None, init=False)
+    checked: Handle | None = classes.field(default=None, init=False)
+    _summary: Summary | None = classes.field(default=None, init=False)
 
     @property
     def summary(self) -> Summary:
@@ -85,11 +83,11 @@ class CallShape:
         found = variant_of(self.parameters, (), values, tables, static)
         # with `domain=`, `alike` is already the result of comparing its bounds
         alike = self._alike() if found.domain else alike_outputs(self._alike(), values)
-        return attrs.evolve(found, alike=alike)
+        return classes.evolve(found, alike=alike)
 
     def with_ranges(self, variant: Variant, values: Mapping[str, Any]) -> Variant:
         """Return the variant that has the domains of these arguments compiled in."""
-        return attrs.evolve(variant, ranges=ranges_of(self.parameters, values))
+        return classes.evolve(variant, ranges=ranges_of(self.parameters, values))
 
     def default(
         self, provider: Provider, static: Static = (), domains: Mapping[Any, Any] | None = None
@@ -102,7 +100,7 @@ class CallShape:
         parameters = call_parameters(known)
         found = default_variant(parameters, False, tables_of(provider, known.tables), static)
         ranges = () if domains is None else ranges_told(self.source().name, parameters, domains)
-        return attrs.evolve(found, alike=self._alike(), ranges=ranges)
+        return classes.evolve(found, alike=self._alike(), ranges=ranges)
 
     def static_of(self, values: Mapping[str, Any]) -> Static:
         """Return the static leaves of a call, none where a value is no number of its type."""

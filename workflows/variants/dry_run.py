@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-import attrs
-
 from ...runtime.language.definition import Definition
 from ...runtime.process import classes
 from ...stages.artifacts import Variant
@@ -28,7 +26,7 @@ class Recorder:
     """The recorded builds in order; while a dry one is active `compile` starts none."""
 
     dry: bool = True
-    asked: list[Asked] = attrs.field(factory=list)
+    asked: list[Asked] = classes.field(factory=list)
 
 
 _recorders: Final[list[Recorder]] = []

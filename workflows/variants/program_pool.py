@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-import attrs
-
 from ...runtime.process import classes
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
@@ -28,7 +26,7 @@ class ProgramPool:
 
     name: str
     backend: Backend | None
-    compiled_programs: Mapping[Variant, Any] = attrs.field(repr=False)
+    compiled_programs: Mapping[Variant, Any] = classes.field(repr=False)
 
     @property
     def root(self) -> tuple[str, str]:

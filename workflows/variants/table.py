@@ -6,8 +6,6 @@ from collections.abc import Callable
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol
 
-import attrs
-
 from ...runtime.process import classes
 from ...runtime.process.errors import in_words
 from ...stages.artifacts import Variant
@@ -35,12 +33,14 @@ class VariantTable:
     """
 
     sink: EntrySink | None = None
-    entries: dict[Variant, Any] = attrs.field(factory=dict, init=False)
-    reasons: dict[Variant, str] = attrs.field(factory=dict, init=False)
-    seconds: dict[Variant, float] = attrs.field(factory=dict, init=False)  # to build, by the stages
-    age: int = attrs.field(default=0, init=False)  # how often the entries were dropped
-    _in_progress: dict[Variant, Build] = attrs.field(factory=dict, init=False)
-    _lock: Any = attrs.field(factory=RLock, init=False)  # `forget` may be called inside itself
+    entries: dict[Variant, Any] = classes.field(factory=dict, init=False)
+    reasons: dict[Variant, str] = classes.field(factory=dict, init=False)
+    seconds: dict[Variant, float] = classes.field(
+        factory=dict, init=False
+    )  # to build, by the stages
+    age: int = classes.field(default=0, init=False)  # how often the entries were dropped
+    _in_progress: dict[Variant, Build] = classes.field(factory=dict, init=False)
+    _lock: Any = classes.field(factory=RLock, init=False)  # `forget` may be called inside itself
 
     @property
     def variants(self) -> tuple[Variant, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import attrs
 import numpy as np
 
 from ... import gpu
@@ -13,6 +12,7 @@ from ...gpu.errors import GpuError
 from ...language.dimension import Dimension, DimensionKind
 from ...language.domain import Domain
 from ...language.dtype import DType
+from ...process import classes
 from ...process.errors import DeviceError
 from ..alignment import first
 from ..device import PLATFORM_OF, Device, DeviceType
@@ -21,7 +21,7 @@ from ..layout import memory_order
 ALIGNMENT: Final = 128  # bytes of one memory transaction of a warp
 
 
-@attrs.frozen
+@classes.frozen
 class DeviceAllocator:
     """Makes arrays on a GPU, of CuPy where that is installed and of the GPU runtime otherwise.
 
@@ -37,7 +37,7 @@ class DeviceAllocator:
     (128, 4)
     """
 
-    __gt_device_type__: DeviceType = attrs.field(alias="device_type")
+    __gt_device_type__: DeviceType = classes.field(alias="device_type")
 
     def __gt_allocate__(
         self,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-import attrs
-
 from ....runtime.process import classes
 from ...option_kinds import BYTES, FLAG, numbers, option, optional, whole
 from ...sizes import Patches
@@ -51,7 +49,7 @@ class CpuOptions(CodegenOptions):
 
     """
 
-    target: CpuTarget = option(CPU_TARGET, attrs.Factory(CpuTarget.host))
+    target: CpuTarget = option(CPU_TARGET, factory=CpuTarget.host)
     parallel_from: int | None = option(
         optional(whole(0, BYTES)), None, tune=[0, 2048, 8192, 1 << 15]
     )

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
-from ..pass_list import PassName, without
+from ..pass_list import LoopPass, PassName, without
 from .options import CpuOptions
-from .pass_list import cpu_passes
+from .pass_list import PLAIN_PASSES, cpu_passes
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..rows.options import WriterOptions
+    from ..schedule.rules import Rules
+    from ..soft_reads import Calls
 
 # No flag here changes a value: floats keep IEEE arithmetic in the order of the source. The
 # code only leaves errno and the processor's exception flags undefined, which nothing reads.
@@ -43,35 +45,28 @@ class Codegen(CpuOptions, Stage):
         from ..interface import describe, step_numbers, step_place
         from ..passes import make_loops
         from ..rows.checks import statuses
-        from ..rows.operations import DECLARATION
         from ..rows.options import Steps
         from ..soft_reads import clamping_of
         from .text.kernel import write_cpp
 
-        tree, groups = make_loops(lowered, variant, self.rules(), cpu_passes(self.chosen()))
+        tree, groups = make_loops(lowered, variant, *self._schedule(variant))
         ints = integers(tree)
-        # a call with `domain=` compares the domains, not the ranges of the fields
-        alike = () if variant.domain else variant.alike
-        clamping = clamping_of(lowered.program, groups, ints)
+        calls: Calls = "all" if self.checked else "beyond" if variant.beyond else "inside"
+        clamping = clamping_of(lowered.program, groups, ints, calls)
         place = step_place(ints, groups, clamping)
         steps = None if place is None else Steps(place, step_numbers(groups))
         source = write_cpp(tree, ints, self._writer_options(), clamping, steps)
-        libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in source else ()
-        reordering = FAST if self.numerics == "fast" else ()
+        flags = self._flags(source, variant)
         return {
-            "generated": Generated(
-                language="c++",
-                source=source,
-                loops=show(tree),
-                flags=(*FLAGS, *reordering, *self.target.flags, *libraries),
-            ),
+            "generated": Generated("c++", source, show(tree), flags),
             "interface": describe(
                 lowered.program,
                 tree,
                 groups,
                 "cpu",
                 self.target.device,
-                alike,
+                # a call with `domain=` compares the domains, not the ranges of the fields
+                () if variant.domain else variant.alike,
                 statuses(tree, clamping) if self.checked else (),
                 clamping=clamping,
                 in_steps=True,
@@ -82,7 +77,7 @@ class Codegen(CpuOptions, Stage):
         """Return the text of the loops after each pass."""
         from ..passes import listings
 
-        return listings(lowered, variant, self.rules(), cpu_passes(self.chosen()))
+        return listings(lowered, variant, *self._schedule(variant))
 
     def chosen(self) -> tuple[PassName, ...]:
         """Return the loop passes that the options ask for."""
@@ -92,6 +87,20 @@ class Codegen(CpuOptions, Stage):
             "unswitch": not self.unswitch,
         }
         return without(self.passes, *(name for name, is_out in left_out.items() if is_out))
+
+    def _schedule(self, variant: Variant) -> tuple[Rules, tuple[LoopPass, ...]]:
+        """Return rules and passes; what few calls run is not worth the time of a compiler."""
+        if variant.beyond:
+            return classes.evolve(self.rules(), jam=False), cpu_passes(PLAIN_PASSES)
+        return self.rules(), cpu_passes(self.chosen())
+
+    def _flags(self, source: str, variant: Variant) -> tuple[str, ...]:
+        from ..rows.operations import DECLARATION
+
+        less = ("-O1",) if variant.beyond else ()
+        reordering = FAST if self.numerics == "fast" else ()
+        libraries = VECTOR_MATH if DECLARATION in source else ()
+        return (*FLAGS, *less, *reordering, *self.target.flags, *libraries)
 
     def _writer_options(self) -> WriterOptions:
         from ..rows.options import WriterOptions

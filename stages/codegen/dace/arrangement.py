@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir.bounds import Const, Range, Ranges
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.cpu import Member, Tiles, marks_of
+from ...ir.loops.cpu import Tiles, marks_of
+from ...ir.loops.group import Member
 from ...ir.loops.kernel import Kernel, Loop, Node, Seq, in_order
 from ...ir.loops.nest import Load, Nest, Store
-from ...ir.loops.traverse import accesses, arrays_of, nodes_of, rewrite
+from ...ir.loops.traverse import arrays_of, nodes_of, rewrite
 from ..schedule.rules import Rules
 
 
@@ -32,9 +32,9 @@ def arranged(kernel: Kernel) -> Kernel:
     """
     fields = {buffer.name for buffer in kernel.buffers if buffer.memory == "field"}
     steps = (
-        attrs.evolve(step, body=in_order(*_states(step.body, fields))) for step in kernel.steps
+        classes.evolve(step, body=in_order(*_states(step.body, fields))) for step in kernel.steps
     )
-    return attrs.evolve(kernel, steps=tuple(steps))
+    return classes.evolve(kernel, steps=tuple(steps))
 
 
 def _states(body: Node, fields: set[str]) -> Iterator[Node]:
@@ -47,7 +47,7 @@ def _states(body: Node, fields: set[str]) -> Iterator[Node]:
         if isinstance(node, Nest):
             members.append(node)
         elif isinstance(node, Loop):
-            yield attrs.evolve(node, body=in_order(*_states(node.body, fields)))
+            yield classes.evolve(node, body=in_order(*_states(node.body, fields)))
         else:
             yield node
     if members:
@@ -60,28 +60,22 @@ def _state(nests: Sequence[Nest]) -> Tiles:
 
 def _joins(members: Sequence[Nest], nest: Nest, fields: set[str]) -> bool:
     """Tell whether a nest may stand in one state with the nests before it."""
-    stored = _stored(nest)
-    if members[0].group != nest.group or any(fields & _stored(each) for each in members):
-        return False
-    if any(stored & arrays_of(each) for each in members):
+    stored = arrays_of(nest, Store)
+    if (
+        members[0].group != nest.group
+        or any(fields & arrays_of(each, Store) for each in members)
+        or any(stored & arrays_of(each) for each in members)
+    ):
         return False
     if not fields & stored:
         return True
     # all must compute operands of the nest that stores
-    needed = _read(nest)
+    needed = arrays_of(nest, Load)
     for each in reversed(members):
-        if not needed & _stored(each):
+        if not needed & arrays_of(each, Store):
             return False
-        needed |= _read(each)
+        needed |= arrays_of(each, Load)
     return True
-
-
-def _stored(node: Node) -> set[str]:
-    return {row.buffer for row in accesses(node, Store)}
-
-
-def _read(node: Node) -> set[str]:
-    return {row.buffer for row in accesses(node, Load)}
 
 
 # --- rows in turn -------------------------------------------------------------------------------
@@ -98,9 +92,9 @@ def of_threads(kernel: Kernel, _: Rules) -> Kernel:
         for each in kernel.buffers
     )
     without = rewrite(
-        kernel, lambda node: attrs.evolve(node, arrays=()) if isinstance(node, Tiles) else node
+        kernel, lambda node: classes.evolve(node, arrays=()) if isinstance(node, Tiles) else node
     )
-    return attrs.evolve(without, buffers=buffers)
+    return classes.evolve(without, buffers=buffers)
 
 
 def _is_row_by_row(tiles: Tiles) -> bool:
@@ -124,7 +118,7 @@ def _of_threads(buffer: Buffer, tiles: Tiles) -> Buffer:
     dim, most = tiles.cuts[0].range.dim, Const(tiles.threads)
     box = tuple(Range(dim, Const(0), most) if r.dim is dim else r for r in buffer.box)
     order = (dim, *(each for each in buffer.order if each is not dim))
-    return attrs.evolve(buffer, memory="arena", box=box, order=order)
+    return classes.evolve(buffer, memory="arena", box=box, order=order)
 
 
 def touches_fields(kernel: Kernel, nest: Nest) -> bool:
@@ -132,20 +126,19 @@ def touches_fields(kernel: Kernel, nest: Nest) -> bool:
     return not arrays_of(nest) <= {each.name for each in kernel.buffers if each.memory == "arena"}
 
 
-def inside(nest: Nest, dim: Dimension) -> Nest:
+def without_loop(nest: Nest, dim: Dimension) -> Nest:
     """Return a nest without its loop over one dimension."""
     (place,) = (n for n, loop in enumerate(nest.loops) if loop.range.dim is dim)
-    body = tuple(attrs.evolve(row, level=row.level - (row.level > place)) for row in nest.body)
-    return attrs.evolve(nest, loops=nest.loops[:place] + nest.loops[place + 1 :], body=body)
+    body = tuple(classes.evolve(row, level=row.level - (row.level > place)) for row in nest.body)
+    return classes.evolve(nest, loops=nest.loops[:place] + nest.loops[place + 1 :], body=body)
 
 
 def needs_guard(nest: Nest, guard: Ranges) -> bool:
     """Tell whether a nest must test its guard, because its loops alone may read out of range."""
-    if not guard:
-        return False
-    if not set(guard) <= set(nest.box):
-        return True
-    return any(isinstance(row, Load) and row.level < len(nest.loops) for row in nest.body)
+    return bool(guard) and (
+        not set(guard) <= set(nest.box)
+        or any(isinstance(row, Load) and row.level < len(nest.loops) for row in nest.body)
+    )
 
 
 # --- threads of a GPU ---------------------------------------------------------------------------
@@ -160,11 +153,11 @@ def on_threads(nest: Nest) -> Nest:
     """Return a nest whose free loops all stand around the whole body."""
     free = free_loops(nest)
     loops = tuple(
-        attrs.evolve(loop, kind="thread" if level < free else "sequential")
+        classes.evolve(loop, kind="thread" if level < free else "sequential")
         for level, loop in enumerate(nest.loops)
     )
-    body = tuple(attrs.evolve(row, level=free) if row.level < free else row for row in nest.body)
-    return attrs.evolve(nest, loops=loops, body=body)
+    body = tuple(classes.evolve(row, level=free) if row.level < free else row for row in nest.body)
+    return classes.evolve(nest, loops=loops, body=body)
 
 
 def shared_by_parts(nest: Nest) -> frozenset[int]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from ...ir.bounds import Bound, Range
+from ...ir.bounds import Bound
 from ...ir.loops.kernel import Kernel
 from ...ir.strides import Stride
+from ..cpu.text.threads import guard
 from ..entry_point import UNUSED, entry_head
 from ..rows.checks import status
 from ..rows.definitions import pointers, scalars
@@ -18,7 +19,6 @@ from .names import (
     SDFG_NAME,
     STATUS,
     GuardedStop,
-    Meaning,
     OnlyStatement,
     SdfgNames,
     TileCount,
@@ -97,19 +97,16 @@ class Entry:
         ]
 
     def _call(self, state: str, signature: Sequence[str], suffix: str = "") -> str:
-        arguments = ", ".join([state, *map(self._argument, signature)])
-        return f"  __program_{SDFG_NAME}{suffix}({arguments});"
+        known = (self.data.get(name) or self._integer(name) for name in signature)
+        return f"  __program_{SDFG_NAME}{suffix}({', '.join([state, *known])});"
 
-    def _argument(self, name: str) -> str:
-        return self.data[name] if name in self.data else self._integer(self.names.symbols[name])
-
-    def _integer(self, meaning: Meaning) -> str:
-        match meaning:
+    def _integer(self, symbol: str) -> str:
+        match meaning := self.names.symbols[symbol]:
             case Stride(name=name, axis=axis):
                 return self.scope.stride(self.scope.by_name[name], axis)
-            case GuardedStop(start=start, stop=stop, guard=guard):
+            case GuardedStop(start=start, stop=stop, guard=box):
                 first, end = self.scope.bound(start), self.scope.bound(stop)
-                return f"({is_filled(self.scope, guard)} ? {end} : {first})"
+                return f"({guard(self.scope, box)} ? {end} : {first})"
             case TileCount(most=most):
                 return f"(omp_get_max_threads() < {most} ? omp_get_max_threads() : {most})"
             case OnlyStatement():
@@ -117,13 +114,9 @@ class Entry:
         return self.scope.bound(meaning)
 
 
-def is_filled(scope: Scope, box: Iterable[Range]) -> str:
-    """Return the test that a box is not empty, without any for no ranges."""
-    ends = map(scope.ends, box)
-    return " && ".join(f"{start} < {stop}" for start, stop in ends)
-
-
 def defined(scope: Scope) -> Iterator[str]:
     """Write the definitions of what a call passes: integers, scalars, memory."""
-    yield from (f"  const s64 n{place} = ints[{place}];" for place in range(len(scope.places)))
-    yield from (line for _, line in (*scalars(scope), *pointers(scope)))
+    yield from (
+        *(f"  const s64 n{place} = ints[{place}];" for place in range(len(scope.places))),
+        *(line for _, line in (*scalars(scope), *pointers(scope))),
+    )

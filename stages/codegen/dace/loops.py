@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
-
+from ....runtime.process import classes
 from ...artifacts import Lowered, Variant
 from ...ir.bounds import Bound
 from ...ir.loops.cpu import Tiles
@@ -25,7 +24,7 @@ from .options import DaceOptions
 from .settings import DaceConfig
 
 
-@attrs.frozen
+@classes.frozen
 class SdfgRules:
     """The options of an SDFG: of the loops before it, its tasklets, and the passes after it.
 
@@ -38,10 +37,10 @@ class SdfgRules:
     options: DaceOptions
     loop_passes: tuple[PassName, ...]
     grid: GridOptions | None = None
-    config: DaceConfig = attrs.field(factory=dict)
+    config: DaceConfig = classes.field(factory=dict)
 
 
-@attrs.frozen
+@classes.frozen
 class SdfgLoops:
     """The loops of a program, in which `Tiles` are the states of an SDFG, and its groups of stores.
 
@@ -63,22 +62,21 @@ class SdfgLoops:
         """
         ints = integers(left)
         if self.clamping is None:
-            return attrs.evolve(self, kernel=left, integers=ints)
+            return classes.evolve(self, kernel=left, integers=ints)
         known = {*self.integers, *self.clamping.integers}
         more = (each for each in ints if not isinstance(each, Stride) and each not in known)
-        clamping = attrs.evolve(self.clamping, integers=(*self.clamping.integers, *more))
-        return attrs.evolve(self, clamping=clamping)
+        clamping = classes.evolve(self.clamping, integers=(*self.clamping.integers, *more))
+        return classes.evolve(self, clamping=clamping)
 
 
 def sdfg_loops(lowered: Lowered, variant: Variant, rules: SdfgRules) -> SdfgLoops:
     """Schedule a program; scans run row by row only where an SDFG can say so."""
-    passes = cpu_passes(rules.loop_passes)
-    kernel, groups = make_loops(lowered, variant, rules.schedule, passes)
+    kernel, groups = make_loops(lowered, variant, rules.schedule, cpu_passes(rules.loop_passes))
     ints = integers(kernel)
     clamping = clamping_of(lowered.program, groups, ints)
     has_tile_arrays = any(buffer.memory == "tile" for buffer in kernel.buffers)
     if has_tile_arrays or (clamping is not None and any(nodes_of(kernel, Tiles))):
         untiled = without(rules.loop_passes, "tile")
-        return sdfg_loops(lowered, variant, attrs.evolve(rules, loop_passes=untiled))
+        return sdfg_loops(lowered, variant, classes.evolve(rules, loop_passes=untiled))
     steps = () if step_place(ints, groups) is None else step_numbers(groups)
     return SdfgLoops(arranged(kernel), groups, ints, clamping, steps)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir.bounds import Bound, DomainSymbol, Range, Ranges, ScalarSymbol
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.column import Column
@@ -40,7 +39,7 @@ _OURS: Final = re.compile(
 )
 
 
-@attrs.frozen
+@classes.frozen
 class GuardedStop:
     """The end of the outermost loop of a nest; equal to the start if the guard is empty."""
 
@@ -49,12 +48,12 @@ class GuardedStop:
     guard: tuple[Range, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class OnlyStatement:
     """The number, from 1 on, of the only statement that runs; 0 for all."""
 
 
-@attrs.frozen
+@classes.frozen
 class TileCount:
     """How many threads, from 1 on, share rows, each with arrays of its own."""
 
@@ -109,10 +108,9 @@ class SdfgNames:
             self._loops[letter, dim] = self._claim(f"{letter}_{dim.value}")
         return self._loops[letter, dim]
 
-    def loops_over(self, dims: Iterable[str]) -> tuple[str, ...]:
+    def loops_over(self, dims: Collection[str]) -> tuple[str, ...]:
         """Return the names of the loops over some dimensions."""
-        wanted = set(dims)
-        return tuple(name for (_, dim), name in self._loops.items() if dim.value in wanted)
+        return tuple(name for (_, dim), name in self._loops.items() if dim.value in dims)
 
     # --- integers -------------------------------------------------------------------------------
 
@@ -186,11 +184,11 @@ def _loops_of(node: Nest | Column) -> Nest:
     """Return a nest, or the loops over columns, which depend on no other, as an empty one."""
     if isinstance(node, Nest):
         return node
-    loops = tuple(attrs.evolve(loop, kind="parallel") for loop in node.loops)
+    loops = tuple(classes.evolve(loop, kind="parallel") for loop in node.loops)
     return Nest(node.group, loops, (), node.reason)
 
 
-def stored_type(dtype: str) -> str:
+def stored_dtype(dtype: str) -> str:
     """Return the NumPy name of an element in memory; a bool is a byte."""
     return "uint8" if dtype == "bool" else dtype
 

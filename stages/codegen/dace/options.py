@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-import attrs
-
 from ....runtime.process import classes
 from ....runtime.process.errors import OptionError
 from ...base import Stage
@@ -32,12 +30,7 @@ FUSION: Final = one_of(FUSIONS)
 DACE_PASSES: Final = ("simplify", "fuse_vertical", "block", "unroll_scans")
 
 
-def name_of(step: SdfgPass) -> str:
-    """Return the name of a pass: itself, or that of the function."""
-    return step if isinstance(step, str) else step.__name__
-
-
-def check_sdfg_passes(stage: Stage, _: attrs.Attribute[Any], passes: tuple[SdfgPass, ...]) -> None:
+def check_sdfg_passes(stage: Stage, _: Any, passes: tuple[SdfgPass, ...]) -> None:
     """Refuse unknown names, and functions without a name."""
     for step in passes:
         if isinstance(step, str):

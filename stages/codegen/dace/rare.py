@@ -7,23 +7,35 @@ backend `cpu`, on one thread, in memory of its own plan.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
-import attrs
-
+from ....runtime.process import classes
 from ...ir.bounds import Bound
 from ...ir.loops.nest import Nest
-from ...ir.loops.plain import plain
 from ...ir.loops.traverse import with_nests
+from ...ir.loops.ungrouped import ungrouped
 from ...ir.strides import Stride
-from ..cpu.text.kernel import CLAMPED, ENDS, clamped_version
+from ..cpu.text.kernel import ENDS, definitions
+from ..cpu.text.nodes import Writing, write_steps
+from ..cpu.text.units import flat
+from ..entry_point import UNUSED
 from ..rows.checks import beyond
 from ..rows.dialect import cpp
 from ..rows.options import Steps, WriterOptions
 from ..rows.scope import WITHIN, Scope, places_of
 from .loops import SdfgLoops
 
+# Few calls run it, so it is optimised for size and compiles fast.
+HEAD: Final = """\
+#ifdef __clang__
+__attribute__((cold, noinline, minsize))
+#else
+__attribute__((cold, noinline, optimize("O1", "fp-contract=off")))
+#endif
+static s32 clamped(const void* const* ptrs, const s64* ints, const void* scalars, void* arena) {"""
 
-@attrs.frozen
+
+@classes.frozen
 class RareVersion:
     """The text of that version, empty where a program has no soft reads.
 
@@ -34,7 +46,7 @@ class RareVersion:
     integers: tuple[Bound | Stride, ...]
     opening: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
-    functions: Mapping[str, str] = attrs.field(factory=dict)
+    functions: Mapping[str, str] = classes.field(factory=dict)
 
 
 def rare_version(loops: SdfgLoops, writer: WriterOptions) -> RareVersion:
@@ -46,18 +58,19 @@ def rare_version(loops: SdfgLoops, writer: WriterOptions) -> RareVersion:
     if writer.checked:
         return RareVersion(ints, (f"{flag}{beyond(loops.kernel)};",))
     options = WriterOptions(0, vector_math=False, own_math=writer.own_math)
-    kernel = with_nests(plain(loops.kernel), _on_one_thread)
-    scope = Scope(kernel, places_of(loops.integers), options, cpp(options))
+    kernel = with_nests(ungrouped(loops.kernel), _on_one_thread)
+    scope = Scope(kernel, places_of(ints), options, cpp(options), clamped=clamping.ends)
     steps = Steps(len(ints), loops.steps) if loops.steps else None
-    written = clamped_version(scope, clamping, steps).text({})
+    nests = list(flat(write_steps(scope, kernel, Writing(steps))))
+    known = (each.line for each in definitions(scope, steps))
     return RareVersion(
         ints,
         (f"{flag}clamped(ptrs, ints, scalars, arena);",),
-        (ENDS, WITHIN, CLAMPED, *written),
+        (ENDS, WITHIN, HEAD, *known, UNUSED, *nests, "  return 0;", "}", ""),
         scope.uses.functions,
     )
 
 
 def _on_one_thread(nest: Nest) -> Nest:
-    loops = tuple(attrs.evolve(loop, kind="sequential") for loop in nest.loops)
-    return attrs.evolve(nest, loops=loops)
+    loops = tuple(classes.evolve(loop, kind="sequential") for loop in nest.loops)
+    return classes.evolve(nest, loops=loops)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
-
+from ....runtime.process import classes
 from ...ir.bounds import Bound
-from ...ir.loops.buffers import Buffer
 from ..rows.dialect import Dialect
 from .grid import GridOptions
-from .names import STATUS, GuardedStop, SdfgNames, stored_type
+from .names import STATUS, GuardedStop, SdfgNames, stored_dtype
 
 
-@attrs.frozen
+@classes.frozen
 class Build:
     """What the nests of one SDFG share: names, descriptors, the spelling of tasklets.
 
@@ -33,34 +31,34 @@ class Build:
     dialect: Dialect
     tests: Mapping[tuple[int, str], int]
     grid: GridOptions | None
-    functions: dict[str, str] = attrs.field(factory=dict)
+    functions: dict[str, str] = classes.field(factory=dict)
 
     def ensure(self, sdfg: Any, data: str, *, nested: bool) -> None:
-        """Add the descriptor of `data` to an SDFG if it is missing."""
+        """Add the descriptor of `data` to an SDFG if it is missing.
+
+        An array begins at index 0 of the domain; nothing depends on its end.
+        """
         if data in sdfg.arrays:
             return
         storages = self.dace.StorageType
         storage = storages.Default if self.grid is None else storages.GPU_Global
         if data in self.names.buffers:
-            self._add_array(sdfg, data, self.names.buffers[data], storage, nested)
+            buffer = self.names.buffers[data]
+            strides = self.names.strides(buffer)
+            sdfg.add_array(
+                data,
+                self._sizes(sdfg, data) or [1],
+                self.stored(buffer.dtype),
+                strides=[1 if each == "1" else self.symbol(sdfg, each) for each in strides] or [1],
+                total_size=self.symbol(sdfg, f"{data}_size"),
+                may_alias=True,  # an output may be an input that is read at the same point only
+                transient=buffer.memory == "arena" and not nested,
+                storage=storage,
+            )
         elif data == STATUS:
             sdfg.add_array(data, [1], self.dace.int32, may_alias=True, storage=storage)
         else:
             sdfg.add_scalar(data, self.type(self.names.dtypes[data]))
-
-    def _add_array(self, sdfg: Any, data: str, buffer: Buffer, storage: Any, nested: bool) -> None:
-        """Add an array that begins at index 0 of the domain; nothing depends on its end."""
-        strides = self.names.strides(buffer)
-        sdfg.add_array(
-            data,
-            self._sizes(sdfg, data) or [1],
-            self.stored(buffer.dtype),
-            strides=[1 if each == "1" else self.symbol(sdfg, each) for each in strides] or [1],
-            total_size=self.symbol(sdfg, f"{data}_size"),
-            may_alias=True,  # an output may be an input that is read at the same point only
-            transient=buffer.memory == "arena" and not nested,
-            storage=storage,
-        )
 
     def _sizes(self, sdfg: Any, data: str) -> list[Any]:
         axes = range(len(self.names.buffers[data].dims) if data in self.names.buffers else 0)
@@ -68,8 +66,9 @@ class Build:
 
     def add_register(self, sdfg: Any, name: str, dtype: str) -> None:
         """Add a number that a thread keeps."""
-        storage = self.dace.StorageType.Register
-        sdfg.add_scalar(name, self.type(dtype), transient=True, storage=storage)
+        sdfg.add_scalar(
+            name, self.type(dtype), transient=True, storage=self.dace.StorageType.Register
+        )
 
     def whole(self, sdfg: Any, data: str) -> Any:
         """Return the range of all elements."""
@@ -82,7 +81,7 @@ class Build:
 
     def stored(self, dtype: str) -> Any:
         """Return DaCe's name of the type of an element in memory."""
-        return self.type(stored_type(dtype))
+        return self.type(stored_dtype(dtype))
 
     def symbol(self, sdfg: Any, name: str) -> Any:
         """Return a symbol, known to an SDFG."""
@@ -101,7 +100,7 @@ class Build:
         return number if name is None else self.symbol(sdfg, name) + constant
 
 
-@attrs.define
+@classes.define
 class Room:
     """A state of an SDFG, and the maps that what is added stands in, outer to inner.
 
@@ -115,14 +114,14 @@ class Room:
     state: Any
     nested: bool = False
     maps: tuple[tuple[Any, Any], ...] = ()
-    known: dict[int, tuple[str, Any, int]] = attrs.field(factory=dict)
-    latest: dict[str, Any] = attrs.field(factory=dict)
-    read: dict[str, Any] = attrs.field(factory=dict)
-    written: dict[str, Any] = attrs.field(factory=dict)
+    known: dict[int, tuple[str, Any, int]] = classes.field(factory=dict)
+    latest: dict[str, Any] = classes.field(factory=dict)
+    read: dict[str, Any] = classes.field(factory=dict)
+    written: dict[str, Any] = classes.field(factory=dict)
 
     def inside(self, entry: Any, exit_: Any) -> Room:
         """Return the room inside one more map."""
-        return attrs.evolve(self, maps=(*self.maps, (entry, exit_)), known=dict(self.known))
+        return classes.evolve(self, maps=(*self.maps, (entry, exit_)), known=dict(self.known))
 
     def begin_nest(self) -> None:
         """Begin a new nest: later reads use the values that the last nest wrote."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
 from ....runtime.fields.device import DeviceType
 from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
@@ -51,9 +49,9 @@ class SdfgStage(DaceOptions, Stage):
             clamping=loops.clamping,
             in_steps=True,
         )
-        interface = attrs.evolve(interface, workspace=text.workspace)
+        interface = classes.evolve(interface, workspace=text.workspace)
         if self.checked and rules.grid is not None:
-            interface = attrs.evolve(interface, codes=codes(loops.kernel))
+            interface = classes.evolve(interface, codes=codes(loops.kernel))
         return {"generated": self._generated(text, rules), "interface": interface}
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-import attrs
-
+from ....runtime.process import classes
 from ...ir.bounds import Bound, maximum
 from ...ir.loops.kernel import Kernel, steps_of
 from ..arena import lives_of, placed
@@ -68,7 +67,7 @@ STATE: Final = f"{SDFG_NAME}_state_t"
 _PARALLEL: Final = re.compile(r"#pragma omp parallel for(.*?) num_threads\((\d+)\)")
 
 
-@attrs.frozen
+@classes.frozen
 class DaceText:
     """What DaCe writes: its objects of code, the arguments of its functions, the listing.
 
@@ -110,7 +109,7 @@ def _build(loops: SdfgLoops, rules: SdfgRules) -> Build:
     dialect = cpp(rules.writer)
     if rules.grid is not None:
         on_host = dialect.constant
-        dialect = attrs.evolve(
+        dialect = classes.evolve(
             dialect_of(rules.writer),
             constant=lambda text, dtype: on_device(on_host(text, dtype)),
         )
@@ -122,7 +121,7 @@ def _optimised(loops: SdfgLoops, rules: SdfgRules, build: Build, watch: Watch) -
     """Return the SDFG of a program after the passes; `watch` sees it after each."""
     graph, options = build_graph(loops, build), rules.options
     blocked = build.names.loops_over(options.blocking_dims)
-    return run_passes(graph, attrs.evolve(options, blocking_dims=blocked), watch)
+    return run_passes(graph, classes.evolve(options, blocking_dims=blocked), watch)
 
 
 def dace_text(loops: SdfgLoops, rules: SdfgRules) -> DaceText:
@@ -140,8 +139,7 @@ def dace_text(loops: SdfgLoops, rules: SdfgRules) -> DaceText:
     after, most = loops.after(left), left.workspace
     if after.clamping is not None and not rules.writer.checked:  # it has two versions
         most = maximum(most, after.kernel.workspace)
-    called = tuple(filter(None, init))
-    return DaceText(tuple(objects), called, signature, listing, left, after, most, build)
+    return DaceText(tuple(objects), init, signature, listing, left, after, most, build)
 
 
 def _with_arrays_left(kernel: Kernel, names: SdfgNames, whole: Any) -> Kernel:
@@ -160,7 +158,7 @@ def _with_arrays_left(kernel: Kernel, names: SdfgNames, whole: Any) -> Kernel:
     ]
     turns = (node for step in kernel.steps for node in steps_of(step.body))
     buffers, slots = placed(remaining, lives_of(turns))
-    return attrs.evolve(kernel, buffers=buffers, slots=slots)
+    return classes.evolve(kernel, buffers=buffers, slots=slots)
 
 
 def sdfg_source(text: DaceText, rules: SdfgRules) -> str:
@@ -176,7 +174,12 @@ def sdfg_source(text: DaceText, rules: SdfgRules) -> str:
         strips = SdfgStrips(names, writer)
         lines = list(strips.written(lines))
         functions += [stream_function(writer.vector_bytes)] if strips.streams else []
-    opening = [*rare.opening, *_handle(text.init)]
+    zeros = ", ".join("0" for _ in text.init)
+    opening = [  # make the state of DaCe's program once, and free it at the end
+        *rare.opening,
+        f"  struct Handle {{ {STATE}* state; ~Handle() {{ __dace_exit_{SDFG_NAME}(state); }} }};",
+        f"  static Handle handle = {{__dace_init_{SDFG_NAME}({zeros})}};",
+    ]
     entry = Entry(text.left, names, rare.integers, build.tests)
     threads = any("#pragma omp parallel" in line for line in lines)
     source = [
@@ -203,15 +206,6 @@ def functions_of_dace(code: str) -> list[str]:
     return [each for name, each in FUNCTIONS.items() if name in called]
 
 
-def _handle(init: Sequence[str]) -> list[str]:
-    """Return the lines that make the state of DaCe's program once, and free it at the end."""
-    zeros = ", ".join("0" for _ in init)
-    return [
-        f"  struct Handle {{ {STATE}* state; ~Handle() {{ __dace_exit_{SDFG_NAME}(state); }} }};",
-        f"  static Handle handle = {{__dace_init_{SDFG_NAME}({zeros})}};",
-    ]
-
-
 def _plain(frame: str) -> list[str]:
     """Return the lines of DaCe's text without its headers."""
     lines = [line.rstrip() for line in frame.splitlines()]
@@ -234,11 +228,10 @@ def _annotated(
     for line in lines:
         bare = line.lstrip()
         indent = line[: len(line) - len(bare)]
-        found = _PARALLEL.match(bare)
         if bare.startswith("#pragma unroll"):
             yield f"{indent}#pragma GCC {bare.removeprefix('#pragma ')}"
             continue
-        if found:
+        if found := _PARALLEL.match(bare):
             pending = f"{found[1]} schedule(static){_limit(found[2], names, known, parallel_from)}"
             continue
         vector = bare.startswith("for (int64_t v_")

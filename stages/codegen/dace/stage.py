@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
 from ....runtime.fields.device import DeviceType
 from ....runtime.process import classes
 from ...artifacts import Generated
@@ -42,7 +40,7 @@ class CodegenDace(SdfgStage):
     name: ClassVar[str] = "codegen_dace"
     backend: ClassVar[str] = BACKEND
 
-    target: CpuTarget = option(CPU_TARGET, attrs.Factory(CpuTarget.host))
+    target: CpuTarget = option(CPU_TARGET, factory=CpuTarget.host)
     parallel_from: int = option(whole(0, BYTES), 16384, tune=[0, 4096, 16384, 1 << 16])
     jam: bool = option(FLAG, True, tune=[False, True])
     prefetch: bool = option(FLAG, True, tune=[True, False])

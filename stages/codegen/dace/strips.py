@@ -12,13 +12,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
+from ....runtime.process import classes
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.cpu import marks_of
 from ...ir.loops.nest import Load, Nest, Row
 from ..cpu.text.ahead import indices, rows_ahead
-from ..cpu.text.streams import LINE, is_far
+from ..cpu.text.streams import LINE, aligned, is_far, stored_strips
 from ..cpu.text.strips import SIMD, lanes_of
 from ..rows.addresses import InRow
 from ..rows.body import body_of, pointers
@@ -38,27 +37,26 @@ _DECLARED: Final = re.compile(r"\s*int64_t \w+;$")
 # SdfgNames that no field has: see `names.py`.
 AT, END, STOP, LANE, AHEAD = "at0", "end0", "stop0", "lane0", "ahead0"
 FIRST, PAST = "first0", "past0"
+STRIP: Final = (AT, FIRST, PAST)
 NOWHERE: Final = "none0"  # a row that is computed elsewhere has no name here
 
 
 def _scope_of(names: SdfgNames, options: WriterOptions) -> Scope:
     """Return the names of a kernel as they are spelled in an SDFG; pointers lead to constants."""
-
-    def pointer(type_: str, name: str, address: str, is_told: bool) -> str:
-        return held_pointer(f"const {type_}", name, address, is_told)
-
     return Scope(
         names.kernel,
         {},
         options,
-        attrs.evolve(cpp(options), pointer=pointer),
+        classes.evolve(
+            cpp(options), pointer=lambda type_, *given: held_pointer(f"const {type_}", *given)
+        ),
         bounds=names.text,
         strides=lambda buffer, axis: names.strides(buffer)[axis],
         buffers=names.data,
     )
 
 
-@attrs.frozen
+@classes.frozen
 class _Ahead:
     """The rows that a nest prefetches: lines that define pointers, and the type behind each."""
 
@@ -78,13 +76,13 @@ def _rows_ahead(scope: Scope, names: SdfgNames, nest: Nest, asked: Sequence[Row]
         else f"{here} + {far} < {last} ? {here} + {far} : {last}"
     )
     scope = scope.apart()
-    own = attrs.evolve(nest, marks=attrs.evolve(marks_of(nest), asked=tuple(asked)))
+    own = classes.evolve(nest, marks=classes.evolve(marks_of(nest), asked=tuple(asked)))
     later = rows_ahead(body_of(scope, own), own)
     moving = indices(later)
     positions = {each.range.dim: names.loop(each) for each in nest.loops}
     positions[loop.range.dim] = AHEAD
     elsewhere = dict.fromkeys(range(len(nest.body)), NOWHERE)
-    later = attrs.evolve(later, positions=positions, names={**elsewhere, **later.names})
+    later = classes.evolve(later, positions=positions, names={**elsewhere, **later.names})
     lines = (
         f"const s64 {AHEAD} = {position};",
         *(line_of(later, row) for row in moving),
@@ -98,7 +96,7 @@ def _rows_ahead(scope: Scope, names: SdfgNames, nest: Nest, asked: Sequence[Row]
     return None if scope.uses.functions else _Ahead(lines, dtypes)
 
 
-@attrs.frozen
+@classes.frozen
 class _Target:
     """A row that non-temporal stores write: the line of the store, its array, its address."""
 
@@ -166,7 +164,7 @@ class SdfgStrips:
                 for each in targets
             ),
             *_strip(deep, lane, index, kept, "{"),
-            *(deep + line for line in _stored(targets, lanes)),
+            *(deep + line for line in stored_strips(_rows(targets), lanes, STRIP)),
             f"{indent}        }} else {{",
             *_strip(deep, lane, index, body, f"if ({LANE} < {END} - {AT}) {{"),
             f"{indent}        }}",
@@ -211,15 +209,14 @@ class SdfgStrips:
         """Peel points until strips are aligned."""
         if not targets:
             return
-        edge = self.scope.options.vector_bytes
-        for number, each in enumerate(targets):
-            yield f"{stored_type(each.buffer)}* const s{number} = {each.address};"
-        size = ITEMSIZES[targets[0].buffer.dtype]
-        alike = [f"((s64)(s{n} + {FIRST}) & {edge - 1}) == 0" for n in range(len(targets))]
-        tests = " && ".join([self._is_far(nests[-1]), *alike])
-        yield f"const s64 {FIRST} = {AT} + (-(s64)(s0 + {AT}) & {edge - 1}) / {size};"
-        yield f"const bool {PAST} = {tests};"
-        yield f"if ({PAST} && {FIRST} > {AT}) {END} = {STOP} < {FIRST} ? {STOP} : {FIRST};"
+        yield from (
+            *(
+                f"{stored_type(each.buffer)}* const s{number} = {each.address};"
+                for number, each in enumerate(targets)
+            ),
+            *aligned(self.scope, _rows(targets), self._is_far(nests[-1]), STRIP),
+            f"if ({PAST} && {FIRST} > {AT}) {END} = {STOP} < {FIRST} ? {STOP} : {FIRST};",
+        )
 
 
 def _asked(ahead: _Ahead, lanes: int) -> Iterator[str]:
@@ -228,14 +225,9 @@ def _asked(ahead: _Ahead, lanes: int) -> Iterator[str]:
             yield f"__builtin_prefetch({pointer} + {AT} + {byte // ITEMSIZES[dtype]}, 0, 2);"
 
 
-def _stored(targets: Sequence[_Target], lanes: int) -> Iterator[str]:
-    """Write the arrays of a strip to memory."""
-    if targets:
-        sizes = [lanes * ITEMSIZES[each.buffer.dtype] for each in targets]
-        past = [f"stream(s{n} + {AT}, k{n}, {size});" for n, size in enumerate(sizes)]
-        here = [f"__builtin_memcpy(s{n} + {AT}, k{n}, {size});" for n, size in enumerate(sizes)]
-        yield f"if ({PAST}) {{ {' '.join(past)} }}"
-        yield f"else {{ {' '.join(here)} }}"
+def _rows(targets: Sequence[_Target]) -> dict[str, tuple[str, Buffer]]:
+    """Return by pointer the array and the buffer of each target."""
+    return {f"s{number}": (each.array, each.buffer) for number, each in enumerate(targets)}
 
 
 def _strip(indent: str, lane: str, index: str, body: Sequence[str], opening: str) -> list[str]:

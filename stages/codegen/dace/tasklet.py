@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir.loops.nest import (
     Advance,
     Argument,
@@ -21,12 +20,11 @@ from ...ir.loops.nest import (
     State,
     Store,
 )
-from ..rows.addresses import places_of
 from .names import STATUS, type_name
 from .rooms import Build
 
 
-@attrs.frozen
+@classes.frozen
 class SdfgNest:
     """A nest of an SDFG.
 
@@ -47,7 +45,7 @@ class SdfgNest:
     rows: Dimension | None = None
 
 
-@attrs.define
+@classes.define
 class Block:
     """A tasklet of the rows `here`: its lines, and its reads and writes by connector.
 
@@ -57,15 +55,15 @@ class Block:
     """
 
     here: frozenset[Row] = frozenset()
-    exports: dict[str, Row] = attrs.field(factory=dict)
-    lines: list[str] = attrs.field(factory=list)
-    loads: dict[str, Load] = attrs.field(factory=dict)
-    lookups: dict[str, Load] = attrs.field(factory=dict)
-    scalars: dict[str, str] = attrs.field(factory=dict)
-    known: dict[str, Row] = attrs.field(factory=dict)
-    states: dict[str, int] = attrs.field(factory=dict)
-    stores: dict[str, Store] = attrs.field(factory=dict)
-    advances: dict[str, int] = attrs.field(factory=dict)
+    exports: dict[str, Row] = classes.field(factory=dict)
+    lines: list[str] = classes.field(factory=list)
+    loads: dict[str, Load] = classes.field(factory=dict)
+    lookups: dict[str, Load] = classes.field(factory=dict)
+    scalars: dict[str, str] = classes.field(factory=dict)
+    known: dict[str, Row] = classes.field(factory=dict)
+    states: dict[str, int] = classes.field(factory=dict)
+    stores: dict[str, Store] = classes.field(factory=dict)
+    advances: dict[str, int] = classes.field(factory=dict)
     tests: bool = False
 
 
@@ -149,10 +147,9 @@ def _store(own: SdfgNest, number: Row, store: Store, block: Block) -> Iterator[s
 def _index(own: SdfgNest, load: Load, block: Block) -> str:
     """Return the index along the axes that the memlet leaves open."""
     buffer = own.build.names.by_name[load.buffer]
-    places, strides = places_of(load, buffer), own.build.names.strides(buffer)
-    terms = []
+    strides, terms = own.build.names.strides(buffer), []
     for axis in ranged_axes(load):
-        row, offset = places[axis]
+        _, row, offset = load.places[axis]
         around = own.indices.get(buffer.dims[axis], "")
         base = around if row is None else _operand(own, row, block)
         index = f"{base} + ({offset})" if base and offset else base or str(offset)

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from ...ir.loops.nest import Load, Row, Store
-from ..rows.addresses import places_of
+from ...ir.loops.nest import Access, Load, Row, Store
 from .names import STATUS, THREAD
 from .rooms import Room
 from .strips import NEST
@@ -74,10 +73,27 @@ def _title(own: SdfgNest, rows: Iterable[Row]) -> str:
 
 
 def _tasklet(own: SdfgNest, room: Room, label: str, block: Block) -> Any:
-    """Add the node of a tasklet and the edges to what it reads."""
-    text = "\n".join(block.lines)
+    """Add the node of a tasklet and the edges to what it reads.
+
+    Its connectors for table lookups and tests are pointers.
+    """
+    text, dace = "\n".join(block.lines), own.build.dace
     declare_symbols(own, room, text)
-    node = _node(own, room, label, block, text)
+    pointers = {
+        connector: dace.pointer(own.build.stored(load.dtype))
+        for connector, load in block.lookups.items()
+    }
+    inputs = (*block.loads, *block.lookups, *block.scalars.values(), *block.known, *block.states)
+    outputs = dict.fromkeys((*block.exports, *block.stores, *block.advances))
+    if block.tests:
+        outputs[f"{STATUS}_at"] = dace.pointer(dace.int32)
+    node = room.state.add_tasklet(
+        label,
+        {name: pointers.get(name) for name in inputs},
+        outputs,
+        text,
+        language=dace.Language.CPP,
+    )
     _feed(own, room, node, block)
     room.hang(node)
     return node
@@ -90,26 +106,6 @@ def declare_symbols(own: SdfgNest, room: Room, text: str) -> None:
     for word in _WORD.findall(text):
         if word in own.build.names.symbols or word in params:
             own.build.symbol(room.sdfg, word)
-
-
-def _node(own: SdfgNest, room: Room, label: str, block: Block, text: str) -> Any:
-    """Add the node with its connectors; those of table lookups and tests are pointers."""
-    dace = own.build.dace
-    pointers = {
-        connector: dace.pointer(own.build.stored(load.dtype))
-        for connector, load in block.lookups.items()
-    }
-    inputs = (*block.loads, *block.lookups, *block.scalars.values(), *block.known, *block.states)
-    outputs = dict.fromkeys((*block.exports, *block.stores, *block.advances))
-    if block.tests:
-        outputs[f"{STATUS}_at"] = dace.pointer(dace.int32)
-    return room.state.add_tasklet(
-        label,
-        {name: pointers.get(name) for name in inputs},
-        outputs,
-        text,
-        language=dace.Language.CPP,
-    )
 
 
 def _feed(own: SdfgNest, room: Room, node: Any, block: Block) -> None:
@@ -133,22 +129,19 @@ def _feed(own: SdfgNest, room: Room, node: Any, block: Block) -> None:
 # --- subsets ------------------------------------------------------------------------------------
 
 
-def _places(own: SdfgNest, access: Load | Store) -> list[Any]:
-    """Return the index of each axis, without indirect parts."""
-    buffer = own.build.names.by_name[access.buffer]
+def _element(own: SdfgNest, room: Room, access: Access) -> Any:
+    """Return the one element that an access touches in each iteration, without indirect parts."""
+    buffer, dace = own.build.names.by_name[access.buffer], room.build.dace
     indices = dict(own.indices)
     if own.rows is not None and buffer.memory == "arena":
         indices[own.rows] = THREAD
-    named = own.build.dace.symbolic.pystr_to_symbolic
-    places = zip(buffer.dims, places_of(access, buffer), strict=True)
-    return [(named(indices[dim]) if dim in indices else 0) + offset for dim, (_, offset) in places]
-
-
-def _element(own: SdfgNest, room: Room, access: Load | Store) -> Any:
-    """Return the one element that an access touches in each iteration."""
-    places = _places(own, access)
-    ranges = [(place, place, 1) for place in places] or [(0, 0, 1)]
-    return room.build.dace.subsets.Range(ranges)
+    named = dace.symbolic.pystr_to_symbolic
+    offsets = (offset for _, offset in access.coordinates(len(buffer.dims)))
+    places = [
+        (named(indices[dim]) if dim in indices else 0) + offset
+        for dim, offset in zip(buffer.dims, offsets, strict=True)
+    ]
+    return dace.subsets.Range([(place, place, 1) for place in places] or [(0, 0, 1)])
 
 
 def _opened(own: SdfgNest, room: Room, load: Load) -> Any:

@@ -6,22 +6,21 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Final, TypeAlias
 
-import attrs
-
+from ....runtime.process import classes
 from ...ir.bounds import Bound, Const, multiply, subtract
 from ...ir.loops.column import Column
-from ...ir.loops.gpu import Columns, GpuMarks, Patches, Rows, marked, marks_of
+from ...ir.loops.gpu import GpuMarks, KernelGroup, marked, marks_of
 from ...ir.loops.kernel import Choice, Kernel, Loop, Node
 from ...ir.loops.nest import Nest
-from ...ir.loops.traverse import arrays_of, children, nests_of, rewrite, with_nests
+from ...ir.loops.traverse import children, nests_of, rewrite, with_nests
 from .passes.thread_blocks import OF_COLUMNS
 
-Whole: TypeAlias = Nest | Column | Columns | Patches
+Whole: TypeAlias = Nest | Column | KernelGroup
 ALWAYS: Final[Bound] = Const(1)
 
 
-@attrs.frozen
-class Part:
+@classes.frozen
+class KernelPart:
     """What is one kernel: a nest, or a group of nests, and the numbers of these.
 
     It runs in calls where all of `factors` are 1. A nest `instead` of others comes after them.
@@ -47,13 +46,11 @@ class Part:
                 return self.node
             case Column():
                 return threads_of(self.node)
-            case Columns(scans=scans):
-                return scans[0]
-        return nests_of(self.node)[0]
+        return self.node.first
 
 
-def parts(node: Node | Kernel, first: int = 0) -> list[Part]:
-    """Return what is a kernel each, in order; numbers of nests are from `first` on.
+def parts(node: Node | Kernel, first: int = 0) -> list[KernelPart]:
+    """Return the parts that are one kernel each, in order; nests are counted from `first` on.
 
     Of a choice, groups come first, then what runs without them, then a nest instead of others. What
     both sides contain runs in either case.
@@ -62,11 +59,11 @@ def parts(node: Node | Kernel, first: int = 0) -> list[Part]:
         return list(_chosen(node, first))
     if isinstance(node, Loop):
         inside = parts(node.body, first)
-        return [attrs.evolve(each, around=((first, node), *each.around)) for each in inside]
-    if isinstance(node, Nest | Column | Columns | Patches):
-        count = len(node.scans) if isinstance(node, Columns) else 1
-        return [Part(node, tuple(range(first, first + count)))]
-    found: list[Part] = []
+        return [classes.evolve(each, around=((first, node), *each.around)) for each in inside]
+    if isinstance(node, Nest | Column | KernelGroup):
+        count = max(1, len(nests_of(node)))
+        return [KernelPart(node, tuple(range(first, first + count)))]
+    found: list[KernelPart] = []
     for child in children(node):
         found += parts(child, _stop(found, first))
     return found
@@ -74,57 +71,50 @@ def parts(node: Node | Kernel, first: int = 0) -> list[Part]:
 
 def threads_of(column: Column) -> Nest:
     """Return the loops of a column as those of a nest: a thread has a column."""
-    loops = tuple(attrs.evolve(loop, kind="thread") for loop in column.loops)
+    loops = tuple(classes.evolve(loop, kind="thread") for loop in column.loops)
     marks = GpuMarks(block=OF_COLUMNS[1] if loops else ())
     return Nest(column.group, loops, (), column.reason, marks=marks)
 
 
-def _chosen(choice: Choice, first: int) -> Iterator[Part]:
-    """Yield the parts of a choice: between those that both sides contain, what each has alone."""
+def _chosen(choice: Choice, first: int) -> Iterator[KernelPart]:
+    """Yield the parts of a choice: between those that both sides contain, what each has alone.
+
+    A group of `then` stands for the nests that only `otherwise` has.
+    """
     otherwise = parts(without_group(choice), first)
     number = stop = _stop(otherwise, first)
-    common, gaps = [-1], list[list[Part]]([[]])  # places in `otherwise`; what only `then` has
+    common, gaps = [-1], list[list[KernelPart]]([[]])  # places in `otherwise`; what only `then` has
     for part in parts(choice.then, stop):
         later = range(common[-1] + 1, len(otherwise))
         place = next((n for n in later if _is_same(part, otherwise[n])), None)
         if place is not None:
             common.append(place)
             gaps.append([])
-            continue
-        is_nest = isinstance(part.node, Nest | Column)
-        nests = (number,) if is_nest else _members(part, otherwise)
-        factors = (choice.when, *part.factors)
-        gaps[-1].append(attrs.evolve(part, nests=nests, factors=factors, instead=is_nest))
-        number += is_nest
+        else:
+            gaps[-1].append(part)
+    alone = [part for place, part in enumerate(otherwise) if place not in common]
+    members = tuple(number for part in alone if not part.instead for number in part.nests)
     without = subtract(ALWAYS, choice.when)
     for before, place, own in zip(common, [*common[1:], len(otherwise)], gaps, strict=True):
-        yield from (part for part in own if not part.instead)
+        groups, nests = list[KernelPart](), list[KernelPart]()
+        for part in own:
+            is_nest = isinstance(part.node, Nest | Column)
+            numbers, factors = (number,) if is_nest else members, (choice.when, *part.factors)
+            made = classes.evolve(part, nests=numbers, factors=factors, instead=is_nest)
+            (nests if is_nest else groups).append(made)
+            number += is_nest
+        yield from groups
         for part in otherwise[before + 1 : place]:
-            yield attrs.evolve(part, factors=(without, *part.factors))
-        yield from (part for part in own if part.instead)
-        yield from otherwise[place : place + 1]
+            yield classes.evolve(part, factors=(without, *part.factors))
+        yield from (*nests, *otherwise[place : place + 1])
 
 
-def _is_same(part: Part, other: Part) -> bool:
+def _is_same(part: KernelPart, other: KernelPart) -> bool:
     ours, theirs = ([loop for _, loop in each.around] for each in (part, other))
     return (part.node, part.factors, ours) == (other.node, other.factors, theirs)
 
 
-def _members(part: Part, otherwise: Sequence[Part]) -> tuple[int, ...]:
-    """Return the numbers of the nests that a group stands for."""
-    if isinstance(part.node, Columns):
-        first = otherwise[0].nests[0]
-        return tuple(number - part.nests[0] + first for number in part.nests)
-    arrays = set(part.node.arrays) if isinstance(part.node, Patches) else set()
-    return tuple(
-        number
-        for each in otherwise
-        if not each.instead and not arrays.isdisjoint(arrays_of(each.node))
-        for number in each.nests
-    )
-
-
-def _stop(found: Sequence[Part], first: int) -> int:
+def _stop(found: Sequence[KernelPart], first: int) -> int:
     return max((part.nests[-1] + 1 for part in found), default=first)
 
 
@@ -133,13 +123,13 @@ def _stop(found: Sequence[Part], first: int) -> int:
 
 def without_group(choice: Choice) -> Node:
     """Return what runs without a group; scans load less ahead: addresses need registers too."""
-    if isinstance(choice.then, Columns) and not isinstance(choice.otherwise, Columns):
+    if isinstance(choice.then, KernelGroup) and not isinstance(choice.otherwise, KernelGroup):
         choice = with_nests(choice, lambda nest: marked(nest, ahead=marks_of(nest).ahead // 2))
     return choice.otherwise
 
 
 def clamping_version(tree: Kernel) -> Kernel:
-    """Return the version that clamps indices: a point for each thread, and no rows of columns."""
+    """Return the version that clamps indices: a point for each thread, and not all groups."""
     return rewrite(tree, _clamping)
 
 
@@ -147,8 +137,6 @@ def _clamping(node: Node) -> Node:
     match node:
         case Nest():
             return marked(node, points=(), blocks=1)
-        case Patches():
-            return attrs.evolve(node, blocks=1)
-        case Choice(then=Columns(load=Rows())):
+        case Choice(then=KernelGroup(is_clamped=False)):
             return without_group(node)
     return node

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, TypeVar
 
-import attrs
-
 from ....runtime.calls.plan import Launch, Repeat
+from ....runtime.process import classes
 from ...artifacts import Interface
 from ...ir.bounds import (
     Bound,
     Const,
-    PatchBound,
     Ranges,
     add,
     least,
@@ -22,11 +20,11 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.loops.gpu import Columns, Patches, Rows, marked, marks_of
+from ...ir.inside import bounds_of
+from ...ir.loops.gpu import GroupLaunch, KernelGroup, marks_of
 from ...ir.loops.kernel import Kernel, Loop
 from ...ir.loops.nest import Nest
 from ...ir.strides import Stride
-from ..integers import ends
 from .text.grid import blocks_of
 from .text.kernel import Written
 
@@ -36,7 +34,7 @@ NOTHING: Final[Bound] = Const(0)
 MOST_BLOCKS = 65535
 
 
-@attrs.frozen
+@classes.frozen
 class Order:
     """One launch in symbols: blocks along x, y and z, and the offsets of slots in the arena."""
 
@@ -45,18 +43,16 @@ class Order:
     threads: tuple[int, int, int]
     shared: Bound
     most_shared: int
-    slots: Mapping[int, Bound] = attrs.field(factory=dict)
+    slots: Mapping[int, Bound] = classes.field(factory=dict)
     step: int = 1
 
     @property
     def bounds(self) -> Iterator[Bound]:
         """Everything that the call computes for it."""
-        yield from self.blocks
-        yield from self.slots.values()
-        yield self.shared
+        yield from (*self.blocks, *self.slots.values(), self.shared)
 
 
-@attrs.frozen
+@classes.frozen
 class Repeated:
     """Launches in symbols that a call repeats for each index of a loop."""
 
@@ -66,7 +62,7 @@ class Repeated:
     @property
     def bounds(self) -> Iterator[Bound]:
         """Everything that the call computes for them."""
-        yield from ends([self.loop.range])
+        yield from bounds_of(self.loop.range)
         yield from (bound for order in self.orders for bound in order.bounds)
 
 
@@ -81,7 +77,7 @@ def orders_of(
     for size in tree.slots:
         offsets.append(add(offsets[-1], size))
     orders = (
-        attrs.evolve(
+        classes.evolve(
             _order(tree, written),
             slots={place: offsets[place] for kind, place in written.arguments if kind == "slot"},
             step=steps[written.part.first.group],
@@ -107,18 +103,12 @@ def _in_loops(orders: Iterable[Order], depth: int = 0) -> Iterator[Order | Repea
 
 def _order(tree: Kernel, written: Written) -> Order:
     """Return the launch of a kernel."""
-    node, nest, shared, most = written.part.node, written.part.first, NOTHING, 0
-    threads = (node.threads,) if isinstance(node, Columns | Patches) else marks_of(nest).block
-    if isinstance(node, Patches):  # a block for some levels of a patch
-        blocks = [multiply(node.patches, node.parts(nest.box[-1]))]
-        shared, most = PatchBound("shared", node.order), node.order.most
-    else:
-        if isinstance(node, Columns):
-            columns = node.load.columns if isinstance(node.load, Rows) else node.threads
-            nest, shared, most = marked(nest, block=(columns,)), node.needed, node.most
-        blocks = _blocks(nest, tree.groups[nest.group].box)
+    node, nest = written.part.node, written.part.first
+    alone = GroupLaunch(marks_of(nest).block, NOTHING, 0)
+    own = node.launch if isinstance(node, KernelGroup) else alone
+    blocks = [own.blocks] if own.blocks else _blocks(nest, tree.groups[nest.group].box)
     blocks[0] = multiply(blocks[0], written.part.when)
-    return Order(written, _triple(blocks, Const(1)), _triple(threads, 1), shared, most)
+    return Order(written, _triple(blocks, Const(1)), _triple(own.threads, 1), own.shared, own.most)
 
 
 def with_launches(
@@ -126,13 +116,14 @@ def with_launches(
 ) -> Interface:
     """Return the interface with launches that name its integers."""
     places: dict[Bound | Stride, int] = {each: i for i, each in enumerate(interface.ints)}
-    launches = tuple(_launch(order, places) for order in orders)
-    return attrs.evolve(interface, platform=platform, launches=launches)
+    return classes.evolve(
+        interface, platform=platform, launches=tuple(_launch(order, places) for order in orders)
+    )
 
 
 def _launch(order: Order | Repeated, places: Mapping[Bound | Stride, int]) -> Launch | Repeat:
     if isinstance(order, Repeated):
-        start, stop = (places[end] for end in ends([order.loop.range]))
+        start, stop = (places[end] for end in bounds_of(order.loop.range))
         inside = tuple(_launch(each, places) for each in order.orders)
         return Repeat(start, stop, inside, order.loop.backward)
     return Launch(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-import attrs
-
 from ....runtime.process import classes
 from ...gpu_target import GPU_TARGET, GpuTarget
 from ...option_kinds import FLAG, MOST_THREADS, numbers, option, optional, whole
@@ -72,7 +70,7 @@ class GpuOptions(CodegenOptions):
 
     """
 
-    target: GpuTarget = option(GPU_TARGET, attrs.Factory(lambda: GpuTarget("sm_90")))
+    target: GpuTarget = option(GPU_TARGET, factory=lambda: GpuTarget("sm_90"))
     points: ThreadPoints = option(POINTS, ThreadPoints())
     block: ThreadBlock = option(BLOCK, ThreadBlock())
     column_block: ThreadBlock = option(BLOCK, ThreadBlock())

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import DimensionKind
+from ....runtime.process import classes
 from ...ir.bounds import Bound, PatchMember, Range, subtract
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.cpu import Portions
-from ...ir.loops.gpu import Patches
+from ...ir.loops.group import PatchGroup
 from ...ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
 from ...ir.loops.nest import Load, Nest, Store
 from ...ir.loops.traverse import accesses, arrays_of, nests_of, with_runs
@@ -24,7 +22,7 @@ Buffers: TypeAlias = Mapping[str, Buffer]
 MOST: Final = 8  # nests of a chain
 
 
-@attrs.frozen
+@classes.frozen
 class Chain:
     """Nests that hand arrays on; `fillers` has by array the place in `nests` that fills it."""
 
@@ -37,30 +35,30 @@ class Chain:
         return tuple(self.fillers)
 
 
-Cover: TypeAlias = tuple[Patches | Portions, str]  # and its reason
+Cover: TypeAlias = tuple[PatchGroup, str]  # and its reason
 
 
 def in_chains(kernel: Kernel, kinds: Kinds, cover: Callable[[Chain], Cover | None]) -> Kernel:
     """Let covers run in place of chains of nests on the same levels, in calls where they fit."""
 
     def covered(run: tuple[Node, ...]) -> tuple[Node, ...]:
-        chain = None if _levels(run[0], kinds) is None else _chain(kernel, run)
-        made = None if chain is None else cover(chain)
+        chains = () if _levels(run[0], kinds) is None else _chains(kernel, run)
+        found = ((chain, cover(chain)) for chain in chains)
+        chain, made = next((each for each in found if each[1] is not None), (None, None))
         return run if chain is None or made is None else _covered(run, chain, *made)
 
     return with_runs(kernel, lambda one, other: _go_on(one, other, kinds), covered)
 
 
 def _covered(
-    run: tuple[Node, ...], chain: Chain, cover: Patches | Portions, reason: str
+    run: tuple[Node, ...], chain: Chain, cover: PatchGroup, reason: str
 ) -> tuple[Node, ...]:
     """Return a run whose chain is a choice; nests between that are no members run in any case."""
     own = [any(nest in chain.nests for nest in nests_of(node)) for node in run]
     first, stop = own.index(True), len(own) - own[::-1].index(True)
     others = [run[place] for place in range(first, stop) if not own[place]]
-    otherwise = in_order(*run[first:stop])
-    choice = Choice(cover.fits, in_order(cover, *others), otherwise, reason)
-    return (*run[:first], choice, *run[stop:])
+    then, otherwise = in_order(cover, *others), in_order(*run[first:stop])
+    return (*run[:first], Choice(cover.fits, then, otherwise, reason), *run[stop:])
 
 
 def _go_on(one: Node, other: Node, kinds: Kinds) -> bool:
@@ -90,25 +88,39 @@ def _is_on_mesh(nest: Nest, kinds: Kinds) -> bool:
     )
 
 
-def _chain(kernel: Kernel, run: Sequence[Node]) -> Chain | None:
-    """Return the nests of a run that hand arrays on, but for those in place of others."""
+def _chains(kernel: Kernel, run: Sequence[Node]) -> Iterator[Chain]:
+    """Yield chains in a run: all its nests, then those that hand arrays on.
+
+    What stores fields beside reads what the others do, from near memory. Nests in place of others
+    are left out.
+    """
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
     sides = [nests_of(node.otherwise if isinstance(node, Choice) else node) for node in run]
     fillers = _fillers(kernel, run, [nest for nests in sides for nest in nests], buffers)
-    hands = [[not arrays_of(nest).isdisjoint(fillers) for nest in nests] for nests in sides]
-    if not fillers or any(any(several) and not all(several) for several in hands):
-        return None
-    chosen = tuple(
-        nest for nests, some in zip(sides, hands, strict=True) if any(some) for nest in nests
-    )
-    if len(chosen) > MOST or not _is_laid_out(chosen, buffers):
-        return None
-    stores = [arrays_of(nest, Store) for nest in chosen]
-    if any(own & set(fillers) and own - set(fillers) for own in stores):
-        return None
-    if arrays_of(Seq(tuple(run)), Load) & arrays_of(Seq(tuple(run)), Store) - set(fillers):
-        return None
-    return Chain(chosen, {name: chosen.index(nest) for name, nest in fillers.items()})
+    loads, stored = (arrays_of(Seq(tuple(run)), kind) for kind in (Load, Store))
+    if not fillers or loads & stored - set(fillers):
+        return
+    hands = [any(not arrays_of(nest).isdisjoint(fillers) for nest in nests) for nests in sides]
+    for some in dict.fromkeys([(True,) * len(sides), tuple(hands)]):
+        nests = [nest for nests, takes in zip(sides, some, strict=True) if takes for nest in nests]
+        chosen = _asking_last(nests, fillers)
+        stores = [arrays_of(nest, Store) for nest in chosen]
+        mixed = any(own & set(fillers) and own - set(fillers) for own in stores)
+        if len(chosen) <= MOST and not mixed and _is_laid_out(chosen, buffers):
+            yield Chain(chosen, {name: chosen.index(nest) for name, nest in fillers.items()})
+
+
+def _asking_last(nests: Sequence[Nest], fillers: Mapping[str, Nest]) -> tuple[Nest, ...]:
+    """Return nests with the last one at the end that reads arrays at neighbours.
+
+    Patches consist of its elements. Nests of a chain that fill no array may run in any order.
+    """
+    asking = [
+        nest
+        for nest in nests
+        if nest not in fillers.values() and any(way for _, way in ways(nest, fillers))
+    ]
+    return (*(nest for nest in nests if nest not in asking[-1:]), *asking[-1:])
 
 
 def _fillers(
@@ -160,9 +172,8 @@ def members_of(
             if not owner:
                 return None
         made.append(PatchMember(bool(own), bytes_, owner, back, tuple(readings)))  # type: ignore[arg-type]
-    if made[-1].fills or not any(way for _, way in made[-1].readings):
-        return None
-    return tuple(made)
+    leads = any(way for _, way in made[-1].readings)
+    return tuple(made) if leads and not made[-1].fills else None
 
 
 def extent(range_: Range) -> Bound:

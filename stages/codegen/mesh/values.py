@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.nest import (
     Argument,
@@ -21,13 +20,14 @@ from ...ir.loops.nest import (
     Store,
     with_operands,
 )
+from ...ir.loops.traverse import reached
 from .ways import Way, way_of
 
 Key: TypeAlias = object
 LEAST = 2  # loads that one load of an array replaces
 
 
-@attrs.frozen
+@classes.frozen
 class Handed:
     """A value of each neighbour: its rows, and for each the row that is the neighbour's index."""
 
@@ -89,30 +89,29 @@ def _key(
     """Return what an instruction computes of the neighbour; None if it needs anything else."""
     match row:
         case Constant() | Argument() | Number():
-            return attrs.evolve(row, level=0)
+            return classes.evolve(row, level=0)
         case Compute(args=args):
             own = tuple(keys[arg] for arg in args)
             return None if None in own else (row.op, row.dtype, row.level, own)
         case Load(rows=rows) if row.when is None and row.buffer not in shared and index in rows:
             axis = rows.index(index)
             others = [each for each in rows if each not in (None, index)]
-            if others or row.offsets[axis] or row.dims[axis] is not dim:
-                return None
-            return attrs.evolve(row, rows=())
+            leads = not others and not row.offsets[axis] and row.dims[axis] is dim
+            return classes.evolve(row, rows=()) if leads else None
     return None
 
 
 def evaluated_here(nest: Nest, value: Handed, buffer: Buffer) -> tuple[Instruction, ...]:
     """Return a body that stores the value of each element itself in an array."""
     root, index = value.rows[0]
-    body = [attrs.evolve(row, rows=()) if isinstance(row, Load) else row for row in nest.body]
+    body = [classes.evolve(row, rows=()) if isinstance(row, Load) else row for row in nest.body]
     store = Store(dtype=value.dtype, level=len(nest.loops), buffer=buffer.name, value=root)
     return _renumbered([*body, store], [*_rows_of(nest, root, index), len(body)])
 
 
 def _rows_of(nest: Nest, root: Row, index: Row) -> list[Row]:
     """Return the rows of a value without those that find the neighbour."""
-    return _with_operands(nest.body, {root}, {index})
+    return sorted(reached([root], lambda row: set(nest.body[row].operands) - {index}))
 
 
 def read_from(nest: Nest, value: Handed, buffer: Buffer) -> Nest:
@@ -124,24 +123,13 @@ def read_from(nest: Nest, value: Handed, buffer: Buffer) -> Nest:
             offsets=(0,) * len(buffer.dims),
             rows=tuple(index if place == 0 else None for place in range(len(buffer.dims))),
         )  # fmt: skip
-    return attrs.evolve(nest, body=needed(body))
+    return classes.evolve(nest, body=needed(body))
 
 
 def needed(body: Sequence[Instruction]) -> tuple[Instruction, ...]:
     """Leave out the instructions that no store needs."""
-    stores = {number for number, row in enumerate(body) if isinstance(row, Store)}
-    return _renumbered(body, _with_operands(body, stores))
-
-
-def _with_operands(
-    body: Sequence[Instruction], rows: Set[Row], but: Set[Row] = frozenset()
-) -> list[Row]:
-    """Return rows and what they need, `but` some."""
-    found = set(rows)
-    for number in reversed(range(len(body))):
-        if number in found:
-            found |= set(body[number].operands) - but
-    return sorted(found)
+    stores = (number for number, row in enumerate(body) if isinstance(row, Store))
+    return _renumbered(body, sorted(reached(stores, lambda row: body[row].operands)))
 
 
 def _renumbered(body: Sequence[Instruction], kept: Sequence[Row]) -> tuple[Instruction, ...]:

@@ -5,34 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.nest import Instruction, Load, Row, Store
+from ...ir.loops.nest import Access, Instruction, Row
 
-Access: TypeAlias = Load | Store
 # For each axis: the row of its index (None: the index of the loop), and an offset.
 Places: TypeAlias = tuple[tuple[Row | None, int], ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Direct:
     """An element of a buffer by all of its indices: `p0[i0 * n1 + i1]`."""
 
 
-@attrs.frozen
+@classes.frozen
 class InRow:
     """An element of a row, which differs from its neighbours in the innermost index: `r0[i1]`.
 
-    The pointer has all other indices; where it is not made from these, its address is `start`.
+    The pointer has all other indices. Text around defines a pointer that `is_given`.
     """
 
     pointer: str
     start: str = ""
+    is_given: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Element:
     """An element of an array that is no buffer: of registers, lanes, or shared memory."""
 
@@ -44,11 +43,9 @@ Address: TypeAlias = Direct | InRow | Element
 DIRECT: Final = Direct()
 
 
-def places_of(access: Access, buffer: Buffer) -> Places:
-    """Return row and offset of each axis of an access."""
-    count = len(buffer.dims)
-    offsets = access.offsets or (0,) * count
-    return tuple(zip(access.rows or (None,) * count, offsets, strict=True))
+def is_given(address: Address | None) -> bool:
+    """Tell whether text around defines the pointer of an address."""
+    return isinstance(address, InRow) and address.is_given
 
 
 def row_of(
@@ -61,7 +58,7 @@ def row_of(
     """
     if inner is None or inner not in buffer.dims:
         return None
-    places = list(places_of(access, buffer))
+    places = list(access.coordinates(len(buffer.dims)))
     axis = buffer.dims.index(inner)
     if places[axis][0] is not None or any(n is not None and is_inside(n) for n, _ in places):
         return None
@@ -86,7 +83,7 @@ def addresses_of(
     pointers: dict[tuple[str, Places], InRow] = {}
     for number in numbers:
         access = rows[number]
-        if isinstance(access, Load | Store):
+        if isinstance(access, Access):
             key = row_of(
                 access, buffers[access.buffer], inner, lambda row: rows[row].level == inside
             )

@@ -2,7 +2,7 @@
 
 A platform makes a `Scope` of the kernel with its `Dialect`, and for each nest `body_of(scope,
 nest)`. That gives each load and store an address (`addresses.py`). It then chooses what is
-different with `attrs.evolve(body, ...)`, again where that changes from step to step:
+different with `classes.evolve(body, ...)`, again where that changes from step to step:
 
 * `addresses`: elements in shared memory, in a window of registers, in a lane (`Element`), or a row
   whose pointer has another start (`InRow(pointer, start)`);
@@ -19,12 +19,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir.loops.column import Get, Set
 from ...ir.loops.cpu import marks_of
 from ...ir.loops.nest import (
+    Access,
     Advance,
     Argument,
     Compute,
@@ -38,7 +38,7 @@ from ...ir.loops.nest import (
     State,
     Store,
 )
-from .addresses import DIRECT, Access, Address, Element, InRow, addresses_of, places_of
+from .addresses import DIRECT, Address, Element, InRow, addresses_of
 from .checks import tested
 from .expressions import TYPES
 from .extrema import spelled, trees
@@ -48,7 +48,7 @@ from .scope import Scope, stored_type
 NAMELESS: Final = (Constant, Argument, Index, Number)
 
 
-@attrs.frozen
+@classes.frozen
 class Body:
     """The rows of a nest or a column, and how they are written.
 
@@ -76,10 +76,10 @@ class Body:
     positions: Mapping[Dimension, str]
     addresses: Mapping[Row, Address]
     states: tuple[tuple[str, Row], ...] = ()
-    trees: Mapping[Row, tuple[Row, ...]] = attrs.field(factory=dict)
-    instead: Mapping[Row, str] = attrs.field(factory=dict)
-    names: Mapping[Row, str] = attrs.field(factory=dict)
-    same: Mapping[Row, Row] = attrs.field(factory=dict)
+    trees: Mapping[Row, tuple[Row, ...]] = classes.field(factory=dict)
+    instead: Mapping[Row, str] = classes.field(factory=dict)
+    names: Mapping[Row, str] = classes.field(factory=dict)
+    same: Mapping[Row, Row] = classes.field(factory=dict)
 
 
 def body_of(scope: Scope, nest: Nest, besides: Collection[Row] = ()) -> Body:
@@ -104,14 +104,16 @@ def written(body: Body, level: int, part: int = 0) -> Iterator[str]:
     """Write the rows inside `level` loops, for one part of the innermost loop."""
     for number, row in enumerate(body.rows):
         here = row.level == level and (level != body.depth or row.part == part)
-        if here and not isinstance(row, NAMELESS):
-            yield line(body, number)
+        if here and not isinstance(row, NAMELESS) and (text := line(body, number)):
+            yield text
 
 
 def states(body: Body) -> Iterator[str]:
     """Define the states of a scan before its loop."""
-    for number, (dtype, row) in enumerate(body.states):
-        yield f"{TYPES[dtype][0]} s{number} = {operand(body, row)};"
+    yield from (
+        f"{TYPES[dtype][0]} s{number} = {operand(body, row)};"
+        for number, (dtype, row) in enumerate(body.states)
+    )
 
 
 def pointers(body: Body) -> Iterator[str]:
@@ -122,8 +124,8 @@ def pointers(body: Body) -> Iterator[str]:
     known: set[str] = set()
     for number, address in body.addresses.items():
         access = body.rows[number]
-        if isinstance(address, InRow) and address.pointer not in known:
-            assert isinstance(access, Load | Store)
+        if isinstance(address, InRow) and not address.is_given and address.pointer not in known:
+            assert isinstance(access, Access)
             known.add(address.pointer)
             yield pointer(body, access, address)
 
@@ -131,13 +133,15 @@ def pointers(body: Body) -> Iterator[str]:
 def pointer(body: Body, access: Access, address: InRow) -> str:
     """Define the pointer to the row of an access."""
     buffer = body.scope.by_name[access.buffer]
-    places = places_of(access, buffer)
+    start = address.start or start_of_row(body, access)
+    return body.scope.dialect.pointer(stored_type(buffer), address.pointer, start, access.is_told)
+
+
+def start_of_row(body: Body, access: Access) -> str:
+    """Return the address of the row of an access by its indices."""
+    buffer = body.scope.by_name[access.buffer]
     outside = [axis for axis, dim in enumerate(buffer.dims) if dim is not body.inner]
-    start = address.start or " + ".join(
-        [body.scope.buffer(buffer.name), *_terms(body, access, outside)]
-    )
-    is_told = any(row is not None for row, _ in places)
-    return body.scope.dialect.pointer(stored_type(buffer), address.pointer, start, is_told)
+    return " + ".join([body.scope.buffer(buffer.name), *_terms(body, access, outside)])
 
 
 def line(body: Body, number: Row) -> str:
@@ -239,7 +243,7 @@ def element(body: Body, access: Access, address: Address) -> str:
 def index(body: Body, access: Access, axis: int) -> str:
     """Return the index of an access along an axis."""
     buffer = body.scope.by_name[access.buffer]
-    row, offset = places_of(access, buffer)[axis]
+    row, offset = access.coordinates(len(buffer.dims))[axis]
     dim = buffer.dims[axis]
     if row is not None:
         found = operand(body, row)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
-import attrs
 import numpy as np
+
+from ....runtime.process import classes
 
 # Names of the types in generated code, and their definitions without any header.
 TYPES: Final = {
@@ -24,7 +25,7 @@ TYPES: Final = {
 }
 
 
-@attrs.frozen
+@classes.frozen
 class Expression:
     """A C++ expression and the inline functions, by name, that it calls."""
 
@@ -82,6 +83,5 @@ def builtin(name: str, dtype: str) -> str:
 
 def narrow(dtype: str, text: str) -> Expression:
     """Convert a result that C++ computes in `int` back to the small type."""
-    if dtype in ("int8", "uint8", "int16", "uint16", "bool"):
-        return Expression(f"{TYPES[dtype][0]}({text})")
-    return Expression(text)
+    is_small = dtype in ("int8", "uint8", "int16", "uint16", "bool")
+    return Expression(f"{TYPES[dtype][0]}({text})" if is_small else text)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
+from ....runtime.process import classes
 
 
-@attrs.frozen
+@classes.frozen
 class WriterOptions:
     """The options of the C++ writer, and the thresholds for threads and non-temporal stores.
 
@@ -29,7 +29,7 @@ class WriterOptions:
     core_memory: int = 1 << 20
 
 
-@attrs.frozen
+@classes.frozen
 class Steps:
     """The place of the integer that selects one statement, and the number of each nest's."""
 

@@ -1,13 +1,15 @@
-"""The C++ names of everything in a kernel; who asks for a name is known to use it."""
+"""The C++ names of everything in a kernel, and what a text asks for while it is written.
+
+So nobody searches text for names.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
-
-import attrs
+from typing import Final, TypeAlias
 
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir.bounds import Bound, Const, Range, difference
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.kernel import Kernel
@@ -17,15 +19,54 @@ from ..soft_reads import Ends
 from .dialect import Dialect
 from .expressions import TYPES
 from .options import WriterOptions
-from .uses import Uses
 
+Passed: TypeAlias = tuple[str, int]  # kind and place of what a call passes
+KINDS: Final = ("pointer", "slot", "int", "scalar")  # in the order of arguments
 WITHIN: Final = """\
 __attribute__((always_inline)) static inline s64 within(s64 i, s64 first, s64 stop) {
   return i < first ? first : i < stop ? i : stop - 1;
 }"""
 
 
-@attrs.frozen
+@classes.frozen
+class TextUses:
+    """The names in a text, and the helper functions that it calls.
+
+    Attributes:
+        names: each name with its kind and place if a call passes it, such as ("int", 3) for `n3`;
+            with None if text around defines it.
+        functions: the texts of helper functions, by name.
+
+    """
+
+    names: dict[str, Passed | None] = classes.field(factory=dict)
+    functions: dict[str, str] = classes.field(factory=dict)
+
+    def ask(self, name: str, argument: Passed | None = None) -> str:
+        """Return a name, and keep that the text contains it."""
+        self.names[name] = argument
+        return name
+
+    def add(self, other: TextUses) -> None:
+        """Keep what another text asked for, which becomes a part of this one."""
+        self.names.update(other.names)
+        self.functions.update(other.functions)
+
+    @property
+    def arguments(self) -> tuple[Passed, ...]:
+        """What a call passes to the text, kind by kind.
+
+        >>> uses = TextUses()
+        >>> uses.ask("n3", ("int", 3)) + uses.ask("p0", ("pointer", 0)) + uses.ask("a1")
+        'n3p0a1'
+        >>> uses.arguments
+        (('pointer', 0), ('int', 3))
+        """
+        found = {argument for argument in self.names.values() if argument is not None}
+        return tuple(sorted(found, key=lambda each: (KINDS.index(each[0]), each[1])))
+
+
+@classes.frozen
 class Scope:
     """The names of a kernel, and what a text has asked for of them.
 
@@ -48,14 +89,14 @@ class Scope:
     places: Mapping[Bound | Stride, int]
     options: WriterOptions
     dialect: Dialect
-    uses: Uses = attrs.field(factory=Uses)
-    clamped: Ends = attrs.field(factory=dict)
-    tests: Mapping[tuple[int, str], int] = attrs.field(factory=dict)
+    uses: TextUses = classes.field(factory=TextUses)
+    clamped: Ends = classes.field(factory=dict)
+    tests: Mapping[tuple[int, str], int] = classes.field(factory=dict)
     bounds: Callable[[Bound], str] | None = None
     strides: Callable[[Buffer, int], str] | None = None
-    around: Mapping[Dimension, str] = attrs.field(factory=dict)
-    buffers: Mapping[str, str] = attrs.field()
-    by_name: Mapping[str, Buffer] = attrs.field(init=False)
+    around: Mapping[Dimension, str] = classes.field(factory=dict)
+    buffers: Mapping[str, str] = classes.field()
+    by_name: Mapping[str, Buffer] = classes.field(init=False)
 
     @buffers.default
     def _names(self) -> dict[str, str]:
@@ -73,7 +114,7 @@ class Scope:
 
     def apart(self) -> Scope:
         """Return the same names for a text of its own, which has asked for nothing yet."""
-        return attrs.evolve(self, uses=Uses())
+        return classes.evolve(self, uses=TextUses())
 
     def ask(self, name: str) -> str:
         """Return a name that text around defines."""

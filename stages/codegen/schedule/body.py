@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir import bounds, dataflow
 from ...ir.bounds import Range
 from ...ir.loops.nest import Argument, Constant, Instruction, Load, NestLoop, Reading, Row
@@ -18,7 +17,7 @@ from .guards import (
     Beyond,
     Guard,
     InPart,
-    Part,
+    LoopPart,
     Test,
     answer_from,
     both,
@@ -35,7 +34,7 @@ MOST_PARTS: Final = 9
 MOST_POINTS_IN_PARTS: Final = 600
 
 
-@attrs.frozen
+@classes.frozen
 class NestBody:
     """The instructions of a nest, the parts of its innermost loop, and what it reads."""
 
@@ -85,7 +84,7 @@ class BodyWriter(IndexRows):
         if cut and loops:
             self._cut(roots)
 
-    def _answer(self, part: Part | None) -> Answer:
+    def _answer(self, part: LoopPart | None) -> Answer:
         def answer(test: Test) -> bool | None:
             known = answer_from(self.ranges, test)
             return known if known is not None or part is None else part.answer(test)
@@ -176,12 +175,11 @@ class BodyWriter(IndexRows):
         if guard == NEVER and node.dims:  # inside a region and outside of it
             zero = "0.0" if node.value.dtype.startswith("float") else "0"
             return self.add(Constant(dtype=node.value.dtype, text=zero))
-        rows: list[Row | None] = []
-        offsets: list[int] = []
-        for dim, coord in zip(node.dims, point[1], strict=True):
-            row, offset = self._index(dim, coord, home, guard, part)
-            rows.append(row)
-            offsets.append(offset)
+        places = [
+            self._index(dim, coord, home, guard, part)
+            for dim, coord in zip(node.dims, point[1], strict=True)
+        ]
+        rows = tuple(row for row, _ in places)
         own = [dim for dim, row in zip(node.dims, rows, strict=True) if row is None]
         level = level_of([dim for dim in own if dim in self.ranges], self.loops)
         level = max([level, *(self.rows[row].level for row in rows if row is not None)])
@@ -192,8 +190,8 @@ class BodyWriter(IndexRows):
                 level=level if when is None else max(level, self.rows[when].level),
                 buffer=home.name,
                 dims=node.dims,
-                offsets=tuple(offsets),
-                rows=tuple(rows) if len(own) < len(rows) else (),
+                offsets=tuple(offset for _, offset in places),
+                rows=rows if len(own) < len(rows) else (),
                 when=when,
             ),
             part,
@@ -223,9 +221,7 @@ class BodyWriter(IndexRows):
             everywhere = all(found.guards.get(point) == ALWAYS for found in self.founds)
             if not everywhere and guard is not None:
                 guard = both(guard, (((InPart(part), True),),))
-        if guard is None or guard == ALWAYS:
-            return None
-        return self.condition(guard, part)
+        return None if guard is None or guard == ALWAYS else self.condition(guard, part)
 
     def _index(
         self, dim: Dimension, coord: Coord, home: Home, guard: Guard | None, part: int
@@ -256,8 +252,7 @@ class BodyWriter(IndexRows):
         for index, home in self.loaded.items():
             need, dims = needs[index], self.points.nodes[index].dims
             found[Reading(home.name, tuple(_needed(need[dim], dim, home) for dim in dims))] = None
-            moved = self.moved.get(home.name, {})
-            if moved:
+            if moved := self.moved.get(home.name):
                 box = tuple(_needed(None if dim in moved else need[dim], dim, home) for dim in dims)
                 found[Reading(home.name, box, moved=True)] = None
         return tuple(found)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final
 
+from ....runtime.language.dimension import DimensionKind
 from ....runtime.language.operations import BY_NAME
 from ...ir import dataflow
-from .places import OWN, Coords, is_still
-from .points import Node
+from ...machine import Machine
+from .places import Coords, Indices
+from .points import Node, Points
 
 ITEMSIZES: Final[Mapping[str, int]] = {
     "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
@@ -37,17 +39,18 @@ def users_of(nodes: Sequence[Node], needed: Iterable[int]) -> dict[int, int]:
 
 
 def point_costs(
-    nodes: Sequence[Node],
+    points: Points,
     users: Mapping[int, int],
-    gather: float,
+    target: Machine,
     stored: Container[int] = (),
 ) -> dict[int, float]:
     """Return the cost of one point of each node, operands at the same point included.
 
     An operand that several nodes share is shared among them; one that a node reads at
     other points too is a stage of its own, and one of `stored` costs nothing. `users` is
-    ascending and closed under operands; `gather` is the cost of one load through a neighbour table.
+    ascending and closed under operands; `target` tells what a load through a neighbour table costs.
     """
+    nodes, indices = points.nodes, points.indices
     costs: dict[int, float] = {}
     for index in users:
         node = nodes[index]
@@ -57,9 +60,10 @@ def point_costs(
             places: dict[int, set[Coords]] = {}
             for operand, coords in node.operands:
                 places.setdefault(operand, set()).add(coords)
+            own = {each: costs[each] * (each not in stored) / users[each] for each in places}
             costs[index] = own_cost(node.value) + sum(
-                _share(node.value, costs[operand] * (operand not in stored), users[operand], at)
-                + gather * _gathered(nodes[operand], at)
+                _share(node.value, own[operand], at, indices)
+                + _gathered(node, nodes[operand], at, indices, target)
                 for operand, at in places.items()
             )
     return costs
@@ -70,16 +74,20 @@ def own_cost(value: dataflow.Value) -> float:
     return operations(value.op) if isinstance(value, dataflow.Map) else 1.0
 
 
-def _gathered(operand: Node, at: set[Coords]) -> int:
-    """Return how many loads through neighbour tables read a field."""
-    is_field = isinstance(operand.value, dataflow.Input)
-    return sum(is_field and any(base > OWN for base, _ in coords) for coords in at)
+def _gathered(
+    node: Node, operand: Node, at: set[Coords], indices: Indices, target: Machine
+) -> float:
+    """Return the cost of a node's loads through neighbour tables of a field at some places."""
+    if not isinstance(operand.value, dataflow.Input):
+        return 0.0
+    count = sum(any(indices.depth(base) for base, _ in coords) for coords in at)
+    own = sum(dim.kind is not DimensionKind.LOCAL for dim in node.dims)
+    return count * (target.gather_alone if own == 1 else target.gather)
 
 
-def _share(value: dataflow.Value, cost: float, users: int, at: set[Coords]) -> float:
-    """Return the cost of an operand at some places for its user."""
+def _share(value: dataflow.Value, cost: float, at: set[Coords], indices: Indices) -> float:
+    """Return the cost of an operand at some places for its user; `cost` is that at one place."""
     if isinstance(value, dataflow.Reduce):
-        return len(at) * (1 + cost / users)
+        return len(at) * (1 + cost)
     (first, *others) = at
-    here = not others and is_still(first)
-    return cost / users if here else 0.0
+    return 0.0 if others or not indices.is_here(first) else cost

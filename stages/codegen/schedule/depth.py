@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from ...machine import Machine
 from .costs import COMPUTED, own_cost, point_costs, users_of
 from .places import Coords, still
 from .points import Points
@@ -25,7 +26,7 @@ def beside_shared(
     costs: Mapping[int, float],
     index: int,
     enough: float,
-    gather: float,
+    target: Machine,
 ) -> float:
     """Return the cost of a node without the values that become arrays for other users, too.
 
@@ -37,7 +38,7 @@ def beside_shared(
     stored = {node for node in cone[:-1] if users[node] > within[node] and costs[node] > enough}
     if not stored:
         return costs[index]
-    return point_costs(points.nodes, {node: users[node] for node in cone}, gather, stored)[index]
+    return point_costs(points, {node: users[node] for node in cone}, target, stored)[index]
 
 
 def computed_again(
@@ -59,12 +60,8 @@ def computed_again(
     }
     total = 0.0
     for node in reversed(cone[-LONGEST:]):
-        if node not in found or not nodes[node].dims:
-            continue
-        if node != index and users[node] > within[node]:
-            continue
-        value = nodes[node].value
-        if not isinstance(value, COMPUTED):
+        value, is_shared = nodes[node].value, node != index and users[node] > within[node]
+        if node not in found or not value.dims or is_shared or not isinstance(value, COMPUTED):
             continue
         every, single = found[node]
         again = max(len(every) - len(single), 0) * own_cost(value)

@@ -1,14 +1,13 @@
-"""Draft the nests of one group of stores: fill arrays, walk columns, store."""
+"""Draft the nests of groups of stores: fill arrays, walk columns, store."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir import dataflow
-from ...ir.bounds import Ranges
+from ...ir.bounds import Ranges, is_empty_box
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.nest import Nest, NestLoop
 from .body import NestBody, write_body
@@ -16,7 +15,7 @@ from .discovery import Home, Homes
 from .jamming import jammed
 from .needs import Need, joined
 from .order import loops_over, order_dims
-from .placement import STORES, Array, Placement, Walk, place
+from .placement import Array, Placement, Walk, place, stores
 from .places import Point
 from .points import Points
 from .rules import Rules
@@ -28,36 +27,50 @@ from .scans import (
     leaves_of,
     scan_body,
     scan_loops,
-    with_first_level,
 )
 
 
-@attrs.frozen
+@classes.frozen
 class StoreGroup:
-    """The stores of one statement with one box: they share a nest."""
+    """The stores of one statement with one box: they share a nest.
+
+    A group without stores has the nests that fill arrays for several others.
+    """
 
     statement: int
     box: Ranges
     stores: tuple[dataflow.Store, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Draft:
-    """The nests of one group in order, and the arrays that they fill."""
+    """The nests of some groups in order, and the arrays that they fill."""
 
+    groups: tuple[StoreGroup, ...]
     nests: tuple[Nest, ...]
     arrays: tuple[Buffer, ...]
     notes: tuple[str, ...]
 
 
-def draft_nests(points: Points, group: StoreGroup, number: int, first: int, rules: Rules) -> Draft:
-    """Return the nests of a group; its arrays have numbers from `first` on."""
-    roots = [points.at(store.value) for store in group.stores]
-    placement = place(points, roots, group.box, rules)
-    return _Drafting(points, group, number, first, rules, placement).run(roots)
+def draft_nests(
+    points: Points, groups: Sequence[StoreGroup], number: int, first: int, rules: Rules
+) -> Draft:
+    """Return the nests of groups that share arrays; their groups have numbers from `number` on.
+
+    Arrays have numbers from `first` on. What several groups need comes first, in a group of its own
+    unless its box is that of one of them.
+    """
+    if is_empty_box(groups[0].box):
+        return Draft(tuple(groups), (), (), ())
+    roots = [[points.at(store.value) for store in group.stores] for group in groups]
+    boxes = [group.box for group in groups]
+    placement = place(points, list(zip(roots, boxes, strict=True)), rules)
+    if any(nest not in placement.within for nest in placement.groups):
+        groups = [StoreGroup(groups[0].statement, (), ()), *groups]
+    return _Drafting(points, groups, number, first, rules, placement).run(roots)
 
 
-@attrs.frozen
+@classes.frozen
 class _Fill:
     """A nest that fills arrays: several of one box, or those of a scan."""
 
@@ -72,19 +85,19 @@ class _Fill:
 
 
 class _Drafting:
-    """Make the nests of one group, given the values that are arrays."""
+    """Make the nests of some groups, given the values that are arrays."""
 
     def __init__(
         self,
         points: Points,
-        group: StoreGroup,
+        groups: Sequence[StoreGroup],
         number: int,
         first: int,
         rules: Rules,
         placement: Placement,
     ) -> None:
         self.points = points
-        self.group = group
+        self.groups = groups
         self.number = number
         self.rules = rules
         self.units = [dim for _, dim in rules.units]
@@ -100,31 +113,44 @@ class _Drafting:
         is_result = isinstance(self.points.nodes[node].value, dataflow.Result)
         return self.points.scan(node).axis if is_result else None
 
-    def run(self, roots: Sequence[Point]) -> Draft:
-        """Return the nests: those that fill arrays, then the one that stores."""
-        nests = [nest for fill in self._fills() for nest in self._filled(fill)]
-        by_scans = {number for walk in self.placement.walks for number in walk.stores}
-        stores = [
-            (store.target, root)
-            for number, (store, root) in enumerate(zip(self.group.stores, roots, strict=True))
-            if number not in by_scans
-        ]
-        if stores:
-            nest = self._nest(stores, self.group.box, STORES, self.homes, "stores")
-            if self.rules.jam and not nests:
-                dims = [range_.dim for range_ in self.group.box]
-                nests = jammed(self.points, nest, dims, stores, self.homes, self._needs([STORES]))
-            else:
-                nests.append(nest)
+    def run(self, roots: Sequence[Sequence[Point]]) -> Draft:
+        """Return the nests: those for several groups, then by group what it needs and stores."""
+        fills = self._fills()
+        nests = [nest for fill in fills.pop(None, []) for nest in self._filled(fill)]
+        for group, own in enumerate(roots):
+            nests += self._of_group(group, own, fills.get(group, []))
         arrays = [self._array(array) for array in self.placement.arrays]
-        return Draft(tuple(nests), (*arrays, *self.states), self.placement.notes)
+        notes = self.placement.notes
+        return Draft(tuple(self.groups), tuple(nests), (*arrays, *self.states), notes)
 
-    def _fills(self) -> list[_Fill]:
-        """Return the fills in order; arrays of one box and one depth in the chain share a nest."""
+    def _of_group(self, group: int, roots: Sequence[Point], fills: Sequence[_Fill]) -> list[Nest]:
+        """Return the nests that fill arrays for one group only, then the one that stores."""
+        nests = [nest for fill in fills for nest in self._filled(fill)]
+        by_scans = {store for walk in self.placement.walks for store in walk.stores}
+        own = self._group(group)
+        pairs = [
+            (store.target, root)
+            for number, (store, root) in enumerate(zip(own.stores, roots, strict=True))
+            if (group, number) not in by_scans
+        ]
+        if not pairs:
+            return nests
+        nest = self._nest(pairs, own.box, [stores(group)], self.homes, "stores")
+        needs = self._needs([stores(group)])
+        if nests or not self.rules.jam or not self.homes.keys().isdisjoint(needs):
+            return [*nests, nest]
+        dims = [range_.dim for range_ in own.box]
+        return jammed(self.points, nest, dims, pairs, self.homes, needs)
+
+    def _fills(self) -> dict[int | None, list[_Fill]]:
+        """Return the fills in order by the one group that needs them, None for several.
+
+        Arrays of one box and one depth in the chain share a nest.
+        """
         depths: dict[int, int] = {}
-        shared: dict[tuple[int, Ranges], list[Array]] = {}
+        shared: dict[tuple[int | None, int, Ranges], list[Array]] = {}
         walked: dict[int, Walk] = {walk.node: walk for walk in self.placement.walks}
-        fills: list[tuple[int, _Fill]] = []
+        found: dict[int | None, list[tuple[int, _Fill]]] = {}
         results = {array.node: self._walk_of(array) for array in self.placement.arrays}
         plain = {each.node: each for each in self.placement.arrays if results[each.node] is None}
         last = {node: walk.fused for node, walk in walked.items()}  # it needs what the stores need
@@ -132,13 +158,29 @@ class _Drafting:
             reads = self.placement.needs.get(node, {})
             below = [depths[results[each] or each] for each in reads if each in results]
             depths[node] = 1 + max(below, default=0)
+            group, *others = self.placement.groups[node]
+            user = None if others else group
             if node in plain:
-                shared.setdefault((depths[node], plain[node].box), []).append(plain[node])
+                shared.setdefault((user, depths[node], plain[node].box), []).append(plain[node])
             else:
                 own = tuple(each for each in self.placement.arrays if results[each.node] == node)
-                fills.append((depths[node], _Fill(walked[node].box, own, walked[node])))
-        fills += [(depth, _Fill(box, tuple(arrays))) for (depth, box), arrays in shared.items()]
-        return [fill for _, fill in sorted(fills, key=lambda each: (each[0], each[1].node))]
+                fill = _Fill(walked[node].box, own, walked[node])
+                found.setdefault(user, []).append((depths[node], fill))
+        for (user, depth, box), arrays in shared.items():
+            found.setdefault(user, []).append((depth, _Fill(box, tuple(arrays))))
+        return {
+            user: [fill for _, fill in sorted(own, key=lambda each: (each[0], each[1].node))]
+            for user, own in found.items()
+        }
+
+    def _group(self, group: int) -> StoreGroup:
+        return self.groups[self._number(stores(group)) - self.number]
+
+    def _number(self, nest: int) -> int:
+        """Return the number of a nest's group."""
+        several = not self.groups[0].stores
+        within = self.placement.within.get(nest)
+        return self.number + (0 if within is None else within + several)
 
     def _walk_of(self, array: Array) -> int | None:
         """Return the scan that fills an array, if one does."""
@@ -150,23 +192,22 @@ class _Drafting:
             return self._scanned(fill.walk, fill.arrays)
         nodes = [array.node for array in fill.arrays]
         homes = {node: home for node, home in self.homes.items() if node not in nodes}
-        stores = [(self.names[node], self.points.here(node)) for node in nodes]
-        return [self._nest(stores, fill.box, nodes, homes, "fills")]
+        values = [(self.names[node], self.points.here(node)) for node in nodes]
+        return [self._nest(values, fill.box, nodes, homes, "fills")]
 
     def _nest(
         self,
-        stores: Sequence[tuple[str, Point]],
+        pairs: Sequence[tuple[str, Point]],
         box: Ranges,
-        nodes: int | Sequence[int],
+        nodes: Sequence[int],
         homes: Homes,
         verb: str,
     ) -> Nest:
         order, reason = order_of(box, self.rules)
         loops = loops_over(box, order)
-        needs = self._needs([nodes] if isinstance(nodes, int) else nodes)
-        body = write_body(self.points, stores, loops, homes, needs)
-        why = f"{verb} {', '.join(buffer for buffer, _ in stores)}"
-        return self._made(body, loops, f"{why}; {reason}" if loops else why)
+        body = write_body(self.points, pairs, loops, homes, self._needs(nodes))
+        why = f"{verb} {', '.join(buffer for buffer, _ in pairs)}"
+        return self._made(nodes[0], body, loops, f"{why}; {reason}" if loops else why)
 
     def _needs(self, nodes: Sequence[int]) -> Mapping[int, Need]:
         needs: dict[int, Need] = {}
@@ -175,25 +216,24 @@ class _Drafting:
                 needs[node] = joined(needs.get(node), need)
         return needs
 
-    def _made(self, body: NestBody, loops: tuple[NestLoop, ...], reason: str) -> Nest:
-        return Nest(self.number, loops, body.rows, reason, body.reads, body.parts)
+    def _made(self, node: int, body: NestBody, loops: tuple[NestLoop, ...], reason: str) -> Nest:
+        return Nest(self._number(node), loops, body.rows, reason, body.reads, body.parts)
 
     def _scanned(self, walk: Walk, arrays: Sequence[Array]) -> list[Nest]:
         """Return the nest of a scan, after the nest that sets its states if they are arrays."""
         scan = self.points.nodes[walk.node]
         value = self.points.scan(walk.node)
         loops, beside = scan_loops(value, walk.box, self.units, self.rules.columns_apart)
-        stores = [(self.names[array.node], self.points.here(array.node)) for array in arrays]
-        stores += [
-            (store.target, self.points.at(store.value))
-            for store in (self.group.stores[number] for number in walk.stores)
-        ]
+        pairs = [(self.names[array.node], self.points.here(array.node)) for array in arrays]
+        for group, number in walk.stores:
+            store = self._group(group).stores[number]
+            pairs.append((store.target, self.points.at(store.value)))
         needs = self._needs([walk.node])
         states: tuple[Held, ...] = ()
         nests = []
-        why = f"walks {scan.name}, stores {', '.join(buffer for buffer, _ in stores)}"
+        why = f"walks {scan.name}, stores {', '.join(buffer for buffer, _ in pairs)}"
         if beside:
-            number = self.number * 1000 + len(self.states)
+            number = self._number(walk.node) * 1000 + len(self.states)
             leaves = leaves_of(self.points, walk.node)
             results = {leaves[array.node]: self._array(array) for array in arrays}
             states = held_states(self.points, walk.node, number, walk.box, loops, results)
@@ -201,8 +241,8 @@ class _Drafting:
             self.states += own.values()
             levels = first_levels(walk.box, value)
             nests += [self._first(walk, each, levels, needs) for each in (own, results) if each]
-        body, init = scan_body(self.points, walk.node, stores, states, loops, self.homes, needs)
-        return [*nests, attrs.evolve(self._made(body, loops, why), states=init)]
+        body, init = scan_body(self.points, walk.node, pairs, states, loops, self.homes, needs)
+        return [*nests, classes.evolve(self._made(walk.node, body, loops, why), states=init)]
 
     def _first(
         self, walk: Walk, arrays: Mapping[int, Buffer], levels: Ranges, needs: Mapping[int, Need]
@@ -213,7 +253,7 @@ class _Drafting:
         loops = loops_over(box, order_of(box, self.rules)[0])
         body = first_states(self.points, walk.node, arrays, loops, self.homes, needs)
         name = self.points.nodes[walk.node].name
-        return self._made(body, loops, f"sets the states of {name}")
+        return self._made(walk.node, body, loops, f"sets the states of {name}")
 
     def _array(self, array: Array) -> Buffer:
         value = self.points.nodes[array.node].value
@@ -226,7 +266,7 @@ class _Drafting:
         if walk is not None:
             scan = self.points.scan(walk)
             if scan_loops(scan, array.box, self.units, self.rules.columns_apart)[1]:
-                return with_first_level(made, scan)
+                return classes.evolve(made, box=first_levels(made.box, scan, around=True))
         return made
 
 

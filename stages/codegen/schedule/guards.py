@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range
 from ...lower.regions import Boxes
 from .places import OWN, Coord
 
 
-@attrs.frozen
+@classes.frozen
 class Beyond:
     """Whether an index (the loop's own if `base` is `OWN`) is `bound` or more."""
 
@@ -27,7 +26,7 @@ class Beyond:
     bound: Bound
 
 
-@attrs.frozen
+@classes.frozen
 class InPart:
     """Whether a part of the innermost loop has a point at all."""
 
@@ -41,6 +40,7 @@ Guard: TypeAlias = tuple[Case, ...]
 ALWAYS: Final[Guard] = ((),)
 NEVER: Final[Guard] = ()
 MOST_CASES: Final = 12
+RIMMED: Final = 3  # the parts of a loop with a rim on each side
 
 
 def cases_in(boxes: Boxes, coords: Mapping[Dimension, tuple[Dimension, Coord]]) -> Guard:
@@ -55,10 +55,9 @@ def cases_in(boxes: Boxes, coords: Mapping[Dimension, tuple[Dimension, Coord]]) 
 
 def _tests(side: dataflow.Side, dim: Dimension, coord: Coord) -> list[tuple[Test, bool]]:
     base, offset = coord
-    ends = ((side.start, True), (side.stop, False))
     return [
         (Beyond(dim, base, bounds.add(end, -offset)), beyond)
-        for end, beyond in ends
+        for end, beyond in ((side.start, True), (side.stop, False))
         if end is not None
     ]
 
@@ -140,8 +139,8 @@ def _differ_in_one(left: set[tuple[Test, bool]], right: set[tuple[Test, bool]]) 
 # --- parts of the innermost loop --------------------------------------------------------------
 
 
-@attrs.frozen
-class Part:
+@classes.frozen
+class LoopPart:
     """A part of the innermost loop, and the tests whose answer it fixes."""
 
     range: Range
@@ -172,28 +171,53 @@ def answer_from(ranges: Mapping[Dimension, Range], test: Test) -> bool | None:
     return False if left is not None and left <= 0 else None
 
 
-def parts_of(range_: Range, tests: Sequence[Beyond], most: int) -> tuple[Part, ...]:
-    """Cut a loop so that tests have one answer in each part; `most` limits the parts.
+def parts_of(range_: Range, tests: Sequence[Beyond], most: int) -> tuple[LoopPart, ...]:
+    """Cut a loop so that tests have one answer in each part, if `most` parts or fewer suffice.
 
-    The order of bounds is unknown in general, so there is a part for every possible order; at the
-    call, the parts of all orders but one are empty.
+    Otherwise, and where the order of two bounds is unknown, so that there would be a part for every
+    possible order, the loop has three parts: the inner one, on which every test has its usual
+    answer, and a rim on each side, which answers no test.
     """
-    parts: tuple[Part, ...] = (Part(range_, {}),)
+    parts: tuple[LoopPart, ...] = (LoopPart(range_, {}),)
     for test in tests:
-        finer = tuple(half for part in parts for half in _halves(part, test))
-        if len(finer) <= most:
-            parts = finer
-    return parts
+        parts = tuple(half for part in parts for half in _halves(part, test))
+        if len(parts) > most:
+            return _rimmed(range_, tests)
+    return parts if len(parts) <= max(RIMMED, len(tests) + 1) else _rimmed(range_, tests)
 
 
-def _halves(part: Part, test: Beyond) -> list[Part]:
+def _rimmed(range_: Range, tests: Sequence[Beyond]) -> tuple[LoopPart, ...]:
+    """Cut a loop into the indices at which all tests have their usual answer, and the others."""
+    known = {test: _is_usual(range_, test) for test in tests}
+    low, high = range_.start, range_.stop
+    for test, beyond in known.items():
+        low = bounds.maximum(low, test.bound) if beyond else low
+        high = high if beyond else bounds.minimum(high, test.bound)
+    low = bounds.minimum(low, range_.stop)
+    high = bounds.maximum(low, high)
+    dim, start, stop = range_.dim, range_.start, range_.stop
+    cut = (LoopPart(Range(dim, start, low), {}), LoopPart(Range(dim, low, high), known))
+    parts = (*cut, LoopPart(Range(dim, high, stop), {}))
+    return tuple(part for part in parts if not bounds.is_empty_box((part.range,)))
+
+
+def _is_usual(range_: Range, test: Beyond) -> bool:
+    """Tell whether most indices are beyond a bound: it lies near the start, or is a number."""
+    ahead = bounds.difference(test.bound, range_.start)
+    left = bounds.difference(range_.stop, test.bound)
+    if ahead is not None and left is not None:
+        return ahead <= left
+    return isinstance(test.bound, Const) if ahead is None is left else ahead is not None
+
+
+def _halves(part: LoopPart, test: Beyond) -> list[LoopPart]:
     known = part.answer(test)
     start, stop = part.range.start, part.range.stop
     halves = []
     if known is not True:
         below = Range(test.dim, start, bounds.minimum(stop, test.bound))
-        halves.append(Part(below, {**part.known, test: False}))
+        halves.append(LoopPart(below, {**part.known, test: False}))
     if known is not False:
         above = Range(test.dim, bounds.maximum(start, test.bound), stop)
-        halves.append(Part(above, {**part.known, test: True}))
+        halves.append(LoopPart(above, {**part.known, test: True}))
     return [half for half in halves if not bounds.is_empty_box((half.range,))]

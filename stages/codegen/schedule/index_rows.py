@@ -13,7 +13,7 @@ from .guards import (
     Case,
     Guard,
     InPart,
-    Part,
+    LoopPart,
     Test,
 )
 from .order import level_of
@@ -37,7 +37,7 @@ class IndexRows(Rows):
         super().__init__(loops)
         self.points = points
         self.places: dict[tuple[int, Point], Row] = {}
-        self.parts: tuple[Part, ...] = ()
+        self.parts: tuple[LoopPart, ...] = ()
 
     def condition(self, guard: Guard, part: int) -> Row:
         """Return the row that says whether any case of a guard holds."""
@@ -55,8 +55,7 @@ class IndexRows(Rows):
     def shifted(self, dim: Dimension, coord: Coord, part: int) -> Row:
         """Return the row of an index as 64 bits: its base plus its offset."""
         base, offset = coord
-        own = base == OWN
-        row = self._own(dim, part) if own else self._wide(self.base(base, part), part)
+        row = self._own(dim, part) if base == OWN else self._wide(self.base(base, part), part)
         if offset:
             step = self.add(Constant(dtype=INT, text=str(offset)))
             row = self.compute("add", INT, [row, step], part)
@@ -73,8 +72,7 @@ class IndexRows(Rows):
         return self.compute("add", INT, [self.shifted(index.dim, index.at, part), by], part)
 
     def _all(self, case: Case, part: int) -> Row:
-        rows = [self._test(test, wanted, part) for test, wanted in case]
-        return self.folded("and", "bool", rows, part)
+        return self.folded("and", "bool", [self._test(*each, part) for each in case], part)
 
     def _test(self, test: Test, wanted: bool, part: int) -> Row:
         if isinstance(test, InPart):

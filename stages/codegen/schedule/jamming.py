@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import attrs
-
 from ....runtime.language.dimension import Dimension, DimensionKind
+from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Const, Range, add, floor_divide, multiply, subtract
 from ...ir.loops.nest import Compute, Instruction, Load, Nest, NestLoop
@@ -54,16 +53,19 @@ def jammed(
     reason = f"{nest.reason}; {ROWS} rows of {rows.dim.value} at a time"
     rest = _over(nest.loops, Range(rows.dim, middle, rows.stop), 1)
     return [
-        attrs.evolve(nest, loops=steps, body=body, reason=reason),
-        attrs.evolve(nest, loops=rest, reason=f"{nest.reason}; the rows that are left"),
+        classes.evolve(nest, loops=steps, body=body, reason=reason),
+        classes.evolve(nest, loops=rest, reason=f"{nest.reason}; the rows that are left"),
     ]
 
 
 def _is_stencil(points: Points, nest: Nest, needs: Mapping[int, Need]) -> bool:
     """Tell whether unroll-and-jam is possible: no regions, all indices known."""
-    if len(nest.loops) < 2 or nest.parts or any(reading.moved for reading in nest.reads):
-        return False
-    if nest.loops[-2].range.dim.kind is not DimensionKind.HORIZONTAL:
+    if (
+        len(nest.loops) < 2
+        or nest.parts
+        or any(reading.moved for reading in nest.reads)
+        or nest.loops[-2].range.dim.kind is not DimensionKind.HORIZONTAL
+    ):
         return False
     loads = sum(isinstance(row, Load) for row in nest.body)
     if sum(isinstance(row, Compute) for row in nest.body) < BUSY * loads:
@@ -72,7 +74,7 @@ def _is_stencil(points: Points, nest: Nest, needs: Mapping[int, Need]) -> bool:
 
 
 def _over(loops: Sequence[NestLoop], rows: Range, step: int) -> tuple[NestLoop, ...]:
-    return (*loops[:-2], attrs.evolve(loops[-2], range=rows, step=step), loops[-1])
+    return (*loops[:-2], classes.evolve(loops[-2], range=rows, step=step), loops[-1])
 
 
 def _together(

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension, DimensionKind
+from ....runtime.process import classes
 from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range, Ranges
 from ...ir.gates import FAR, far_unless
@@ -23,7 +22,7 @@ from .places import FIXED, OWN, Coord, Entries, Entry, Point
 from .points import Points
 
 
-@attrs.frozen
+@classes.frozen
 class Span:
     """The indices from `before` after `start` to `beyond` after `stop`."""
 
@@ -41,7 +40,7 @@ class Span:
         """Return the indices `offset` further."""
         if not offset:
             return self
-        return attrs.evolve(self, before=self.before + offset, beyond=self.beyond + offset)
+        return classes.evolve(self, before=self.before + offset, beyond=self.beyond + offset)
 
 
 Need: TypeAlias = Mapping[Dimension, Span | None]  # of the dimensions of a node
@@ -65,9 +64,7 @@ def box_of(need: Need, dims: Iterable[Dimension]) -> Ranges:
 
 def joined(left: Need | None, right: Need) -> Need:
     """Return the smallest need around two."""
-    if left is None or left is right:
-        return right
-    return around((left, right))
+    return right if left is None or left is right else around((left, right))
 
 
 def around(needs: Sequence[Need]) -> Need:
@@ -83,14 +80,12 @@ def _around(spans: Sequence[Span | None]) -> Span | None:
         base = span.start, span.stop
         old = by_base.get(base, span)
         before, beyond = min(old.before, span.before), max(old.beyond, span.beyond)
-        by_base[base] = attrs.evolve(old, before=before, beyond=beyond)
+        by_base[base] = classes.evolve(old, before=before, beyond=beyond)
     there = [span for (start, _), span in by_base.items() if start != _NOTHING.start]
     if len(there) < 2:
         return there[0] if there else _NOTHING
-    ranges = [span.range(_ANY) for span in there]
-    start = bounds.least(range_.start for range_ in ranges)
-    stop = bounds.greatest(range_.stop for range_ in ranges)
-    return _settled_span(start, stop, any(span.gated for span in there))
+    (whole,) = bounds.hull([(span.range(_ANY),) for span in there])
+    return _settled_span(whole.start, whole.stop, any(span.gated for span in there))
 
 
 def _settled_span(start: Bound, stop: Bound, gated: bool) -> Span:
@@ -104,8 +99,8 @@ _NOTHING: Final = Span(Const(FAR), Const(-FAR), gated=True)
 def need_at(points: Points, point: Point, need: Need) -> Need:
     """Return the need of a point's node, given the need of the point."""
     index, coords = point
-    dims = points.nodes[index].dims
-    return {dim: _along(points, dim, coord, need) for dim, coord in zip(dims, coords, strict=True)}
+    placed = zip(points.nodes[index].dims, coords, strict=True)
+    return {dim: _along(points, dim, coord, need) for dim, coord in placed}
 
 
 def _along(points: Points, dim: Dimension, coord: Coord, need: Need) -> Span | None:
@@ -154,6 +149,11 @@ def gated_like(need: Need, other: Need) -> Need:
     """Return `need`, made empty where a region makes `other` empty."""
     ends = [span.range(dim) for dim, span in other.items() if span is not None and span.gated]
     return _gated(need, [(ends[0].start, ends[0].stop)]) if ends else need
+
+
+def gated_by(need: Need, box: Ranges) -> Need:
+    """Return `need`, made empty where a box is empty."""
+    return _gated(need, [(range_.start, range_.stop) for range_ in box])
 
 
 # A box that is surely empty is no part; where only the call knows, the part is gated.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
-
+from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Ranges
 from ..errors import CodegenError
@@ -14,7 +12,9 @@ from .costs import point_costs, users_of
 from .needs import (
     Need,
     Span,
+    around,
     box_of,
+    gated_by,
     gated_like,
     inside,
     joined,
@@ -25,10 +25,10 @@ from .needs import (
 from .places import Coords, Point, is_still, still
 from .points import Env, Node, Points
 from .rules import Rules
-from .weighing import Use, Uses, Weighing, need_around, points_of
+from .weighing import Use, Uses, Weighing, points_of
 
 
-@attrs.frozen
+@classes.frozen
 class Array:
     """A node that becomes an array over a box."""
 
@@ -37,57 +37,69 @@ class Array:
     reason: str
 
 
-@attrs.frozen
+@classes.frozen
 class Walk:
-    """A scan, its box, and the numbers of the roots that it stores itself.
+    """A scan, its box, and the roots that it stores itself: numbers of a group and in it.
 
-    With `fused`, these are all roots, computed from the results of the scan level by level.
+    With `fused`, these are all roots of a group, computed from the results of the scan level by
+    level.
     """
 
     node: int
     box: Ranges
-    stores: tuple[int, ...]
+    stores: tuple[tuple[int, int], ...]
     fused: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Placement:
     """The nodes that become arrays and the scans, both ascending; notes on the other nodes.
 
     `needs[nest][node]` are the indices at which a nest needs a node. The name of a nest is the node
-    that it computes, `STORES` for the nest of the stores.
+    that it computes, or that of the `stores` of a group. `groups` are those that need a nest. One
+    `within` a group does nothing where the box of that group is empty; the box of any other nest
+    then is empty by itself.
     """
 
     arrays: tuple[Array, ...]
     walks: tuple[Walk, ...]
     notes: tuple[str, ...]
     needs: Mapping[int, Mapping[int, Need]]
+    groups: Mapping[int, frozenset[int]]
+    within: Mapping[int, int]
 
 
-STORES = -1
+def stores(group: int) -> int:
+    """Return the name of the nest that stores the roots of a group."""
+    return ~group
 
 
-def place(points: Points, roots: Sequence[Point], box: Ranges, rules: Rules) -> Placement:
-    """Decide for each node, from the stores to the inputs.
+def place(
+    points: Points, groups: Sequence[tuple[Sequence[Point], Ranges]], rules: Rules
+) -> Placement:
+    """Decide for each node, from the stores to the inputs; a group has roots and a box.
 
     A node that becomes an array gets a nest of its own, which needs its operands once. So each node
-    has few points, however long the chain is.
+    has few points, however long the chain is, and however many groups need it.
     """
-    return _Placing(points, roots, box, rules).run()
+    return _Placing(points, groups, rules).run()
 
 
 class _Placing:
     """The uses of each node that the walk has found so far."""
 
-    def __init__(self, points: Points, roots: Sequence[Point], box: Ranges, rules: Rules) -> None:
+    def __init__(
+        self, points: Points, groups: Sequence[tuple[Sequence[Point], Ranges]], rules: Rules
+    ) -> None:
         self.points = points
-        self.count = len(roots)
-        self.box = box
-        self.needed = points.reachable(roots)
+        self.counts = [len(roots) for roots, _ in groups]
+        self.needed = points.reachable(root for roots, _ in groups for root in roots)
         self.users = users_of(points.nodes, self.needed)
-        self.costs = point_costs(points.nodes, self.users, rules.target.gather)
+        self.costs = point_costs(points, self.users, rules.target)
         self.uses: dict[int, Uses] = {index: {} for index in self.needed}
-        self.boxes: dict[int, Ranges] = {STORES: box}
+        self.boxes: dict[int, Ranges] = {stores(n): box for n, (_, box) in enumerate(groups)}
+        self.groups = {stores(n): frozenset((n,)) for n in range(len(groups))}
+        self.within = {stores(n): n for n in range(len(groups))}
         self.asked = dict.fromkeys(self.needed, 1)  # points of the user that has most of them
         self.above = dict.fromkeys(self.needed, 0.0)  # operations that users compute again
         self.values: dict[int, int] = {}  # how many a nest computes
@@ -96,13 +108,15 @@ class _Placing:
         self.walks: list[Walk] = []
         self.notes: list[str] = []
         self.results: dict[int, list[int]] = {}  # of scans
-        self.roots: dict[int, list[int]] = {}  # those that are a result, and may be stored at once
-        for number, point in enumerate(roots):
-            is_result = isinstance(points.nodes[point[0]].value, dataflow.Result)
-            if is_result and is_still(point[1]):
-                self.roots.setdefault(point[0], []).append(number)
-            else:
-                self._ask(point, {}, STORES, need_of(box))
+        # roots that are a result, and may be stored at once: numbers of their groups and in these
+        self.roots: dict[int, list[tuple[int, int]]] = {}
+        for group, (roots, box) in enumerate(groups):
+            for number, point in enumerate(roots):
+                is_result = isinstance(points.nodes[point[0]].value, dataflow.Result)
+                if is_result and is_still(point[1]):
+                    self.roots.setdefault(point[0], []).append((group, number))
+                else:
+                    self._ask(point, {}, stores(group), need_of(box))
 
     def run(self) -> Placement:
         """Decide for all nodes, users before operands."""
@@ -115,14 +129,15 @@ class _Placing:
                 self.results.setdefault(scan, []).append(index)
             elif isinstance(value, dataflow.Scan):
                 self._walk(index, value)
-        last = next((walk.node for walk in self.walks if walk.fused), STORES)
+        last = {stores(walk.stores[0][0]): walk.node for walk in self.walks if walk.fused}
         needs: dict[int, dict[int, Need]] = {}
         for index, uses in self.uses.items():
             for nest, use in uses.items():
-                own = needs.setdefault(last if nest == STORES else nest, {})
+                own = needs.setdefault(last.get(nest, nest), {})
                 own[index] = joined(own.get(index), use.need)
         arrays = tuple(sorted(self.arrays, key=lambda array: array.node))
-        return Placement(arrays, tuple(reversed(self.walks)), tuple(reversed(self.notes)), needs)
+        walks, notes = tuple(reversed(self.walks)), tuple(reversed(self.notes))
+        return Placement(arrays, walks, notes, needs, self.groups, self.within)
 
     def _ask(self, relative: Point, ahead: Env, nest: int, need: Need) -> None:
         """Record that a nest needs a point, relative to `ahead`, and the points that locate it."""
@@ -144,7 +159,7 @@ class _Placing:
         whole, reason = self.weighing.decide(index, uses, self.above[index])
         count = points_of(uses)
         if whole:
-            need = need_around(uses)
+            need = self._around(index, [(nest, use.need) for nest, use in uses.items()])
             self.arrays.append(Array(index, box_of(need, node.dims), f"{node.name} {reason}"))
             self.boxes[index] = self.arrays[-1].box
             self._pass_on(node, index, [still(len(node.dims))], need_of(self.boxes[index]))
@@ -159,7 +174,7 @@ class _Placing:
                 self.values[nest] = self.values.get(nest, 0) + len(use.places)
                 self._pass_on(node, nest, list(use.places), use.need)
         for operand, _ in node.operands:
-            self.asked[operand] = max(self.asked[operand], count)
+            self.asked[operand] = max(self.asked[operand], count if reason else self.asked[index])
 
     def _pass_on(self, node: Node, nest: int, places: Sequence[Coords], need: Need) -> None:
         """Record that a nest needs the operands of a node that it computes at some places."""
@@ -179,58 +194,90 @@ class _Placing:
 
     def _walk(self, index: int, value: dataflow.Scan) -> None:
         """Open the nest of a scan over its levels, on all columns that any nest needs."""
-        results = self.results.pop(index, [])
-        need: Need | None = None
+        results = sorted(self.results.pop(index, []))
+        asks = [(nest, use.need) for result in results for nest, use in self.uses[result].items()]
         for result in results:
-            if self.uses[result]:
-                need = joined(need, need_around(self.uses[result]))
-            if result in self.roots:
-                need = joined(
-                    need, need_at(self.points, self.points.here(result), need_of(self.box))
-                )
-        if need is None:
+            for group, _ in self.roots.get(result, []):
+                box = need_of(self.boxes[stores(group)])
+                asks.append((stores(group), need_at(self.points, self.points.here(result), box)))
+        if not asks:
             return
-        whole = scan_need(value, need)
-        box = box_of(gated_like(whole, need), value.dims)
-        alike = {each.dim: each for each in box} == {each.dim: each for each in self.box}
-        if alike and self._is_fused(results):
-            self.walks.append(Walk(index, box, tuple(range(self.count)), fused=True))
-            self._open(index, box)
-            return
-        # The memory needs no gate: without columns it is empty. A gated box begins far away, and
-        # the room around it and around a box that a nest reads would be as far across.
-        room = box_of(whole, value.dims)
-        stores: list[int] = []
-        for result in sorted(results):
-            if alike:
-                stores += self.roots.get(result, [])
-            elif result in self.roots:
-                self._ask(self.points.here(result), {}, STORES, need_of(self.box))
-            if self.uses[result]:
-                name = self.points.nodes[result].name
-                reason = f"{name} is an array: the result of a scan"
-                self.arrays.append(Array(result, room, reason))
-        self.walks.append(Walk(index, box, tuple(sorted(stores))))
-        self._open(index, box)
+        asks = [(nest, scan_need(value, need)) for nest, need in asks]
+        whole = self._around(index, asks)
+        self.boxes[index] = box_of(gated_like(whole, whole), value.dims)
+        if self._is_fused(index, results):
+            (group,) = self.groups[index]
+            own = [(group, number) for number in range(self.counts[group])]
+            self.walks.append(Walk(index, self.boxes[index], tuple(own), fused=True))
+        else:
+            # The memory needs no gate: without columns it is empty. A gated box begins far away,
+            # and the room around it and around a box that a nest reads would be as far across.
+            room = box_of(around([need for _, need in asks]), value.dims)
+            own = [store for result in results for store in self._kept(index, result, room)]
+            self.walks.append(Walk(index, self.boxes[index], tuple(sorted(own))))
+        for operand in self.points.nodes[index].operands:
+            self._ask(operand, {}, index, need_of(self.boxes[index]))
 
-    def _is_fused(self, results: Sequence[int]) -> bool:
-        """Tell whether all stores, and nothing else, follow from one level of a scan.
+    def _kept(self, index: int, result: int, room: Ranges) -> Iterator[tuple[int, int]]:
+        """Yield the roots that a scan stores of a result; others and other nests read an array."""
+        for group, number in self.roots.get(result, []):
+            if self._is_all_of(index, group):
+                yield group, number
+            else:
+                box = need_of(self.boxes[stores(group)])
+                self._ask(self.points.here(result), {}, stores(group), box)
+        if self.uses[result]:
+            reason = f"{self.points.nodes[result].name} is an array: the result of a scan"
+            self.arrays.append(Array(result, room, reason))
+
+    def _is_all_of(self, index: int, group: int) -> bool:
+        """Tell whether a nest has the box of a group of stores."""
+        mine, own = (
+            {each.dim: each for each in self.boxes[nest]} for nest in (index, stores(group))
+        )
+        return self.within.get(index) == group and mine == own
+
+    def _is_fused(self, index: int, results: Sequence[int]) -> bool:
+        """Tell whether all stores of a group, and nothing else, follow from one level of a scan.
 
         Then the stores need no nest of their own, and the results no arrays.
         """
-        if any(walk.fused for walk in self.walks) or not set(self.roots) <= set(results):
+        group, *others = self.groups[index]
+        if others or not self._is_all_of(index, group):
             return False
-        users = [self.uses[result] for result in results if self.uses[result]]
-        only = all(list(uses) == [STORES] for uses in users)
-        return (
-            bool(users) and only and all(map(is_still, chain(*(u[STORES].places for u in users))))
-        )
+        if any(walk.fused and walk.stores[0][0] == group for walk in self.walks):
+            return False
+        if any(group in dict(own) and root not in results for root, own in self.roots.items()):
+            return False
+        uses = [self.uses[result] for result in results if self.uses[result]]
+        only = all(list(each) == [stores(group)] for each in uses)
+        places = (place for each in uses for use in each.values() for place in use.places)
+        return bool(uses) and only and all(map(is_still, places))
 
-    def _open(self, index: int, box: Ranges) -> None:
-        """Begin the nest of a scan: record the need of its first states and arguments."""
-        self.boxes[index] = box
-        for operand in self.points.nodes[index].operands:
-            self._ask(operand, {}, index, need_of(box))
+    def _around(self, index: int, asks: Sequence[tuple[int, Need]]) -> Need:
+        """Return the need around those of several nests, and note the groups that they are for.
+
+        Where the call finds the box of a group empty, the group needs nothing. That takes a gate
+        along the dimensions in which needs differ, one at least.
+        """
+        need = around([each for _, each in asks])
+        groups = self.groups[index] = frozenset().union(*(self.groups[nest] for nest, _ in asks))
+        own = {dim: span.range(dim) for dim, span in need.items() if span is not None}
+        boxes = {n: {each.dim: each for each in self.boxes[stores(n)]} for n in sorted(groups)}
+        found = [n for n, box in boxes.items() if box == own or len(groups) == 1]
+        if found:
+            self.within[index] = found[0]
+            return need
+        gated = around(
+            [
+                gated_by(each, self.boxes[stores(self.within[nest])])
+                if nest in self.within
+                else each
+                for nest, each in asks
+            ]
+        )
+        alike = {dim: span for dim, span in need.items() if all(e[dim] == span for _, e in asks)}
+        return gated if len(alike) == len(need) else {**gated, **alike}
 
 
 def scan_need(value: dataflow.Scan, need: Need) -> Need:

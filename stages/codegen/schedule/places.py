@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir import dataflow
 
 OWN, FIXED = 0, -1
@@ -24,7 +23,7 @@ Point: TypeAlias = tuple[int, Coords]  # a node, and where it is taken
 Reach: TypeAlias = tuple[tuple[int, int], ...]  # smallest and largest offset by dimension
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Entries(dataflow.Value):
     """A neighbour table, read like a field of int32 over (target, local)."""
 
@@ -33,21 +32,21 @@ class Entries(dataflow.Value):
     width: int = 0
 
 
-@attrs.frozen
+@classes.frozen
 class Entry:
     """The index that a neighbour table gives: the value of `point`, a node of `Entries`."""
 
     point: Point
 
 
-@attrs.frozen
+@classes.frozen
 class Along:
     """The loop's own index along another dimension, as staggered fields are read."""
 
     dim: Dimension
 
 
-@attrs.frozen
+@classes.frozen
 class Moved:
     """The index `at` along `dim`, moved by the value of `by`."""
 
@@ -69,16 +68,16 @@ def is_still(coords: Coords) -> bool:
     return all(coord == (OWN, 0) for coord in coords)
 
 
-@attrs.define
+@classes.define
 class Indices:
     """All index values of a program, each once; the first has number 1."""
 
-    _known: dict[IndexValue, int] = attrs.field(factory=dict)
-    _values: list[IndexValue] = attrs.field(factory=list)
-    _mentions: list[Mapping[Dimension, tuple[int, int]]] = attrs.field(factory=list)
-    _depths: list[int] = attrs.field(factory=list)
-    _unsure: list[bool] = attrs.field(factory=list)
-    _entries: list[tuple[int, ...]] = attrs.field(factory=list)
+    _known: dict[IndexValue, int] = classes.field(factory=dict)
+    _values: list[IndexValue] = classes.field(factory=list)
+    _mentions: list[Mapping[Dimension, tuple[int, int]]] = classes.field(factory=list)
+    _depths: list[int] = classes.field(factory=list)
+    _unsure: list[bool] = classes.field(factory=list)
+    _entries: list[tuple[int, ...]] = classes.field(factory=list)
 
     def __getitem__(self, base: int) -> IndexValue:
         return self._values[base - 1]
@@ -105,10 +104,10 @@ class Indices:
         found: dict[Dimension, tuple[int, int]] = {}
         for dim, (base, offset) in axes:
             if base == OWN:
-                widen(found, dim, (offset, offset))
+                grow(found, dim, (offset, offset))
             elif base > OWN:
                 for other, ends in self._mentions[base - 1].items():
-                    widen(found, other, ends)
+                    grow(found, other, ends)
         return found
 
     def plain(self, dim: Dimension, coord: Coord) -> tuple[Dimension, Coord]:
@@ -116,6 +115,12 @@ class Indices:
         base, offset = coord
         value = self[base] if base > OWN else None
         return (value.dim, (OWN, offset)) if isinstance(value, Along) else (dim, coord)
+
+    def is_here(self, coords: Coords) -> bool:
+        """Tell whether a place is that of the loops, half an index away where it is staggered."""
+        return all(
+            coord == (OWN, 0) or (coord[0] > OWN and not self.depth(coord[0])) for coord in coords
+        )
 
     def depth(self, base: int) -> int:
         """Return how many index values one depends on, itself included; 0 for loops."""
@@ -141,7 +146,7 @@ def _axes(value: IndexValue, dims: tuple[Dimension, ...]) -> list[tuple[Dimensio
             return [(dim, (OWN, 0))]
 
 
-def widen(ends: dict[Dimension, tuple[int, int]], dim: Dimension, more: tuple[int, int]) -> None:
+def grow(ends: dict[Dimension, tuple[int, int]], dim: Dimension, more: tuple[int, int]) -> None:
     """Grow the range of one dimension."""
     low, high = ends.get(dim, more)
     ends[dim] = min(low, more[0]), max(high, more[1])

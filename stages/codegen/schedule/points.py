@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
-
-from ....runtime.language.dimension import Dimension
+from ....runtime.language.dimension import Dimension, flip_staggered, is_staggered
+from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.dataflow import Ref
 from .places import (
@@ -27,14 +26,14 @@ from .places import (
     Moved,
     Point,
     Reach,
+    grow,
     still,
-    widen,
 )
 
 Env: TypeAlias = Mapping[Dimension, Coord]  # coordinates in place of the loop's own index
 
 
-@attrs.frozen
+@classes.frozen
 class Node:
     """A value without its place: its operation, and its operands relative to itself.
 
@@ -166,8 +165,7 @@ class Points:
                 way = Moved(dim, (OWN, 0), self._views[by])
                 return self.placed(self._views[arg], {dim: (self._index(way), 0)})
             case dataflow.Map(op=op, args=args):
-                operands = [self._views[arg] for arg in args]
-                return self._combined(row, value, op, operands)
+                return self._combined(row, value, op, [self._views[arg] for arg in args])
             case dataflow.Reduce(op=op, table=table):
                 operands = self._slots(row, value, self._tables[table])
                 return self._combined(row, value, f"reduce {op}", operands)
@@ -185,9 +183,8 @@ class Points:
         entry = (entries, ((OWN, 0), slot))
         found = self.placed(self._views[arg], {table.source: (self._index(Entry(entry)), 0)})
         dtype = self.nodes[found[0]].value.dtype
-        if self.checked and table.skip and dtype.startswith("float"):
-            return self._or_nothing(row, value, entry, found)
-        return found
+        is_tested = self.checked and table.skip and dtype.startswith("float")
+        return self._or_nothing(row, value, entry, found) if is_tested else found
 
     def _or_nothing(self, row: Ref, value: dataflow.Value, entry: Point, found: Point) -> Point:
         """Return the node of a lookup, NaN where the neighbour is missing."""
@@ -221,16 +218,21 @@ class Points:
     def _combined(
         self, row: Ref, value: dataflow.Value, what: str, operands: Sequence[Point]
     ) -> Point:
+        across = self._across(value.dims, operands)
+        if across:
+            value = classes.evolve(value, dims=tuple(across.get(dim, dim) for dim in value.dims))
+            env: Env = {dim: (self.indices.add(Along(own)), 0) for dim, own in across.items()}
+            operands = [self.placed(operand, env) for operand in operands]
         reach: dict[Dimension, tuple[int, int]] = {}
         for index, coords in operands:
             node = self.nodes[index]
             for dim, (base, offset), (low, high) in zip(node.dims, coords, node.reach, strict=True):
                 along, (own, more) = self.indices.plain(dim, (base, offset))
                 if own == OWN:
-                    widen(reach, along, (low + more, high + more))
+                    grow(reach, along, (low + more, high + more))
                 elif base > OWN:
                     for other, ends in self.indices.mentioned([(dim, (base, offset))]).items():
-                        widen(reach, other, ends)
+                        grow(reach, other, ends)
         middle = {dim: sum(reach.get(dim, (0, 0))) // 2 for dim in value.dims}
         back: Env = {dim: (OWN, -place) for dim, place in middle.items() if place}
         relative = tuple(self.placed(operand, back) for operand in operands)
@@ -240,7 +242,28 @@ class Points:
         )
         key = (what, value.dtype, value.dims, relative)
         index, _ = self._node(key, Node(row, value, relative, around))
-        return index, tuple((OWN, place) for place in middle.values())
+        bases = {own: self.indices.add(Along(dim)) for dim, own in across.items()}
+        return index, tuple((bases.get(dim, OWN), place) for dim, place in middle.items())
+
+    def _across(
+        self, dims: Sequence[Dimension], operands: Sequence[Point]
+    ) -> dict[Dimension, Dimension]:
+        """Return the dimensions of which a value takes the staggered counterparts, and these.
+
+        What reads fields over I + 1/2 only is a value over I + 1/2; with any over I it is one over
+        I: then the outputs on cells and on faces that need a value need the same one.
+        """
+        read: set[Dimension] = set()
+        for index, coords in operands:
+            for dim, coord in zip(self.nodes[index].dims, coords, strict=True):
+                _, (base, _) = self.indices.plain(dim, coord)
+                read |= {dim} if base == OWN else set(self.indices.mentioned([(dim, coord)]))
+        pairs = ((dim, flip_staggered(dim)) for dim in dims)
+        return {
+            dim: other
+            for dim, other in pairs
+            if other in read and (dim not in read or is_staggered(dim))
+        }
 
     def _node(self, key: tuple[object, ...], node: Node) -> Point:
         index = self._known.setdefault(key, len(self.nodes))

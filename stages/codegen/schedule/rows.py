@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
 import numpy as np
 
+from ....runtime.process import classes
 from ...ir.loops.nest import Compute, Constant, Instruction, NestLoop, Row, Store
 
 
@@ -33,7 +33,7 @@ class Rows:
     def add(self, instruction: Instruction, part: int = 0) -> Row:
         """Write an instruction once; inside the innermost loop it belongs to a part."""
         if part and instruction.level == len(self.loops):
-            instruction = attrs.evolve(instruction, part=part)
+            instruction = classes.evolve(instruction, part=part)
         row = self.same.setdefault(instruction, len(self.rows))
         if row == len(self.rows):
             self.rows.append(instruction)
@@ -56,8 +56,7 @@ class Rows:
         return self._extreme(op, dtype, values, valid, part)
 
     def _sum(self, dtype: str, values: list[Row], valid: list[Row], part: int) -> Row:
-        nothing = self.add(Constant(dtype=dtype, text=neutral("sum", dtype)))
-        total = nothing
+        nothing = total = self.add(Constant(dtype=dtype, text=neutral("sum", dtype)))
         for slot, value in enumerate(values):
             there = value
             if valid:

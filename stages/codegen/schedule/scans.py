@@ -8,11 +8,10 @@ state: it has one more level, from which the scan begins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-import attrs
+from collections.abc import Iterator, Mapping, Sequence
 
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Range, Ranges, add
 from ...ir.loops.buffers import Buffer
@@ -49,7 +48,7 @@ def scan_loops(
     return tuple(loops), beside
 
 
-@attrs.frozen
+@classes.frozen
 class Held:
     """Where a leaf of the state is held: an array, and the offset from the current level."""
 
@@ -68,17 +67,17 @@ def held_states(
     """Return the array of each leaf: that of its result, or one over the columns."""
     value = points.scan(scan)
     back = -1 if value.forward else 1
-    return tuple(
-        Held(results[k], tuple(back * (dim is value.axis) for dim in results[k].dims))
-        if k in results
-        else Held(array, (0,) * len(array.dims))
-        for k, array in enumerate(_state_arrays(points, scan, number, box, loops))
-    )
-
-
-def with_first_level(array: Buffer, scan: dataflow.Scan) -> Buffer:
-    """Return the array of a result with the level before the first level of the scan."""
-    return attrs.evolve(array, box=first_levels(array.box, scan, around=True))
+    columns = tuple(range_ for range_ in box if range_.dim is not value.axis)
+    dims = tuple(range_.dim for range_ in columns)
+    order = tuple(loop.range.dim for loop in loops if loop.range.dim is not value.axis)
+    why = f"a state of {points.nodes[scan].name}, which {WHERE}"
+    held = []
+    for k, dtype in enumerate(_dtypes(points, scan)):
+        array = results.get(k) or Buffer(
+            f"@s{number}.{k}", "arena", dtype, dims, order[-1], columns, order, reason=why
+        )
+        held.append(Held(array, tuple(back * (dim is value.axis) for dim in array.dims)))
+    return tuple(held)
 
 
 def first_levels(box: Ranges, scan: dataflow.Scan, around: bool = False) -> Ranges:
@@ -92,24 +91,8 @@ def first_levels(box: Ranges, scan: dataflow.Scan, around: bool = False) -> Rang
 def _before(levels: Range, forward: bool, around: bool) -> Range:
     """Return the level before the first, or all levels and that one."""
     if forward:
-        first = add(levels.start, -1)
-        return Range(levels.dim, first, levels.stop if around else levels.start)
+        return Range(levels.dim, add(levels.start, -1), levels.stop if around else levels.start)
     return Range(levels.dim, levels.start if around else levels.stop, add(levels.stop, 1))
-
-
-def _state_arrays(
-    points: Points, scan: int, number: int, box: Ranges, loops: Sequence[NestLoop]
-) -> tuple[Buffer, ...]:
-    """Return arrays over the columns, one for each state."""
-    value = points.scan(scan)
-    columns = tuple(range_ for range_ in box if range_.dim is not value.axis)
-    order = tuple(loop.range.dim for loop in loops if loop.range.dim is not value.axis)
-    dims = tuple(range_.dim for range_ in columns)
-    reason = f"a state of {points.nodes[scan].name}, which {WHERE}"
-    return tuple(
-        Buffer(f"@s{number}.{k}", "arena", dtype, dims, order[-1], columns, order, reason=reason)
-        for k, dtype in enumerate(_dtypes(points, scan))
-    )
 
 
 def first_states(
@@ -143,44 +126,43 @@ def scan_body(
     `stores` are buffers and their values: leaves of the state, or values computed from them.
     """
     value, operands = points.scan(scan), points.nodes[scan].operands
-    count = len(value.init)
+    count, level, dtypes = len(value.init), len(loops), _dtypes(points, scan)
     results = leaves_of(points, scan)
     known = {**homes, **{node: Home(f"%{node}") for node in results}}  # rows, not in memory
     roots = [*(operands[count:] if states else operands), *(root for _, root in stores)]
     writer = BodyWriter(points, roots, loops, known, cut=False)
     args = [writer.row(operand) for operand in operands[count:]]
-    dtypes = _dtypes(points, scan)
-    if states:
-        first: tuple[tuple[str, Row], ...] = ()
-        old = [writer.add(_load(state, len(loops))) for state in states]
-    else:
-        first = tuple(
-            (dtype, writer.row(root)) for dtype, root in zip(dtypes, operands, strict=False)
-        )
-        old = [
-            writer.add(State(dtype=dtype, level=len(loops), index=k))
-            for k, dtype in enumerate(dtypes)
-        ]
-    rows = _one_level(writer, value.body, old, args)
-    new = [rows[ref] for ref in value.body.results]
+    first = [] if states else [writer.row(operand) for operand in operands[:count]]
+    old = [writer.add(each) for each in _old_states(states, dtypes, level)]
+    new = _one_level(writer, value.body, old, args)
     for node, leaf in results.items():
         writer.places[0, points.here(node)] = new[leaf]
     written = [writer.row(root) for _, root in stores]
     for (target, _), row in zip(stores, written, strict=True):
         writer.store(target, row)
     for k, row in enumerate(new):
-        if states and not any(states[k].offsets):
+        if not states:
+            writer.rows.append(Advance(dtype=dtypes[k], level=level, index=k, value=row))
+        elif not any(states[k].offsets):
             writer.store(states[k].array.name, row)
-        elif not states:
-            advance = Advance(dtype=dtypes[k], level=len(loops), index=k, value=row)
-            writer.rows.append(advance)
-    return NestBody(tuple(writer.rows), writer.reads(needs)), first
+    made = NestBody(tuple(writer.rows), writer.reads(needs))
+    return made, tuple(zip(dtypes, first, strict=not states))
+
+
+def _old_states(states: Sequence[Held], dtypes: Sequence[str], level: int) -> Iterator[Instruction]:
+    """Yield the instructions that read the states of the level before, `states` from arrays."""
+    for array, offsets in ((held.array, held.offsets) for held in states):
+        yield Load(
+            dtype=array.dtype, level=level, buffer=array.name, dims=array.dims, offsets=offsets
+        )
+    for k, dtype in enumerate(() if states else dtypes):
+        yield State(dtype=dtype, level=level, index=k)
 
 
 def _one_level(
     writer: BodyWriter, body: dataflow.Body, states: Sequence[Row], args: Sequence[Row]
 ) -> list[Row]:
-    """Write the body of a scan; instructions that need neither state nor level stand outside."""
+    """Write the body of a scan, return its results; rows without state or level stand outside."""
     rows: list[Row] = []
     for value in body.values:
         match value:
@@ -192,12 +174,7 @@ def _one_level(
                 rows.append(writer.compute(op, value.dtype, [rows[ref] for ref in inner]))
             case _:
                 raise TypeError(f"A scan cannot hold '{type(value).__name__}'.")
-    return rows
-
-
-def _load(held: Held, level: int) -> Instruction:
-    array, offsets = held.array, held.offsets
-    return Load(dtype=array.dtype, level=level, buffer=array.name, dims=array.dims, offsets=offsets)
+    return [rows[ref] for ref in body.results]
 
 
 def leaves_of(points: Points, scan: int) -> dict[int, int]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...artifacts import Lowered, Variant
 from ...ir import dataflow
 from ...ir.bounds import Ranges, hull, is_empty_box
@@ -18,7 +17,7 @@ from ...ir.loops.traverse import nests_of
 from ...ir.verify import versions
 from .discovery import table_buffer
 from .drafts import Draft, StoreGroup, draft_nests, order_of
-from .hazards import fields_to_stage
+from .hazards import are_disjoint, fields_to_stage
 from .order import loops_over, unit_dims
 from .points import Points
 from .rules import Rules
@@ -35,9 +34,10 @@ def schedule(
     program = lowered.program
     for complaint in versions(program):
         raise ValueError(f"'{program.name}' cannot be scheduled: {complaint}.")
-    fields = {leaf.name: leaf.dims for leaf in program.leaves if leaf.kind == "field"}
-    units = unit_dims(variant.unit, fields)
-    rules = attrs.evolve(rules, units=tuple(units.items()))
+    units = unit_dims(
+        variant.unit, {leaf.name: leaf.dims for leaf in program.leaves if leaf.kind == "field"}
+    )
+    rules = classes.evolve(rules, units=tuple(units.items()))
     points = Points(program.values, program.tables, checked=rules.checked)
     groups: list[StoreGroup] = []
     steps: list[Step] = []
@@ -45,27 +45,30 @@ def schedule(
     buffers = list(_given(program, units))
     for index, statement in enumerate(program.statements):
         drafts: list[Draft] = []
-        for group in _groups(index, statement):
-            number = len(groups)
-            groups.append(group)
-            if is_empty_box(group.box):
-                continue  # a build that knows the domain knows that there is nothing to do
-            drafts.append(draft_nests(points, group, number, len(buffers), rules))
+        for several in _together(_groups(index, statement)):
+            drafts.append(draft_nests(points, several, len(groups), len(buffers), rules))
+            groups += drafts[-1].groups
             buffers += drafts[-1].arrays
             notes += drafts[-1].notes
         nests, copies = _stage(drafts, [group.box for group in groups], rules)
         buffers += copies
         if nests:
             steps.append(Step(index, in_order(*nests)))
-    made = Kernel(
-        program.name,
-        tuple((leaf.name, leaf.dtype) for leaf in program.leaves if leaf.kind == "scalar"),
-        tuple(buffers),
-        tuple(kernel.Group(group.statement, group.box) for group in groups),
-        tuple(steps),
-        notes=tuple(notes),
+    return _padded(_kernel(program, buffers, groups, steps, notes)), tuple(groups)
+
+
+def _kernel(
+    program: dataflow.Dataflow,
+    buffers: Sequence[Buffer],
+    groups: Sequence[StoreGroup],
+    steps: Sequence[Step],
+    notes: Sequence[str],
+) -> Kernel:
+    scalars = ((leaf.name, leaf.dtype) for leaf in program.leaves if leaf.kind == "scalar")
+    boxes = (kernel.Group(group.statement, group.box) for group in groups)
+    return Kernel(
+        program.name, tuple(scalars), tuple(buffers), tuple(boxes), tuple(steps), notes=tuple(notes)
     )
-    return _padded(made), tuple(groups)
 
 
 def _given(program: dataflow.Dataflow, units: Mapping[str, Dimension]) -> Iterator[Buffer]:
@@ -84,8 +87,8 @@ def _padded(made: Kernel) -> Kernel:
     for reading in (reading for nest in nests_of(made) for reading in nest.reads):
         array = buffers[reading.buffer]
         if reading.moved and array.memory == "arena":
-            buffers[array.name] = attrs.evolve(array, box=hull(array.box, reading.box))
-    return attrs.evolve(made, buffers=tuple(buffers.values()))
+            buffers[array.name] = classes.evolve(array, box=hull([array.box, reading.box]))
+    return classes.evolve(made, buffers=tuple(buffers.values()))
 
 
 def _groups(index: int, statement: dataflow.Statement) -> list[StoreGroup]:
@@ -93,6 +96,24 @@ def _groups(index: int, statement: dataflow.Statement) -> list[StoreGroup]:
     for store in statement.stores:
         boxes.setdefault(store.box, []).append(store)
     return [StoreGroup(index, box, tuple(stores)) for box, stores in boxes.items()]
+
+
+def _together(groups: Sequence[StoreGroup]) -> list[list[StoreGroup]]:
+    """Return the groups that may share arrays together.
+
+    Between disjoint boxes may lie a lot; a box that a build knows to be empty has no nests.
+    """
+    found: list[list[StoreGroup]] = []
+    for group in groups:
+        apart = (
+            any(is_empty_box(one.box) or are_disjoint(one.box, group.box) for one in (*own, group))
+            for own in found
+        )
+        own = next((own for own, alone in zip(found, apart, strict=True) if not alone), [])
+        own.append(group)
+        if len(own) == 1:
+            found.append(own)
+    return found
 
 
 def _stage(
@@ -112,13 +133,13 @@ def _stage(
         for row in nest.body:
             if isinstance(row, Store) and row.buffer in risky[nest.group]:
                 array = _copy_array(row, nest.group, boxes[nest.group], rules)
-                body.append(attrs.evolve(row, buffer=array.name))
+                body.append(classes.evolve(row, buffer=array.name))
                 if array.name not in arrays:  # parts have stores of their own
                     arrays[array.name] = array
                     copies.append(_copy_nest(nest.group, row.buffer, array))
             else:
                 body.append(row)
-        nests.append(attrs.evolve(nest, body=tuple(body)))
+        nests.append(classes.evolve(nest, body=tuple(body)))
     return [*nests, *copies], list(arrays.values())
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import DimensionKind
+from ....runtime.process import classes
 from ...ir.bounds import Ranges
 from .costs import ITEMSIZES
 from .depth import DEEP, beside_shared, computed_again
-from .needs import Need, around
+from .needs import Need
 from .order import level_of, loops_over, order_dims
 from .places import Coords
 from .points import Node, Points
@@ -27,7 +26,7 @@ INVARIANT_COST = 8
 MOST_TABLES = 3
 
 
-@attrs.define
+@classes.define
 class Use:
     """The places at which one nest needs a node, and the box around them."""
 
@@ -43,12 +42,7 @@ def points_of(uses: Uses) -> int:
     return sum(len(use.places) for use in uses.values())
 
 
-def need_around(uses: Uses) -> Need:
-    """Return the hull of the needs of all nests."""
-    return around([use.need for use in uses.values()])
-
-
-@attrs.frozen
+@classes.frozen
 class Weighing:
     """Decides for one node after another; `boxes` and `values` grow while the nests do.
 
@@ -99,8 +93,8 @@ class Weighing:
             return True, f"is an array: its loop computes {MOST_VALUES} other values already"
         if again > limit:
             enough = limit / (count - 1)
-            gather = self.rules.target.gather
-            one = beside_shared(self.points, self.users, self.costs, index, enough, gather)
+            target = self.rules.target
+            one = beside_shared(self.points, self.users, self.costs, index, enough, target)
             own = (count - 1) * one
             if own <= limit:
                 return False, f"is computed in place: {figures}, {own:.0f} beside shared arrays"

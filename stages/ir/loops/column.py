@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-import attrs
-
+from ....runtime.process import classes
 from ..bounds import Range, Ranges
 from .kernel import Node
 from .nest import Instruction, NestLoop, Reading, Row
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Get(Instruction):
     """The value of a register."""
 
     register: int
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Set(Instruction):
     """Give a register a value."""
 
@@ -35,7 +34,7 @@ class Set(Instruction):
         return (self.value,)
 
 
-@attrs.frozen
+@classes.frozen
 class Sweep:
     """Act at one level after the other."""
 
@@ -44,7 +43,7 @@ class Sweep:
     backward: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class If:
     """Act where a row is true, and otherwise."""
 
@@ -53,7 +52,7 @@ class If:
     otherwise: tuple[Act, ...] = ()
 
 
-@attrs.frozen
+@classes.frozen
 class While:
     """Compute `condition`, and act again as long as its row `row` is true."""
 
@@ -65,7 +64,7 @@ class While:
 Act: TypeAlias = Instruction | Sweep | If | While
 
 
-@attrs.frozen
+@classes.frozen
 class Column(Node):
     """What each column of `loops` does, act by act; `registers` are the dtypes of its registers.
 

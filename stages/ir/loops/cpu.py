@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final
-
-import attrs
+from typing import ClassVar, Final
 
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ..bounds import (
     Bound,
     Const,
     PatchBound,
-    PatchOrder,
     Range,
     add,
     floor_divide,
@@ -21,6 +19,8 @@ from ..bounds import (
     minimum,
     multiply,
 )
+from ..inside import bounds_of
+from .group import Member, NestGroup, PatchGroup
 from .kernel import Kernel, Node
 from .nest import Each, Marks, Nest, Row, marked_as, marks_as
 from .traverse import with_nests
@@ -29,7 +29,7 @@ LINE: Final = 64
 PITCH: Final = 16
 
 
-@attrs.frozen
+@classes.frozen
 class CpuMarks(Marks):
     """How a CPU runs a nest.
 
@@ -42,10 +42,10 @@ class CpuMarks(Marks):
     (row, other row, points): whole strips take them from registers.
     """
 
+    platform: ClassVar[str] = "cpu"
+
     march: int = 0
     streams: tuple[str, ...] = ()
-    ahead: int = 0
-    asked: tuple[Row, ...] = ()
     usual: tuple[tuple[Row, bool], ...] = ()
     slides: tuple[tuple[Row, Row, int], ...] = ()
 
@@ -64,7 +64,7 @@ def with_rows(kernel: Kernel, change: Callable[[Nest], Nest]) -> Kernel:
     )
 
 
-@attrs.frozen
+@classes.frozen
 class Cut:
     """A range cut into tiles of at most `size` indices, of nearly equal sizes if `even`."""
 
@@ -73,20 +73,8 @@ class Cut:
     even: bool = False
 
 
-@attrs.frozen
-class Member(Node):
-    """A nest of `Tiles`, with points before and beyond a tile along each cut dimension.
-
-    Its loop over such a dimension runs over the part of its range inside the tile, and so many
-    points more.
-    """
-
-    nest: Nest
-    margins: tuple[tuple[int, int], ...]
-
-
-@attrs.frozen
-class Tiles(Node):
+@classes.frozen
+class Tiles(NestGroup):
     """Nests that run in order on each tile; at most `threads` threads share the tiles.
 
     Each thread has its own `arrays`, as large as a tile. Along `rolled`, if given, the nests
@@ -94,27 +82,51 @@ class Tiles(Node):
     nests read rows from the cache.
     """
 
+    platform: ClassVar[str] = "cpu"
+    holder: ClassVar[type[Node]] = Member
+
     cuts: tuple[Cut, ...]
-    arrays: tuple[str, ...]
     members: tuple[Member, ...]
     reason: str
     rolled: Dimension | None = None
     threads: int = 1
 
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """Where the cut ranges begin and end."""
+        return tuple(bounds_of(self.cuts))
 
-@attrs.frozen
-class Portions(Node):
+    @property
+    def copies(self) -> int:
+        """How many threads have arrays of their own."""
+        return self.threads
+
+    @property
+    def alternates(self) -> bool:
+        """Whether the first nest still fills arrays when the last one reads them."""
+        return self.rolled is not None
+
+    def problems(self) -> Iterator[tuple[Node, str]]:
+        """Yield the nests that cannot run tile by tile."""
+        dims = [cut.range.dim for cut in self.cuts]
+        for member in self.members:
+            own = [loop.range.dim for loop in member.nest.loops]
+            if any(own.count(dim) != 1 for dim in dims) or len(member.margins) != len(dims):
+                yield member.nest, "does not walk each cut once"
+            if any(loop.kind == "parallel" for loop in member.nest.loops):
+                yield member.nest, "shares loops inside of tiles"
+
+
+@classes.frozen
+class Portions(PatchGroup):
     """Nests in portions of patches of a mesh, which the threads of a CPU share.
 
-    A thread computes one portion of a patch after another, and in each portion all nests. Lists of
-    an inspector name the elements of each nest, and the rows that hold what nests hand on; a row
-    serves another element after the last portion that reads it. It runs in calls that have lists,
-    enough elements, and large arrays, in which the rows of a thread fit.
+    A thread computes one portion of a patch after another, and in each portion all nests. It has a
+    few rows of the arrays, which hold what nests hand on; a row serves another element after the
+    last portion that reads it. It runs in calls that have lists, enough elements, and large arrays,
+    in which the rows of a thread fit.
 
     Attributes:
-        arrays: arrays that only these nests touch; each thread has a few rows of them.
-        order: the orders to the inspector.
-        extent: how many elements the last nest has in a call.
         levels: how many levels it has.
         bytes: bytes of all arrays for a point of the last nest.
         least: arrays of fewer bytes stay in caches.
@@ -122,13 +134,11 @@ class Portions(Node):
         memory: bytes of the largest array, the most that the rows of all threads take.
         cores: the most threads.
         loops: the nests in order.
-        slot: where in the workspace the rows lie; -1 before that is decided.
 
     """
 
-    arrays: tuple[str, ...]
-    order: PatchOrder
-    extent: Bound
+    platform: ClassVar[str] = "cpu"
+
     levels: Bound
     bytes: int
     least: int
@@ -136,12 +146,23 @@ class Portions(Node):
     memory: Bound
     cores: int
     loops: tuple[Each, ...]
-    slot: int = -1
 
     @property
-    def patches(self) -> Bound:
-        """How many patches there are."""
-        return PatchBound("patches", self.order)
+    def bounds(self) -> tuple[Bound, ...]:
+        """Where the lists lie, and how many rows and threads there are."""
+        return (
+            PatchBound("address", self.order),
+            self.patches,
+            self.room,
+            self.pitch,
+            self.fits,
+            self.threads,
+        )
+
+    @property
+    def workspace(self) -> Bound:
+        """The bytes of the rows of all threads, in calls that have them."""
+        return multiply(self.room, multiply(self.fits, self.threads))
 
     @property
     def pitch(self) -> Bound:
@@ -163,14 +184,11 @@ class Portions(Node):
     @property
     def fits(self) -> Bound:
         """1 in calls that run in portions, 0 in others."""
-        one = Const(1)
-        elements = maximum(self.extent, Const(0))
-        all_ = maximum(multiply(self.patches, PatchBound("size", self.order)), one)
-        whole = floor_divide(multiply(elements, 2), all_)
-        filled = multiply(elements, maximum(self.levels, Const(0)))
-        large = floor_divide(multiply(filled, self.bytes), Const(max(self.least, 1)))
-        near = floor_divide(Const(self.most), maximum(self.room, one))
-        made = minimum(self.patches, one)
-        for each in (whole, large, near, self.threads):
-            made = multiply(made, minimum(each, one))
+        elements, levels = maximum(self.extent, Const(0)), maximum(self.levels, Const(0))
+        filled = multiply(multiply(elements, levels), self.bytes)
+        large = floor_divide(filled, Const(max(self.least, 1)))
+        near = floor_divide(Const(self.most), maximum(self.room, Const(1)))
+        made = self.has_enough(PatchBound("size", self.order))
+        for each in (large, near, self.threads):
+            made = multiply(made, minimum(each, Const(1)))
         return made

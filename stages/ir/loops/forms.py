@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 from typing import Literal as OneOf
 
-import attrs
-
+from ....runtime.process import classes
 from ..bounds import PatchMember, PatchOrder
 from ..listing_forms import (
     BOUND,
@@ -28,9 +27,10 @@ from ..listing_forms import (
     within,
 )
 from .buffers import Buffer
-from .column import Column, Get, Set, Sweep
-from .cpu import CpuMarks, Cut, Member, Portions, Tiles
-from .gpu import Columns, ColumnTile, GpuMarks, Landed, Landing, Long, Patches, Rows
+from .column import Column, Get, If, Set, Sweep, While
+from .cpu import CpuMarks, Cut, Portions, Tiles
+from .gpu import Columns, ColumnTile, GpuMarks, Landed, Landing, Long, Patches, RowTiles
+from .group import Member
 from .kernel import Group, Loop, Node, Step
 from .nest import (
     Advance,
@@ -38,6 +38,7 @@ from .nest import (
     Constant,
     Each,
     Index,
+    Instruction,
     Load,
     Nest,
     NestLoop,
@@ -52,7 +53,7 @@ from .nest import (
 Held: TypeAlias = tuple[str, type[Any] | tuple[type[Any], ...], OneOf["many", "maybe", "body"]]
 
 
-@attrs.frozen
+@classes.frozen
 class Form:
     """The text form of a class: a keyword, or that in field `said`, and its fields."""
 
@@ -98,7 +99,8 @@ FORMS: Final[Mapping[type[Any], Form]] = {
     Reading: _form("reads", buffer=NAME.bare, box=BOX.bare, moved=FLAG),
     Each: _form("each", ("nest", Nest, "body"), elements=INT.bare, part=NAME, asked=ROWS),
     Column: _form("column", ("reads", Reading, "many"), group=INT, registers=NAMES),
-    Sweep: _form("sweep", range=RANGE.bare, backward=FLAG),
+    Sweep: _form("sweep", ("acts", (Instruction, Sweep, If, While), "many"), range=RANGE.bare,
+                 backward=FLAG),
     # CPUs
     CpuMarks: _form("cpu", march=INT, streams=NAMES, ahead=INT, asked=ROWS,
                     usual=many(together(ROW, BOOL)), slides=many(together(ROW, ROW, INT))),
@@ -111,16 +113,18 @@ FORMS: Final[Mapping[type[Any], Form]] = {
         bytes=INT, least=INT, most=INT, memory=BOUND, cores=INT, slot=INT,
     ),
     # GPUs
-    GpuMarks: _form("gpu", block=INTS, points=INTS, blocks=INT, unaligned=FLAG, reciprocals=FLAG,
-                    ahead=INT, asked=ROWS),
+    GpuMarks: _form("gpu", block=INTS, points=INTS, blocks=INT, unaligned=FLAG, masked=FLAG,
+                    reciprocals=FLAG, ahead=INT, asked=ROWS),
     Landed: _form("land", buffer=NAME.bare, offsets=OFFSETS.bare, dtype=NAME.bare, room=NAME),
     Landing: _form("landing", ("landed", Landed, "many"), rounds=INT, ahead=INT),
     ColumnTile: _form("room", dtype=NAME.bare, source=NAME, offsets=OFFSETS, filled=RANGE,
                       holds=NAMES, written=many(together(NAME, RANGE))),
-    Rows: _form("rows", ("tiles", ColumnTile, "many"), columns=INT, first_level=BOUND, pitch=BOUND),
+    RowTiles: _form("rows", ("tiles", ColumnTile, "many"), columns=INT, first_level=BOUND,
+                    pitch=BOUND),
     Long: _form("long", levels=BOUND, rest=BOUND, outside=RANGE),
-    Columns: _form("columns", ("load", (Landing, Rows, Long), "maybe"), ("scans", Nest, "many"),
-                   arrays=NAMES, threads=INT, needed=BOUND, most=INT, blocks=INT, keeps=FLAG),
+    Columns: _form("columns", ("load", (Landing, RowTiles, Long), "maybe"),
+                   ("scans", Nest, "many"), arrays=NAMES, threads=INT, needed=BOUND, most=INT,
+                   blocks=INT, keeps=FLAG),
     Patches: _form("patches", ("body", Node, "body"), arrays=NAMES, order=ORDER, levels=INT,
                    points=INT, threads=INT, blocks=INT, extent=BOUND),
     # instructions

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
-import attrs
-
+from ....runtime.process import classes
 from ..bounds import (
     Bound,
     Const,
     PatchBound,
-    PatchOrder,
     Range,
     add,
     floor_divide,
@@ -20,36 +19,41 @@ from ..bounds import (
     multiply,
     subtract,
 )
-from .kernel import Node
-from .nest import Marks, Nest, Row, marked_as, marks_as
+from ..inside import bounds_of
+from .group import NestGroup, PatchGroup
+from .kernel import Choice, Node
+from .nest import Marks, Nest, marked_as, marks_as
+from .traverse import nests_of, nodes_of
 
 
-@attrs.frozen
+@classes.frozen
 class GpuMarks(Marks):
     """How a GPU runs a nest.
 
     `block` is how many threads a block has along each `thread` loop, inner to outer; one number for
     several loops counts their points in one row. `points` is how many points a thread has along
     each of these loops, 1 where it ends early; `unaligned` tells that these points have a version
-    with single accesses for memory that is not aligned. Threads leave registers for `blocks` blocks
+    with single accesses for memory that is not aligned; `masked` that a thread with points outside
+    loads as others do and leaves out stores. Threads leave registers for `blocks` blocks
     on a multiprocessor. With `reciprocals`, several quotients by one number are products with its
     reciprocal. A scan loads the rows `asked` to registers `ahead` levels before their use.
     """
+
+    platform: ClassVar[str] = "gpu"
 
     block: tuple[int, ...] = ()
     points: tuple[int, ...] = ()
     blocks: int = 1
     unaligned: bool = False
+    masked: bool = False
     reciprocals: bool = False
-    ahead: int = 0
-    asked: tuple[Row, ...] = ()
 
 
 marks_of: Final = partial(marks_as, GpuMarks)
 marked: Final = partial(marked_as, GpuMarks)
 
 
-@attrs.frozen
+@classes.frozen
 class Landed:
     """Levels of `buffer`, `offsets` away from each column, that a scan copies to shared memory.
 
@@ -63,7 +67,7 @@ class Landed:
     room: str = ""
 
 
-@attrs.frozen
+@classes.frozen
 class Landing:
     """What the first scan gets by asynchronous copies, `rounds` rounds of `ahead` levels early."""
 
@@ -72,7 +76,7 @@ class Landing:
     landed: tuple[Landed, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class ColumnTile:
     """Levels of some columns in shared memory of a GPU, a row for each column.
 
@@ -89,8 +93,8 @@ class ColumnTile:
     written: tuple[tuple[str, Range], ...] = ()
 
 
-@attrs.frozen
-class Rows:
+@classes.frozen
+class RowTiles:
     """Where levels have unit stride: all threads of a block copy rows of `columns` columns.
 
     A thread walks one of them. Rows have `pitch` elements, of the levels from `first_level` on.
@@ -102,7 +106,7 @@ class Rows:
     tiles: tuple[ColumnTile, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Long:
     """Columns that do not fit: shared memory has room for `levels` levels of each.
 
@@ -115,11 +119,41 @@ class Long:
     outside: Range
 
 
-Load: TypeAlias = Landing | Rows | Long
+ColumnLoad: TypeAlias = Landing | RowTiles | Long
 
 
-@attrs.frozen
-class Columns(Node):
+@classes.frozen
+class GroupLaunch:
+    """The threads of a block along x, y and z, its bytes of shared memory, and their most.
+
+    Without `blocks`, the loops of the first nest tell how many there are.
+    """
+
+    threads: tuple[int, ...]
+    shared: Bound
+    most: int
+    blocks: Bound | None = None
+
+
+@classes.frozen
+class KernelGroup(NestGroup):
+    """Nests that are one kernel of a GPU."""
+
+    platform: ClassVar[str] = "gpu"
+
+    @property
+    def first(self) -> Nest:
+        """The nest whose loops tell the index of a thread, and whose box tells whether it runs."""
+        return nests_of(self)[0]
+
+    @property
+    def launch(self) -> GroupLaunch:
+        """How many threads and blocks it has, and their shared memory."""
+        raise NotImplementedError
+
+
+@classes.frozen
+class Columns(KernelGroup):
     """Scans over the same columns, which one kernel runs one after another.
 
     A thread has a column, a block `threads` of them and `needed` bytes of shared memory for the
@@ -128,14 +162,51 @@ class Columns(Node):
     and not what is used once.
     """
 
-    arrays: tuple[str, ...]
+    walks_columns: ClassVar[bool] = True
+
     threads: int
     needed: Bound
     most: int
     scans: tuple[Nest, ...]
-    load: Load | None = None
+    load: ColumnLoad | None = None
     blocks: int = 1
     keeps: bool = False
+
+    @property
+    def columns(self) -> int:
+        """The columns of a block."""
+        return self.load.columns if isinstance(self.load, RowTiles) else self.threads
+
+    @property
+    def first(self) -> Nest:
+        """The first scan, for the columns of a block."""
+        return marked(self.scans[0], block=(self.columns,))
+
+    @property
+    def launch(self) -> GroupLaunch:
+        """A block for some columns."""
+        return GroupLaunch((self.threads,), self.needed, self.most)
+
+    @property
+    def outside(self) -> Range | None:
+        """The levels of long columns that go to memory."""
+        return self.load.outside if isinstance(self.load, Long) else None
+
+    @property
+    def is_clamped(self) -> bool:
+        """Whether code that clamps indices has the group, too: rows have no room for others."""
+        return not isinstance(self.load, RowTiles)
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """The bytes of shared memory, and the levels of what is loaded to it."""
+        levels = tuple(bounds_of(self.load))
+        return (*levels, self.needed) if isinstance(self.load, Long) else (self.needed, *levels)
+
+    def problems(self) -> Iterator[tuple[Node, str]]:
+        """Yield that scans walk different columns."""
+        if len({nest.loops[:-1] for nest in self.scans}) != 1:
+            yield self, "has scans that do not walk the same columns"
 
     @property
     def fits(self) -> Bound:
@@ -143,49 +214,48 @@ class Columns(Node):
         return minimum(floor_divide(Const(self.most), maximum(self.needed, Const(1))), Const(1))
 
 
-@attrs.frozen
-class Patches(Node):
+@classes.frozen
+class Patches(PatchGroup, KernelGroup):
     """Nests as one kernel, each block of which computes a patch of a mesh.
 
-    An inspector makes lists for each patch from the tables of a call: the elements of each nest,
-    and where it finds what another nest filled. It runs in calls that have lists and enough
-    elements.
+    The arrays are in shared memory. It runs in calls that have lists and enough elements.
 
     Attributes:
-        arrays: arrays that only these nests touch, in shared memory.
-        order: the orders to the inspector.
         levels: levels of a block.
         points: levels of a thread.
         threads: threads of a block.
         blocks: blocks that run on a multiprocessor at a time.
-        extent: how many elements the last nest has in a call.
         body: `Each` nest in order, in `Seq` and `Choice`.
 
     """
 
-    arrays: tuple[str, ...]
-    order: PatchOrder
     levels: int
     points: int
     threads: int
     blocks: int
-    extent: Bound
     body: Node
 
     @property
-    def patches(self) -> Bound:
-        """How many patches there are."""
-        return PatchBound("patches", self.order)
+    def bounds(self) -> tuple[Bound, ...]:
+        """Where the lists lie, the parts of a patch, and which of its loops are one."""
+        whens = (choice.when for choice in nodes_of(self.body, Choice))
+        return (PatchBound("address", self.order), self.parts, *whens)
+
+    @property
+    def launch(self) -> GroupLaunch:
+        """A block for some levels of a patch."""
+        shared, blocks = PatchBound("shared", self.order), multiply(self.patches, self.parts)
+        return GroupLaunch((self.threads,), shared, self.order.most, blocks)
 
     @property
     def fits(self) -> Bound:
         """1 in calls with lists that have enough elements, 0 in others."""
-        all_ = maximum(multiply(self.patches, self.order.size), Const(1))
-        enough = floor_divide(multiply(maximum(self.extent, Const(0)), 2), all_)
-        return multiply(minimum(enough, Const(1)), minimum(self.patches, Const(1)))
+        return self.has_enough(self.order.size)
 
-    def parts(self, levels: Range) -> Bound:
-        """Return how many blocks the levels of a patch take."""
+    @property
+    def parts(self) -> Bound:
+        """How many blocks the levels of a patch take."""
+        levels = self.first.box[-1]
         first = multiply(floor_divide(levels.start, Const(self.points)), self.points)
         rounded = add(subtract(levels.stop, first), self.levels - 1)
         return maximum(floor_divide(rounded, Const(self.levels)), Const(0))

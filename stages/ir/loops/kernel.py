@@ -6,32 +6,32 @@
               | Tiles | Portions      on a CPU
               | Columns | Patches     on a GPU
 
-`nest.py` has nests and their instructions, `column.py` imperative columns, `cpu.py` and `gpu.py`
-what only one platform has. No node has a number: a group owns its nests. `traverse.py` walks and
-rewrites trees, `verify.py` checks them, `text.py` prints them and `reader.py` reads them back.
+`nest.py` has nests and their instructions, `column.py` imperative columns, `group.py` what groups
+of nests have in common, `cpu.py` and `gpu.py` what only one platform has. No node has a number: a
+group owns its nests. `traverse.py` walks and rewrites trees, `verify.py` checks them, `text.py`
+prints them and `reader.py` reads them back.
 """
 
 from __future__ import annotations
 
-import attrs
-
+from ....runtime.process import classes
 from ..bounds import Bound, Const, Range, Ranges, add
 from .buffers import Buffer
 
 
-@attrs.frozen
+@classes.frozen
 class Node:
     """A part of a kernel that runs; its children are the nodes in its fields."""
 
 
-@attrs.frozen
+@classes.frozen
 class Seq(Node):
     """None, two or more nodes in order, none of them a `Seq`; `in_order` makes one."""
 
     steps: tuple[Node, ...] = ()
 
 
-@attrs.frozen
+@classes.frozen
 class Choice(Node):
     """Run `then` in calls where `when` is 1, `otherwise` in calls where it is 0.
 
@@ -44,7 +44,7 @@ class Choice(Node):
     reason: str = ""
 
 
-@attrs.frozen
+@classes.frozen
 class Loop(Node):
     """Run the body for one index of a dimension after the other: planes, levels, segments."""
 
@@ -54,7 +54,7 @@ class Loop(Node):
     reason: str = ""
 
 
-@attrs.frozen
+@classes.frozen
 class Step(Node):
     """What a statement of the program computes."""
 
@@ -62,15 +62,18 @@ class Step(Node):
     body: Node
 
 
-@attrs.frozen
+@classes.frozen
 class Group:
-    """The stores of a statement with one box; their nests run, and read, if it is not empty."""
+    """The stores of a statement with one box; their nests run, and read, if it is not empty.
+
+    Nests that fill arrays for several groups have a group without a box.
+    """
 
     statement: int
     box: Ranges
 
 
-@attrs.frozen
+@classes.frozen
 class Kernel:
     """A scheduled program; `slots` are the sizes in bytes of the slots of the arena."""
 
@@ -89,10 +92,6 @@ class Kernel:
         for size in self.slots:
             total = add(total, size)
         return total
-
-    def buffer(self, name: str) -> Buffer:
-        """Return the buffer of that name."""
-        return next(buffer for buffer in self.buffers if buffer.name == name)
 
 
 def in_order(*nodes: Node) -> Node:

@@ -10,12 +10,11 @@ carries its reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ..bounds import Bound, Range, Ranges
 from .kernel import Node
 
@@ -23,7 +22,7 @@ Row: TypeAlias = int
 M = TypeVar("M", bound="Marks")
 
 
-@attrs.frozen
+@classes.frozen
 class NestLoop:
     """A loop over one dimension; threads share adjacent `parallel` loops as one collapsed loop.
 
@@ -38,7 +37,7 @@ class NestLoop:
     step: int = 1
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Instruction:
     """A row of a body; `level` counts the loops around it, `part` the parts of the innermost."""
 
@@ -52,18 +51,16 @@ class Instruction:
         return ()
 
 
-@attrs.frozen(kw_only=True)
-class Load(Instruction):
-    """Read a buffer of dimensions `dims` at the current indices plus `offsets`.
+@classes.frozen(kw_only=True)
+class Access(Instruction):
+    """A load or a store, at the current indices plus `offsets`; empty offsets are all 0.
 
-    If `rows` names an instruction for an axis, its value replaces the current index. On an axis
-    without a loop the offset is the index. If `when` is false, the load reads nothing and its value
-    is 0.
+    If `rows` names an instruction for an axis, its value replaces the current index. If `when` is
+    false, nothing is touched.
     """
 
     buffer: str
-    dims: tuple[Dimension, ...]
-    offsets: tuple[int, ...]
+    offsets: tuple[int, ...] = ()
     rows: tuple[Row | None, ...] = ()
     when: Row | None = None
 
@@ -73,32 +70,51 @@ class Load(Instruction):
         return tuple(row for row in (*self.rows, self.when) if row is not None)
 
     @property
-    def places(self) -> tuple[tuple[Dimension, Row | None, int], ...]:
-        """For each axis its dimension, the row of its index (None: the current one), the offset."""
-        rows = self.rows or (None,) * len(self.dims)
-        return tuple(zip(self.dims, rows, self.offsets, strict=True))
-
-    @property
     def is_told(self) -> bool:
         """Whether a row gives the index of an axis, as a table of neighbours does."""
         return any(row is not None for row in self.rows)
 
+    def coordinates(self, axes: int) -> tuple[tuple[Row | None, int], ...]:
+        """Return for each of so many axes the row of its index (None: the current one), the offset.
 
-@attrs.frozen(kw_only=True)
+        >>> Access(dtype="float64", buffer="u", offsets=(0, 1)).coordinates(2)
+        ((None, 0), (None, 1))
+        """
+        rows, offsets = self.rows or (None,) * axes, self.offsets or (0,) * axes
+        return tuple(zip(rows, offsets, strict=True))
+
+
+@classes.frozen(kw_only=True)
+class Load(Access):
+    """Read a buffer of dimensions `dims`; on an axis without a loop the offset is the index.
+
+    If `when` is false, the value is 0.
+    """
+
+    dims: tuple[Dimension, ...]
+
+    @property
+    def places(self) -> tuple[tuple[Dimension, Row | None, int], ...]:
+        """For each axis its dimension, the row of its index (None: the current one), the offset."""
+        coordinates = self.coordinates(len(self.dims))
+        return tuple((dim, *each) for dim, each in zip(self.dims, coordinates, strict=True))
+
+
+@classes.frozen(kw_only=True)
 class Constant(Instruction):
     """A number in its canonical spelling."""
 
     text: str
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Argument(Instruction):
     """A scalar parameter."""
 
     name: str
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Compute(Instruction):
     """An operation of the dataflow IR; `cast` converts to the dtype of the row."""
 
@@ -111,28 +127,28 @@ class Compute(Instruction):
         return self.args
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Index(Instruction):
     """The current index along a dimension."""
 
     dim: Dimension
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Number(Instruction):
     """The value of a bound, known at the call."""
 
     bound: Bound
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class State(Instruction):
     """A state of the scan after the previous level."""
 
     index: int
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Advance(Instruction):
     """Update a state at the end of the level."""
 
@@ -145,42 +161,36 @@ class Advance(Instruction):
         return (self.value,)
 
 
-@attrs.frozen(kw_only=True)
-class Store(Instruction):
-    """Write a row to a buffer at the current indices plus `offsets`; empty offsets are all 0.
+@classes.frozen(kw_only=True)
+class Store(Access):
+    """Write a row to a buffer; with `add` it is added to what is there."""
 
-    If `rows` names an instruction for an axis, its value replaces the current index. If `when` is
-    false, nothing is written. With `add` the row is added to what is there.
-    """
-
-    buffer: str
     value: Row
-    offsets: tuple[int, ...] = ()
-    rows: tuple[Row | None, ...] = ()
-    when: Row | None = None
     add: bool = False
 
     @property
     def operands(self) -> tuple[Row, ...]:
         """The stored row, the indices and the condition."""
-        return (self.value, *(row for row in (*self.rows, self.when) if row is not None))
+        return (self.value, *super().operands)
 
 
 def with_operands(row: Instruction, place: Callable[[Row], Row]) -> Instruction:
     """Return an instruction with its operands replaced by `place`."""
     match row:
         case Compute(args=args):
-            return attrs.evolve(row, args=tuple(map(place, args)))
+            return classes.evolve(row, args=tuple(map(place, args)))
         case Advance(value=value):
-            return attrs.evolve(row, value=place(value))
-        case Load(rows=rows, when=when) | Store(rows=rows, when=when):
+            return classes.evolve(row, value=place(value))
+        case Access(rows=rows, when=when):
             moved = tuple(None if each is None else place(each) for each in rows)
-            made = attrs.evolve(row, rows=moved, when=None if when is None else place(when))
-            return attrs.evolve(made, value=place(made.value)) if isinstance(made, Store) else made
+            made = classes.evolve(row, rows=moved, when=None if when is None else place(when))
+            return (
+                classes.evolve(made, value=place(made.value)) if isinstance(made, Store) else made
+            )
     return row
 
 
-@attrs.frozen
+@classes.frozen
 class Reading:
     """The box in which a nest reads a buffer; it reads nothing if the box is empty.
 
@@ -193,12 +203,20 @@ class Reading:
     moved: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Marks:
-    """What a platform decided about a nest: `CpuMarks` or `GpuMarks`."""
+    """What a platform decided about a nest: `CpuMarks` or `GpuMarks`.
+
+    The nest asks memory for the rows of the loads `asked` `ahead` iterations before it needs them.
+    """
+
+    ahead: int = 0
+    asked: tuple[Row, ...] = ()
+
+    platform: ClassVar[str]
 
 
-@attrs.frozen
+@classes.frozen
 class Nest(Node):
     """A loop nest: loops around a body, for a `group` of stores of the kernel.
 
@@ -227,11 +245,11 @@ def marks_as(kind: type[M], nest: Nest) -> M:
 
 def marked_as(kind: type[Marks], nest: Nest, **changes: Any) -> Nest:
     """Return a nest with other marks, with none if all are the defaults."""
-    made = attrs.evolve(marks_as(kind, nest), **changes)
-    return attrs.evolve(nest, marks=None if made == kind() else made)
+    made = classes.evolve(marks_as(kind, nest), **changes)
+    return classes.evolve(nest, marks=None if made == kind() else made)
 
 
-@attrs.frozen
+@classes.frozen
 class Each(Node):
     """A nest for the elements of list `elements` of a patch of a mesh, in place of all elements.
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
-
-import attrs
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ..bound_reader import BoundReader
 from ..bounds import PatchOrder, Range
 from ..dataflow import OPERATIONS
@@ -74,15 +73,10 @@ class _Reader(BoundReader):
         return Kernel(name, *(tuple(found.get(kind, ())) for kind in kinds))
 
     def _part(self, line: _Entry) -> Any:
-        if line.opens("dimension"):
-            return self.declare(line)
-        if line.opens("bound"):
-            return self.define(line)
-        if line.opens("scalar"):
-            return line.name(), line.name()
-        if line.opens("slot"):
-            return self.bound(line)
-        return self.value(line) if line.word else line.reason
+        if line.word not in PARTS:
+            return self.value(line) if line.word else line.reason
+        line.opens(line.word)
+        return PARTS[line.word](self, line)
 
     def value(self, line: _Entry) -> Any:
         """Return what a line and the lines further in say."""
@@ -112,8 +106,8 @@ class _Reader(BoundReader):
 
     def _made(self, line: Line, cls: type[Any], given: dict[str, Any]) -> Any:
         """Return a value; fields that are lists may be missing."""
-        for field in attrs.fields(cls):
-            if field.name not in given and field.default is attrs.NOTHING:
+        for field in classes.fields(cls):
+            if field.name not in given and field.is_required:
                 if not FORMS[cls].fields[field.name].is_list:
                     line.fail(f"'{field.name}'")
                 given[field.name] = ()
@@ -122,7 +116,7 @@ class _Reader(BoundReader):
     def _fields(self, line: _Entry, cls: type[Any]) -> dict[str, Any]:
         form = FORMS[cls]
         given: dict[str, Any] = {form.said: line.word} if form.said else {}
-        if any(field.name == "reason" for field in attrs.fields(cls)):
+        if any(field.name == "reason" for field in classes.fields(cls)):
             given["reason"] = line.reason
         bare = [(name, kind) for name, kind in form.fields.items() if kind.is_bare]
         given |= {name: kind.read(self, line) for name, kind in bare}
@@ -137,7 +131,7 @@ class _Reader(BoundReader):
         choice: Choice | None = None
         for line in lines:
             if choice is not None and line.opens("else"):
-                yield attrs.evolve(choice, otherwise=in_order(*self._values(line.inner)))
+                yield classes.evolve(choice, otherwise=in_order(*self._values(line.inner)))
                 choice = None
             elif choice is None and line.opens("if"):
                 when = self.bound(line)
@@ -169,8 +163,11 @@ class _Reader(BoundReader):
         read_all(lines, 0, 0)
         if sorted(rows) != list(range(len(rows))):
             raise ValueError(f"The rows of a nest have the numbers {sorted(rows)}.")
-        body = tuple(rows[row] for row in sorted(rows))
-        return {"loops": tuple(loops), "body": body, "parts": tuple(parts)}
+        return {
+            "loops": tuple(loops),
+            "body": tuple(rows[row] for row in sorted(rows)),
+            "parts": tuple(parts),
+        }
 
     def _loop(self, line: _Entry) -> NestLoop:
         line.opens(line.word)
@@ -192,11 +189,11 @@ class _Reader(BoundReader):
             if line.opens("if"):
                 acts.append(If(line.row(), self._acts(line.inner)))
             elif isinstance(last, If) and line.opens("else"):
-                acts[-1] = attrs.evolve(last, otherwise=self._acts(line.inner))
+                acts[-1] = classes.evolve(last, otherwise=self._acts(line.inner))
             elif line.opens("while"):
                 acts.append(While(self._acts(line.inner), -1, ()))
             elif isinstance(last, While) and line.opens("holds"):
-                acts[-1] = attrs.evolve(last, row=line.row(), acts=self._acts(line.inner))
+                acts[-1] = classes.evolve(last, row=line.row(), acts=self._acts(line.inner))
             elif line.opens("sweep"):
                 acts.append(Sweep(acts=self._acts(line.inner), **self._fields(line, Sweep)))
             else:
@@ -223,8 +220,11 @@ class _Reader(BoundReader):
         name = line.name()
         places = list(line.several("]", lambda: self._index(line))) if line.accept("[") else []
         rows = tuple(row for row, _ in places)
-        given: dict[str, Any] = {"buffer": name, "offsets": tuple(offset for _, offset in places)}
-        given["rows"] = rows if any(row is not None for row in rows) else ()
+        given: dict[str, Any] = {
+            "buffer": name,
+            "offsets": tuple(offset for _, offset in places),
+            "rows": rows if any(row is not None for row in rows) else (),
+        }
         if cls is Load:
             given["dims"] = self.dims_of[name] if name in self.dims_of else line.fail("a buffer")
         return given
@@ -233,6 +233,15 @@ class _Reader(BoundReader):
         row = line.row() if line.comes("%") else None
         offset = line.match(INTEGER)
         return row, int(offset or 0) if row is not None or offset else line.fail("an index")
+
+
+# Lines of a kernel that no form describes.
+PARTS: Final[Mapping[str, Callable[[BoundReader, Line], Any]]] = {
+    "dimension": BoundReader.declare,
+    "bound": BoundReader.define,
+    "scalar": lambda _, line: (line.name(), line.name()),
+    "slot": BoundReader.bound,
+}
 
 
 def _is_code(line: _Entry) -> bool:

@@ -6,17 +6,16 @@ A nest is printed once and has a name after that. A bound that others share is d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import attrs
-
+from ....runtime.process import classes
 from ..bounds import PatchOrder
 from ..dataflow_names import Names, quoted, rows_of
-from .column import Act, Column, If, Sweep, While
+from .column import Column, If, While
 from .forms import FORMS
 from .kernel import Choice, Kernel, Seq
-from .nest import Compute, Instruction, Load, Nest, Row, Store
+from .nest import Access, Compute, Instruction, Load, Nest, Row, Store
 from .traverse import nests_of
 
 
@@ -34,41 +33,52 @@ class _Printer(Names):
 
     def kernel(self, kernel: Kernel) -> Iterator[str]:
         """Yield the lines of a kernel."""
-        yield f"kernel {quoted(kernel.name)}"
-        for dim, label in self.labels.items():
-            yield f"  dimension {label} {dim.kind}"
-        for order in self.orders:
-            yield from self.lines(order, 1)
-        yield from (f"  {line}" for line in self.definitions())
-        yield from (f"  scalar {quoted(name)} {dtype}" for name, dtype in kernel.scalars)
-        for each in (*kernel.buffers, *kernel.groups):
-            yield from self.lines(each, 1)
-        yield from (f"  slot {self.bound(size)}" for size in kernel.slots)
-        yield from (f"  # {note}" for note in kernel.notes)
-        for step in kernel.steps:
-            yield from self.lines(step, 1)
+        yield from (
+            f"kernel {quoted(kernel.name)}",
+            *(f"  dimension {label} {dim.kind}" for dim, label in self.labels.items()),
+            *self.lines(tuple(self.orders), 1),
+            *(f"  {line}" for line in self.definitions()),
+            *(f"  scalar {quoted(name)} {dtype}" for name, dtype in kernel.scalars),
+            *self.lines((*kernel.buffers, *kernel.groups), 1),
+            *(f"  slot {self.bound(size)}" for size in kernel.slots),
+            *(f"  # {note}" for note in kernel.notes),
+            *self.lines(kernel.steps, 1),
+        )
 
     def lines(self, value: Any, depth: int) -> Iterator[str]:
-        """Yield the lines of a part of a kernel."""
+        """Yield the lines of a part of a kernel, or of several."""
         indent = "  " * depth
         match value:
+            case tuple():
+                for each in value:
+                    yield from self.lines(each, depth)
             case Seq():
-                for step in value.steps:
-                    yield from self.lines(step, depth)
-            case Choice():
-                yield f"{indent}if {self.bound(value.when)}{_because(value)}"
-                yield from self.lines(value.then, depth + 1)
-                yield f"{indent}else"
-                yield from self.lines(value.otherwise, depth + 1)
+                yield from self.lines(value.steps, depth)
+            case Choice() | If():
+                when = f"%{value.row}" if isinstance(value, If) else self.bound(value.when)
+                yield from (
+                    f"{indent}if {when}{_because(value)}",
+                    *self.lines(value.then, depth + 1),
+                    *([f"{indent}else"] if value.otherwise else []),
+                    *self.lines(value.otherwise, depth + 1),
+                )
+            case While():
+                yield from (
+                    f"{indent}while",
+                    *self.lines(value.condition, depth + 1),
+                    f"{indent}holds %{value.row}",
+                    *self.lines(value.acts, depth + 1),
+                )
+            case Instruction():
+                yield f"{indent}{self._instruction(self.row, value)}"
+                self.row += 1
             case Nest() if value in self.printed:
                 yield f"{indent}{self.nests[value]}"
             case _:
                 yield f"{indent}{self._head(value)}{_because(value)}"
                 for field, *_ in FORMS[type(value)].held:
                     held = getattr(value, field)
-                    for each in held if isinstance(held, tuple) else (held,):
-                        if each is not None:
-                            yield from self.lines(each, depth + 1)
+                    yield from () if held is None else self.lines(held, depth + 1)
                 if isinstance(value, Nest):
                     self.printed.add(value)
                     yield from self._loops(value, depth + 1)
@@ -92,7 +102,7 @@ class _Printer(Names):
 
     def _fields(self, value: Any) -> Iterator[str]:
         """Yield the bare fields, and the others that differ from their defaults."""
-        defaults = {field.name: field.default for field in attrs.fields(type(value))}
+        defaults = {field.name: field.default for field in classes.fields(type(value))}
         for name, kind in FORMS[type(value)].fields.items():
             given = getattr(value, name)
             if kind.is_bare:
@@ -121,28 +131,7 @@ class _Printer(Names):
         for loop in column.loops:
             yield f"{'  ' * depth}{self._head(loop)}"
             depth += 1
-        yield from self._acts(column.acts, depth)
-
-    def _acts(self, acts: Iterable[Act], depth: int) -> Iterator[str]:
-        indent = "  " * depth
-        for act in acts:
-            match act:
-                case Sweep():
-                    yield f"{indent}{self._head(act)}"
-                    yield from self._acts(act.acts, depth + 1)
-                case If():
-                    yield f"{indent}if %{act.row}"
-                    yield from self._acts(act.then, depth + 1)
-                    yield from [f"{indent}else"] if act.otherwise else []
-                    yield from self._acts(act.otherwise, depth + 1)
-                case While():
-                    yield f"{indent}while"
-                    yield from self._acts(act.condition, depth + 1)
-                    yield f"{indent}holds %{act.row}"
-                    yield from self._acts(act.acts, depth + 1)
-                case _:
-                    yield f"{indent}{self._instruction(self.row, act)}"
-                    self.row += 1
+        yield from self.lines(column.acts, depth)
 
     def _instruction(self, row: Row, each: Instruction) -> str:
         match each:
@@ -161,12 +150,11 @@ def _because(value: Any) -> str:
     return f"  # {reason}" if reason else ""
 
 
-def _place(access: Load | Store) -> str:
+def _place(access: Access) -> str:
     if not access.offsets and isinstance(access, Store):
         return ""
-    named = access.rows or (None,) * len(access.offsets)
     places = [
         str(offset) if row is None else f"%{row}{offset:+d}" if offset else f"%{row}"
-        for row, offset in zip(named, access.offsets, strict=True)
+        for row, offset in access.coordinates(len(access.offsets))
     ]
     return f"[{', '.join(places)}]"

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-import attrs
-
+from ....runtime.process import classes
 from ..inside import inside
 from .column import Column, If, Sweep, While
 from .kernel import Choice, Kernel, Node, in_order, steps_of
-from .nest import Instruction, Load, Nest, Row, Store
+from .nest import Access, Instruction, Nest, Row
 
 T = TypeVar("T", bound=Node | Kernel)
 N = TypeVar("N", bound=Node)
@@ -27,29 +26,25 @@ def children(node: Node | Kernel) -> Iterator[Node]:
                 yield each
 
 
-def with_children(node: T, replace: Callable[[Node], Node]) -> T:
-    """Return a node with each of its children replaced."""
-    changed = {}
-    for field in attrs.fields(type(node)):
-        old = getattr(node, field.name)
-        new = _replaced(old, replace)
-        if new is not old:
-            changed[field.name] = new
-    return attrs.evolve(node, **changed) if changed else node
-
-
-def _replaced(value: Any, replace: Callable[[Node], Node]) -> Any:
-    if isinstance(value, Node):
-        return replace(value)
-    if isinstance(value, tuple) and value and isinstance(value[0], Node):
-        new = tuple(map(replace, value))
-        return value if all(a is b for a, b in zip(value, new, strict=True)) else new
-    return value
-
-
 def rewrite(tree: T, rule: Callable[[Node], Node]) -> T:
     """Return a kernel, or a node, below which `rule` was applied to all nodes, children first."""
-    return with_children(tree, lambda child: rule(rewrite(child, rule)))
+    changed = {}
+    for field in classes.fields(type(tree)):
+        old = getattr(tree, field.name)
+        new = _rewritten(old, rule)
+        if new is not old:
+            changed[field.name] = new
+    return classes.evolve(tree, **changed) if changed else tree
+
+
+def _rewritten(value: Any, rule: Callable[[Node], Node]) -> Any:
+    """Return a field of a node with the nodes in it rewritten."""
+    if isinstance(value, Node):
+        return rule(rewrite(value, rule))
+    if isinstance(value, tuple) and value and isinstance(value[0], Node):
+        new = tuple(_rewritten(each, rule) for each in value)
+        return value if all(a is b for a, b in zip(value, new, strict=True)) else new
+    return value
 
 
 def with_nests(tree: T, change: Callable[[Nest], Nest]) -> T:
@@ -90,8 +85,8 @@ def with_runs(
     steps = []
     for step in kernel.steps:
         nodes = (node for run in runs_of(step.body, alike) for node in change(run))
-        steps.append(attrs.evolve(step, body=in_order(*nodes)))
-    return attrs.evolve(kernel, steps=tuple(steps))
+        steps.append(classes.evolve(step, body=in_order(*nodes)))
+    return classes.evolve(kernel, steps=tuple(steps))
 
 
 def nests_of(node: Node | Kernel) -> tuple[Nest, ...]:
@@ -134,17 +129,17 @@ def bodies(node: Node | Kernel) -> Iterator[tuple[int, list[Instruction]]]:
             yield each.group, list(instructions(each))
 
 
-def accesses(node: Node | Kernel, kind: type[Load] | type[Store]) -> Iterator[Load | Store]:
-    """Yield the loads or the stores below a node."""
+def accesses(node: Node | Kernel, kind: type[Access]) -> Iterator[Access]:
+    """Yield the accesses of a kind below a node: `Load`, `Store`, or `Access` for both."""
     for _, rows in bodies(node):
         yield from (row for row in rows if isinstance(row, kind))
 
 
 def touches(node: Node | Kernel) -> Counter[str]:
     """Return by buffer how many rows below a node load or store it."""
-    return Counter(row.buffer for kind in (Load, Store) for row in accesses(node, kind))
+    return Counter(row.buffer for row in accesses(node, Access))
 
 
-def arrays_of(node: Node | Kernel, *kinds: type[Load] | type[Store]) -> set[str]:
+def arrays_of(node: Node | Kernel, kind: type[Access] = Access) -> set[str]:
     """Return the names of the buffers that are accessed below a node, or only loaded or stored."""
-    return {row.buffer for kind in kinds or (Load, Store) for row in accesses(node, kind)}
+    return {row.buffer for row in accesses(node, kind)}

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension, DimensionKind
+from ....runtime.process import classes
 from ..dataflow import OPERATIONS
 from .buffers import Buffer
 from .column import Act, Column, Get, If, Set, Sweep, While
 from .cpu import CpuMarks
-from .gpu import GpuMarks
-from .nest import Advance, Compute, Instruction, Load, Nest, Row, State, Store
+from .nest import Access, Advance, Compute, Instruction, Load, Nest, Row, State, Store
 from .traverse import accesses, arrays_of
 
 SHARED: Final = ("parallel", "vector", "thread")  # loops whose iterations run at the same time
@@ -35,11 +33,11 @@ def row_problems(
     if isinstance(node, Nest):
         after = filled | arrays_of(node, Store)
         return [*_of_nest(node, checks, around), *_of_marks(node)], after
-    acting = _Acting(node, attrs.evolve(checks, filled=set(filled)), around)
+    acting = _Acting(node, classes.evolve(checks, filled=set(filled)), around)
     return list(acting.problems()), acting.checks.filled
 
 
-@attrs.frozen
+@classes.frozen
 class _Checks:
     """What the rules of an access depend on: buffers, shared loops, the buffers stored before."""
 
@@ -51,16 +49,14 @@ class _Checks:
         """Yield the problems of a row that has the loops over `around` of those over `dims`."""
         if isinstance(row, Compute) and row.op not in OPERATIONS:
             yield f"unknown operation '{row.op}'"
-        if isinstance(row, Load | Store):
+        if isinstance(row, Access):
             buffer = self.buffers.get(row.buffer)
             if buffer is None:
                 yield f"unknown buffer '{row.buffer}'"
             else:
                 yield from self._of_access(row, buffer, dims, around)
 
-    def _of_access(
-        self, row: Load | Store, buffer: Buffer, dims: Dims, around: Dims
-    ) -> Iterator[str]:
+    def _of_access(self, row: Access, buffer: Buffer, dims: Dims, around: Dims) -> Iterator[str]:
         axes = len(buffer.dims)
         if isinstance(row, Load) and row.dims != buffer.dims:
             yield f"dimensions are not those of '{buffer.name}'"
@@ -107,10 +103,9 @@ def _of_nest(nest: Nest, checks: _Checks, around: Dims) -> Iterator[Problem]:
 
 def _of_marks(nest: Nest) -> Iterator[Problem]:
     marks = nest.marks
-    if isinstance(marks, CpuMarks | GpuMarks):
-        for row in marks.asked:
-            if not 0 <= row < len(nest.body) or not isinstance(nest.body[row], Load):
-                yield row, "is loaded ahead, but is no load"
+    for row in marks.asked if marks else ():
+        if not 0 <= row < len(nest.body) or not isinstance(nest.body[row], Load):
+            yield row, "is loaded ahead, but is no load"
     if isinstance(marks, CpuMarks):
         rows = [*(row for row, _ in marks.usual), *(r for a, b, _ in marks.slides for r in (a, b))]
         for row in rows:
@@ -163,7 +158,7 @@ class _Acting:
                         self.checks.filled.add(act.buffer)
 
     def _fill(self, names: set[str]) -> None:
-        self.checks = attrs.evolve(self.checks, filled=set(names))
+        self.checks = classes.evolve(self.checks, filled=set(names))
 
     def _of_act(self, row: Instruction, known: set[Row], dims: Dims) -> Iterator[str]:
         for operand in row.operands:

@@ -15,9 +15,8 @@ import enum
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension, DimensionKind
+from ....runtime.process import classes
 from ...ir import bounds
 from ...ir.bounds import Bound, Const, Range, Ranges
 from ...ir.dataflow import Side
@@ -44,7 +43,7 @@ class Firmness(enum.Enum):
     FIRM = "firm"
 
 
-@attrs.frozen
+@classes.frozen
 class Area:
     """A box on which values are needed.
 
@@ -65,7 +64,7 @@ class Area:
         return next(each for each in self.ranges if each.dim is dim)
 
 
-@attrs.frozen
+@classes.frozen
 class Areas:
     """Number the distinct areas, and turn needs into symbolic boxes.
 
@@ -76,10 +75,10 @@ class Areas:
     resolve: Callable[[Bound], Bound] = lambda bound: bound
     loosens: bool = False
     gates: bool = False
-    _areas: list[Area] = attrs.field(factory=list)
-    _numbers: dict[Area, int | None] = attrs.field(factory=dict)
-    _hulls: dict[tuple[object, ...], Ranges] = attrs.field(factory=dict)
-    _made: dict[tuple[object, ...], int | None] = attrs.field(factory=dict)
+    _areas: list[Area] = classes.field(factory=list)
+    _numbers: dict[Area, int | None] = classes.field(factory=dict)
+    _hulls: dict[tuple[object, ...], Ranges] = classes.field(factory=dict)
+    _made: dict[tuple[object, ...], int | None] = classes.field(factory=dict)
 
     def __getitem__(self, number: int) -> Area:
         return self._areas[number]
@@ -107,7 +106,7 @@ class Areas:
             area = self._areas[number]
             ranges = tuple(new if each.dim is dim else each for each in area.ranges)
             loose = tuple(each for each in area.loose if each is not dim)
-            made = attrs.evolve(area, ranges=ranges, pointwise=False, loose=loose)
+            made = classes.evolve(area, ranges=ranges, pointwise=False, loose=loose)
             unsure = [*[area[dim]] * (not area.certain), *[new] * may_be_empty]
             self._made[key] = self._unless_empty(made, unsure)
         return self._made[key]
@@ -117,7 +116,7 @@ class Areas:
         area = self._areas[number]
         if not self.loosens or dim in area.loose:
             return number
-        made = self.number(attrs.evolve(area, loose=(*area.loose, dim)))
+        made = self.number(classes.evolve(area, loose=(*area.loose, dim)))
         assert made is not None  # the area is as full as the old one
         return made
 
@@ -133,14 +132,16 @@ class Areas:
         area = self._areas[number]
         return self._with(
             number,
-            tuple(attrs.evolve(each, dim=new) if each.dim is dim else each for each in area.ranges),
+            tuple(
+                classes.evolve(each, dim=new) if each.dim is dim else each for each in area.ranges
+            ),
             tuple(new if each is dim else each for each in area.loose),
         )
 
     def _with(self, number: int, ranges: Ranges, loose: Dims | None = None) -> int:
         area = self._areas[number]
         kept = area.loose if loose is None else loose
-        made = self.number(attrs.evolve(area, ranges=ranges, loose=kept))
+        made = self.number(classes.evolve(area, ranges=ranges, loose=kept))
         assert made is not None  # the renamed area is empty exactly where the old one is
         return made
 
@@ -167,7 +168,7 @@ class Areas:
             if (start, stop) != (first, last) and bounds.difference(stop, start) is None:
                 unsure.append(ranges[side.dim])
         made = self._unless_empty(
-            attrs.evolve(
+            classes.evolve(
                 area,
                 ranges=tuple(ranges[each.dim] for each in area.ranges),
                 certain=False,
@@ -223,7 +224,7 @@ class Areas:
             old = self._areas[number]
             made: int | None = number
             if other.get(old.firmness, old.firmness) is not old.firmness:
-                made = self.number(attrs.evolve(old, firmness=other[old.firmness]))
+                made = self.number(classes.evolve(old, firmness=other[old.firmness]))
             assert made is not None  # the area is as full as the old one
             widen(changed, {made: extent})
         return changed
@@ -297,4 +298,4 @@ def _gated(area: Area, unsure: Sequence[Range]) -> Area:
         )
         for each in area.ranges
     )
-    return attrs.evolve(area, ranges=ranges, certain=False)
+    return classes.evolve(area, ranges=ranges, certain=False)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension, DimensionKind
+from ....runtime.process import classes
 from ...artifacts import Parsed, Variant
 from ...ir.bounds import Range, Ranges, ScalarSymbol
 from ...ir.dataflow import Dataflow, Input, Statement
@@ -24,7 +23,7 @@ START: Final = "start of the part"
 STOP: Final = "stop of the part"
 
 
-@attrs.frozen
+@classes.frozen
 class Footprint:
     """What one statement touches.
 
@@ -78,8 +77,8 @@ def _footprint(
 
 
 def _with_boxes(statement: Statement, change: Callable[[Ranges], Ranges]) -> Statement:
-    stores = (attrs.evolve(store, box=change(store.box)) for store in statement.stores)
-    return attrs.evolve(statement, stores=tuple(stores))
+    stores = (classes.evolve(store, box=change(store.box)) for store in statement.stores)
+    return classes.evolve(statement, stores=tuple(stores))
 
 
 def _symbolic(box: Ranges) -> Ranges:

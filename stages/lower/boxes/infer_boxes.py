@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ....runtime.process.errors import DSLError
 from ...artifacts import Lowered
 from ...ir import bounds
@@ -62,7 +61,7 @@ def _box(value: Value, need: Need, areas: Areas) -> Ranges:
     return tuple(levels if each.dim is value.axis else each for each in box)
 
 
-@attrs.frozen
+@classes.frozen
 class Walk:
     """The rows of a program, and the areas found so far.
 
@@ -74,7 +73,7 @@ class Walk:
     spans: Spans
     areas: Areas
     narrowed: Callable[[Displace, Range, Need], Range] = lambda _, whole, _need: whole
-    _outside: dict[regions.Boxes, regions.Boxes] = attrs.field(factory=dict)
+    _outside: dict[regions.Boxes, regions.Boxes] = classes.field(factory=dict)
 
     @classmethod
     def of(cls, program: Dataflow, areas: Areas | None = None) -> Walk:

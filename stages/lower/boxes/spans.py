@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ....runtime.process.errors import DSLError
 from ...ir.bounds import Bound, Const, add, greatest, least, maximum, minimum, subtract
 from ...ir.dataflow import (
@@ -38,15 +37,15 @@ Place: TypeAlias = tuple[Ref, Dimension]
 ENDLESS: Span = (None, None)
 
 
-@attrs.frozen
+@classes.frozen
 class Spans:
     """Find the ranges of the rows of a program."""
 
     values: Sequence[Value]
     tables: Mapping[str, Table]
     leaves: Mapping[str, Leaf]
-    _known: dict[Place, Span] = attrs.field(factory=dict)
-    _far: dict[Place, Distances] = attrs.field(factory=dict)
+    _known: dict[Place, Span] = classes.field(factory=dict)
+    _far: dict[Place, Distances] = classes.field(factory=dict)
 
     def of(self, ref: Ref, dim: Dimension) -> tuple[Bound, Bound]:
         """Return the range of a value along one of its dimensions, at least one index long."""

@@ -19,13 +19,15 @@ OPTIONS: tuple[dict[str, Any], ...] = (
 )
 
 
-def value(decorator, **options):
-    @decorator(**options)
+def value(module, kind, **options):
+    field = module.field
+
+    @getattr(module, kind)(**options)
     class Value:
         a: int
-        b: Any = attrs.field(default=2, eq=False)
-        c: str = attrs.field(default="c", repr=str.upper)
-        d: int = attrs.field(default=4, repr=False)
+        b: Any = field(default=2, eq=False)
+        c: str = field(default="c", repr=str.upper)
+        d: int = field(default=4, repr=False)
 
     return Value
 
@@ -34,8 +36,8 @@ def value(decorator, **options):
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_methods_give_what_those_of_attrs_give(kind, options):
     facts = []
-    for decorator in (getattr(attrs, kind), getattr(classes, kind)):
-        make = value(decorator, **options)
+    for module in (attrs, classes):
+        make = value(module, kind, **options)
         one, same, other = make(a=1), make(a=1, b=3), make(a=1, c="x")
         text = repr(one).partition(" at 0x")[0].replace("attrs", "classes")
         hashes = make.__hash__ is not None and hash(one) == hash(same)

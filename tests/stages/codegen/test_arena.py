@@ -41,7 +41,7 @@ def in_tiles(given, rolled=None):
     nests = nests_of(given)
     cuts = (Cut(nests[0].box[0], 8),)
     members = tuple(Member(nest, ((0, 0),)) for nest in nests)
-    tiles = Tiles(cuts, ("@0", "@1", "@2"), members, "", rolled, threads=4)
+    tiles = Tiles(("@0", "@1", "@2"), cuts, members, "", rolled, threads=4)
     return attrs.evolve(given, steps=(Step(0, tiles),))
 
 

@@ -1,13 +1,15 @@
-"""Reads that `where` hides: a second version of the kernel, beside unchanged fast code."""
+"""Reads that `where` hides: another version of the kernel, which the first call in need builds."""
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
 
 import fieldforge as ff
 from fieldforge import Dims, Field, float64, int32, where
 from fieldforge.examples.diffusion import I, J, K, diffuse
+from fieldforge.workflows.builds.building import trace
 
 Box = Field[Dims[I, J, K], float64]
 Rows = Field[Dims[J], int32]
@@ -30,24 +32,40 @@ def traced(operator, **options):
     return operator.with_backend(backend).trace()
 
 
-def test_the_fast_code_is_as_it_was_without_the_other_version():
-    source = traced(masked)["codegen"].text
-    begin, entry = source.index("CLAMPED static"), source.index('extern "C" s32 fieldforge_entry')
+def beyond(operator, **options):
+    backend = ff.cpu.with_options(numerics="strict", **options)
+    compiled = operator.with_backend(backend)
+    variant = attrs.evolve(compiled._variants.shape.default({}), beyond=True)
+    return trace(compiled.__definition__, backend, variant, None)
 
-    assert "within(" in source[begin:entry]
-    assert "within(" not in source[entry:]
-    assert "omp simd" not in source[begin:entry]
-    assert source[entry:].count("clamped(") == 1
+
+def test_the_fast_code_clamps_nothing():
+    source, rare = (made["codegen"].text for made in (traced(steep), beyond(steep)))
+
+    assert "within(" not in source
+    assert "omp simd" in source
+    assert "within(" in rare
+    assert "omp simd" not in rare
+
+
+def test_code_that_few_calls_run_has_each_nest_once_and_compiles_fast():
+    usual, rare = traced(steep)["codegen"].artifact, beyond(steep)["codegen"].artifact
+
+    assert "4 rows of J at a time" in usual.loops
+    assert "rows of J at a time" not in rare.loops
+    assert [flag for flag in rare.flags if flag.startswith("-O")][-1] == "-O1"
 
 
 def test_a_program_whose_soft_reads_are_hard_too_has_one_version():
-    assert "clamped(" not in traced(diffuse)["codegen"].text
+    assert traced(masked)["bind"].artifact.plan.is_inside
+    assert not beyond(masked)["bind"].artifact.plan.is_inside
+    assert not traced(diffuse)["bind"].artifact.plan.is_inside
 
 
 def test_a_checked_program_reports_the_call():
     trace = traced(masked, checked=True)
 
-    assert "clamped(" not in trace["codegen"].text
+    assert not trace["bind"].artifact.plan.is_inside
     assert "return 5;" in trace["codegen"].text
     assert "u is beyond" in trace["bind"].text
 
@@ -56,7 +74,7 @@ def test_the_plan_lists_what_must_exist():
     text = traced(masked)["bind"].text
 
     assert "must have  u[0:0, 0:0, 0:0]" in text
-    assert "1 if a read leads out" in text
+    assert "calls in which no read leads out" in text
 
 
 @pytest.mark.needs_compiler

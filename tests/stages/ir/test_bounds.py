@@ -66,13 +66,18 @@ def test_floor_and_remainder_are_those_of_python_and_zero_for_a_zero_divisor(div
         assert bounds.evaluate(rest, at) == (value % divisor if divisor else 0)
 
 
-def test_a_hull_covers_both_boxes_and_translation_moves_one_dimension():
-    left = (Range(I, START, n), Range(J, Const(0), Const(4)))
-    right = bounds.translate(bounds.translate(left, I, 2), J, -1)
+def test_a_hull_covers_all_boxes():
+    boxes = [
+        (
+            Range(I, bounds.add(START, by), bounds.add(n, by)),
+            Range(J, Const(-by), Const(4 - by)),
+        )
+        for by in (0, 1, 2)
+    ]
 
-    hull = bounds.hull(left, right)
+    hull = bounds.hull(boxes)
 
-    assert ", ".join(map(str, hull)) == "I: start(u, I) .. n + 2, J: -1 .. 4"
+    assert ", ".join(map(str, hull)) == "I: start(u, I) .. n + 2, J: -2 .. 4"
 
 
 MAKERS = [

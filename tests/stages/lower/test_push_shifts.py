@@ -3,7 +3,16 @@ from __future__ import annotations
 import pytest
 
 from fieldforge.stages.artifacts import Lowered
-from fieldforge.stages.ir.dataflow import Dataflow, Input, Leaf, Shift, Statement, Store
+from fieldforge.stages.ir.dataflow import (
+    Dataflow,
+    Input,
+    Leaf,
+    Map,
+    Neighbours,
+    Shift,
+    Statement,
+    Store,
+)
 from fieldforge.stages.ir.dataflow_text import parse
 from fieldforge.stages.ir.verify import verify
 from fieldforge.stages.lower.domains import whole
@@ -338,3 +347,23 @@ def test_a_value_at_many_neighbours_keeps_them_if_it_is_expensive():
 """
     assert pushed_on_mesh(rows).count("exp") == 1
     assert pushed_on_mesh(rows.replace("exp", "neg")).count("neg") == 5
+
+
+def test_a_value_of_one_dimension_keeps_its_neighbours():
+    rows = """\
+%0 = literal 2.0 : float64
+%1 = input h : [Cell] float64
+%2 = gather %1 E2C[0] : [Edge] float64
+%3 = mul %0 %2 : [Edge] float64
+%4 = neighbours %3 C2E : [Cell, C2E] float64
+%5 = sum %4 over C2E : [Cell] float64
+"""
+    head = "program run(h, new)\ndimension Cell horizontal\ndimension Edge horizontal\n"
+    head += "dimension C2E local\ndimension E2C local\nfield h: [Cell] float64\n"
+    head += "field new: [Cell] float64\ntable C2E: [Cell, C2E] -> Edge width 3\n"
+    head += "table E2C: [Edge, E2C] -> Cell width 2\n"
+
+    pushed = push_shifts(parse(f"{head}{rows}statement\n  new[Cell: 0 .. 4] = %5\n")[0])
+
+    kept = [each for each in pushed.values if isinstance(each, Neighbours)]
+    assert [type(pushed.values[each.arg]) for each in kept] == [Map]

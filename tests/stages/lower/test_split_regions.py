@@ -75,3 +75,16 @@ def test_a_store_is_not_split_into_too_many():
     )
 
     assert len(split(rows, "I: 0 .. n, K: 0 .. n")) <= 8
+
+
+def test_walls_inside_walls_stay_one_store():
+    rows = """\
+%2 = region [I: 0 .. 1] %1 %0 : [I, K] float64
+%3 = region [I: n .. n + 1] %1 %2 : [I, K] float64
+%4 = region [K: 0 .. 1] %1 %3 : [I, K] float64
+%5 = region [K: n .. n + 1] %1 %4 : [I, K] float64
+"""
+
+    assert split(rows, "I: 0 .. n + 5, K: 0 .. n + 5") == [
+        "out[I: 0 .. n + 5, K: 0 .. n + 5] = %5",
+    ]

@@ -100,6 +100,24 @@ def test_what_one_rank_has_reaches_the_others_by_broadcast():
     assert [each.ran("compile") for each in seen] == [("compile",), (), ()]
 
 
+def test_what_calls_beyond_fields_run_reaches_the_others_too():
+    @ff.field_operator(backend=ff.cpu)
+    def upper(u: Line, is_last: ff.Field[ff.Dims[I], bool]) -> Line:
+        return ff.where(is_last, 0.0, u(I + 1))
+
+    seen = [ff.Collector() for _ in range(3)]
+    wanted = [orders(upper, ff.Engine(Memory(), observers=[each]))[0] for each in seen]
+
+    def work(rank, comm):
+        together = Collective(comm)
+        together.add_order(wanted[rank])
+        together.wait()
+        return wanted[rank].missing()
+
+    assert meet(3, work) == [None] * 3
+    assert [each.ran("compile").count("compile") for each in seen] == [2, 0, 0]
+
+
 def test_a_program_without_a_digest_is_built_by_each_rank():
     seen = [ff.Collector() for _ in range(2)]
     backend = nameless()

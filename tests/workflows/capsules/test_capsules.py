@@ -288,3 +288,18 @@ def test_the_head_is_readable_json(tmp_path, capsule):
     assert "third(u, by, out=out[1:-1, :])" in head["source"]["text"]
     assert head["stages"]["codegen"]["parts"]["option.numerics"] == "'contract'"
     assert head["closure"]["third"] == "field_operator third"
+
+
+def test_a_call_that_reads_beyond_a_field_is_replayed(tmp_path):
+    @ff.field_operator(backend=ff.cpu)
+    def upper(
+        u: ff.Field[ff.Dims[I, J], float], is_last: ff.Field[ff.Dims[I], bool]
+    ) -> ff.Field[ff.Dims[I, J], float]:
+        return ff.where(is_last, 0.0, u(I + 1))
+
+    is_last = ff.as_field([I], np.arange(7) == 6)
+    path = upper.capture(
+        planes()["u"], is_last, out=ff.zeros({I: 7, J: 5}), path=tmp_path / "a.capsule"
+    )
+
+    assert replay(Capsule.load(path)).agrees

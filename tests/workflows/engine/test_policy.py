@@ -129,3 +129,50 @@ def test_a_trace_shows_how_long_a_stored_result_took_to_build(rise):
     assert again["compile"].outcome == "disk"
     assert again["compile"].build_seconds == pytest.approx(first["compile"], abs=1e-5)
     assert again["compile"].build_seconds > again["compile"].seconds
+
+
+@pytest.fixture
+def upper(own_engine):
+    @ff.field_operator(backend=ff.cpu)
+    def upper(u: Line, is_last: ff.Field[ff.Dims[I], bool]) -> Line:
+        return ff.where(is_last, 0.0, u(I + 1))
+
+    return upper
+
+
+def call_beyond(program):
+    out = ff.zeros({I: 3})
+    is_last = ff.as_field([I], [False, False, True])
+    program(ff.as_field([I], [1.0, 3.0, 6.0]), is_last, out=out)
+    return list(out.asnumpy())
+
+
+def test_the_first_call_that_reads_beyond_a_field_builds_what_it_runs(upper, seen):
+    inside = ff.as_field([I], [1.0, 3.0, 6.0, 7.0])
+    upper(inside, ff.as_field([I], [False, False, True]), out=ff.zeros({I: 3}))
+    usual = seen.ran().count("compile")
+    results = [call_beyond(upper) for _ in range(2)]
+
+    assert results == [[3.0, 6.0, 0.0]] * 2
+    assert (usual, seen.ran().count("compile")) == (1, 2)
+
+
+def test_all_that_calls_run_is_built_before_them(upper, seen):
+    ff.precompile([upper], progress=None)
+
+    assert ff.check([upper]) == ()
+    with ff.policy("must_hit"):
+        assert call_beyond(upper.with_backend("cpu")) == [3.0, 6.0, 0.0]
+
+
+def test_a_call_that_reads_beyond_a_field_is_refused_where_it_may_not_build(upper, seen):
+    upper.compile()
+    ff.wait_for_compilation()
+
+    with (
+        ff.policy("must_hit"),
+        pytest.raises(NotStoredError, match="It is needed for a call that reads beyond a field"),
+    ):
+        call_beyond(upper)
+    (missing,) = ff.check([upper])
+    assert missing.stage == "lower"

@@ -88,6 +88,16 @@ def split(u: Plane, new: tuple[Plane, tuple[Plane, Plane]]):
     pair(u, out=new)
 
 
+@ff.field_operator
+def inner(u: Plane, is_last: ff.Field[ff.Dims[I], bool], by: float) -> Plane:
+    return ff.where(is_last, by, u(I + 1))
+
+
+@ff.program
+def lower(u: Plane, is_last: ff.Field[ff.Dims[I], bool], by: float, out: Plane):
+    inner(u, is_last, by, out=out)
+
+
 PLAIN = (add, two_steps, sum_up, split)
 
 
@@ -190,6 +200,17 @@ def test_numbers_are_those_of_python(exported, threads):
     assert code == OK
     for found, expected in zip(*fields, strict=True):
         assert np.array_equal(found.asnumpy(), expected.asnumpy())
+
+
+def test_a_read_beyond_a_field_that_where_hides_is_made_in_the_field(exported):
+    library = exported(lower)
+    is_last = ff.as_field([I], np.arange(4) == 3)
+
+    for extent in (5, 4):
+        u, out, expected = plane((0, extent), (0, 3)), *(ff.zeros({I: 4, J: 3}) for _ in range(2))
+        assert library("lower", u, is_last, real(0.5), out)[0] == OK
+        lower.with_backend("cpu")(u, is_last, 0.5, expected)
+        assert np.array_equal(out.asnumpy(), expected.asnumpy())
 
 
 def test_scans_and_integers_work(exported):

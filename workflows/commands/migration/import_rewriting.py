@@ -15,8 +15,7 @@ import tokenize
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import attrs
-
+from ....runtime.process import classes
 from .counterparts import PACKAGE, THEIRS, VARIABLES, counterpart, has, split
 
 _DOTTED: Final = re.compile(rf"{THEIRS}(\.\w+)+\Z")
@@ -24,7 +23,7 @@ _LINES: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _WIDTH: Final = 100
 
 
-@attrs.frozen
+@classes.frozen
 class Left:
     """A name without a counterpart, and its line."""
 
@@ -32,7 +31,7 @@ class Left:
     message: str
 
 
-@attrs.frozen
+@classes.frozen
 class Rewritten:
     """The new text of a file, and the names that stay."""
 
@@ -40,11 +39,11 @@ class Rewritten:
     left: tuple[Left, ...]
 
 
-@attrs.frozen(order=True)
+@classes.frozen(order=True)
 class _Edit:
     start: int
     end: int
-    text: str = attrs.field(order=False)
+    text: str = classes.field(order=False)
 
 
 class _Places:
@@ -138,7 +137,7 @@ def _renamed(alias: ast.alias, old: str, new: str, places: _Places) -> _Edit | L
     return _Edit(start, start + len(old), new)
 
 
-@attrs.frozen
+@classes.frozen
 class _Taken:
     """One name of a `from` import, after the rewriting."""
 

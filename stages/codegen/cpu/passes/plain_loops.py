@@ -1,47 +1,22 @@
-"""Take from a kernel what only makes it fast, so that it takes little time to compile."""
+"""Loops that take little time to compile: for calls that few programs ever make."""
 
 from __future__ import annotations
 
-import attrs
-
-from ....ir.bounds import Bound
-from ....ir.loops.cpu import Tiles
-from ....ir.loops.kernel import Kernel, Node, Seq, in_order
+from .....runtime.process import classes
+from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Nest
-from ....ir.loops.traverse import nodes_of, rewrite, with_nests
+from ....ir.loops.traverse import with_nests
+from ...schedule.rules import Rules
 
 
-def plain_loops(kernel: Kernel) -> Kernel:
-    """Return a kernel without vectors, prefetches, non-temporal stores and shared rows."""
-    if not any(nodes_of(kernel, Tiles)):
-        kernel = rewrite(kernel, _unjammed)
+def plain_loops(kernel: Kernel, _: Rules) -> Kernel:
+    """Return a kernel without vectors."""
     return with_nests(kernel, _slow)
 
 
 def _slow(nest: Nest) -> Nest:
-    loops = tuple(
-        attrs.evolve(loop, kind="sequential") if loop.kind == "vector" else loop
+    loops = (
+        classes.evolve(loop, kind="sequential") if loop.kind == "vector" else loop
         for loop in nest.loops
     )
-    return attrs.evolve(nest, loops=loops, marks=None)
-
-
-def _unjammed(node: Node) -> Node:
-    """Return nodes without nests for groups of rows: the nests of single rows take all rows."""
-    if not isinstance(node, Seq):
-        return node
-    single: list[Node] = []
-    start: Bound | None = None
-    for step in node.steps:
-        if isinstance(step, Nest) and len(step.loops) > 1 and step.loops[-2].step > 1:
-            start = step.loops[-2].range.start
-        elif isinstance(step, Nest) and start is not None:
-            rows = attrs.evolve(
-                step.loops[-2], range=attrs.evolve(step.loops[-2].range, start=start)
-            )
-            loops = (*step.loops[:-2], rows, step.loops[-1])
-            single.append(attrs.evolve(step, loops=loops))
-            start = None
-        else:
-            single.append(step)
-    return in_order(*single)
+    return classes.evolve(nest, loops=tuple(loops))

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
 from .....runtime.language.dimension import Dimension, DimensionKind
+from .....runtime.process import classes
 from ....ir.bounds import Const, Range, difference, greatest, least
 from ....ir.loops.buffers import Buffer
-from ....ir.loops.cpu import Cut, Member, Tiles
+from ....ir.loops.cpu import Cut, Tiles
+from ....ir.loops.group import Member
 from ....ir.loops.kernel import Kernel, Node, Seq, in_order
 from ....ir.loops.nest import Load, Nest, Store
 from ....ir.loops.traverse import accesses, arrays_of, rewrite, touches
@@ -50,7 +50,7 @@ def tile(kernel: Kernel, rules: Rules) -> Kernel:
         return in_order(*(each for each, _ in pairs))
 
     kernel = rewrite(kernel, in_tiles)
-    return attrs.evolve(kernel, buffers=tuple({**buffers, **cut}.values()))
+    return classes.evolve(kernel, buffers=tuple({**buffers, **cut}.values()))
 
 
 def _tiled(
@@ -70,7 +70,7 @@ def _tiled(
 # --- runs ---------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@classes.frozen
 class _Run:
     """Nests that can be cut along the dimensions of `margins[0]`.
 
@@ -220,7 +220,7 @@ def _tiles(
         for nest, own in zip(run.nests, run.margins, strict=True)
     )
     names = tuple(name for name in buffers if name in run.local)
-    return Tiles(cuts, names, members, reason, rolled, rules.target.cores), arrays
+    return Tiles(names, cuts, members, reason, rolled, rules.target.cores), arrays
 
 
 def _bytes(arrays: Sequence[Buffer], sizes: Mapping[Dimension, int]) -> int:
@@ -252,10 +252,10 @@ def _range(run: _Run, dim: Dimension) -> Range:
 def _sequential(nest: Nest) -> Nest:
     """Return a nest whose loops no threads share."""
     loops = (
-        loop if loop.kind == "vector" else attrs.evolve(loop, kind="sequential")
+        loop if loop.kind == "vector" else classes.evolve(loop, kind="sequential")
         for loop in nest.loops
     )
-    return attrs.evolve(nest, loops=tuple(loops))
+    return classes.evolve(nest, loops=tuple(loops))
 
 
 def _local(array: Buffer, run: _Run, cuts: Sequence[Cut], rolled: Dimension | None) -> Buffer:
@@ -276,7 +276,7 @@ def _local(array: Buffer, run: _Run, cuts: Sequence[Cut], rolled: Dimension | No
             before, beyond = run.local[array.name][dim]
             ends = Const(-before), Const(sizes[dim] + beyond)
         box.append(Range(dim, *ends))
-    return attrs.evolve(array, memory="tile", box=tuple(box), ring=ring)
+    return classes.evolve(array, memory="tile", box=tuple(box), ring=ring)
 
 
 def _is_ring(array: Buffer, rolled: Dimension) -> bool:

@@ -6,16 +6,15 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Instruction, Load, Nest, Number, Row, Store
 from ....ir.loops.traverse import arrays_of, reached
-from ...rows.addresses import InRow, addresses_of
+from ...rows.addresses import InRow, addresses_of, is_given
 from ...rows.body import NAMELESS, Body, line, pointers
 from ...rows.scope import Scope
 from ...schedule.costs import ITEMSIZES
@@ -26,17 +25,25 @@ from .threads import points
 _FIRST: Final = 32 << 10  # bytes of the first-level cache
 
 
-def rows_ahead(body: Body, nest: Nest) -> Body:
-    """Return the body of a nest with addresses for what it prefetches only."""
+def rows_ahead(body: Body, nest: Nest, both: Collection[Row] | None = None) -> Body:
+    """Return the body of a nest with addresses for what it prefetches only.
+
+    A function of elements defines before what it prefetches in calls without `lists`; `both` are
+    the loads whose rows it prefetches with them too.
+    """
     depth, rows = body.depth, body.rows
     moving = [number for number, row in enumerate(rows) if row.level == depth - 1]
     around = {loop.range.dim: f"j{depth - 2}" for loop in nest.loops[-2:-1]}
-    return attrs.evolve(
+    asked = marks_of(nest).asked
+    found = addresses_of(rows, asked, body.scope.by_name, body.inner, letter="q", inside=depth)
+    for row in () if both is None else {*asked} - {*both}:
+        if isinstance(address := found[row], InRow):
+            found[row] = classes.evolve(address, is_given=True)
+    return classes.evolve(
         body,
-        addresses=addresses_of(
-            rows, marks_of(nest).asked, body.scope.by_name, body.inner, letter="q", inside=depth
-        ),
+        addresses=found,
         positions={**body.positions, **around},
+        instead={},
         names={number: f"w{number}" for number in moving},
         same={number: unclamped(rows, number) for number in range(len(rows))},
     )
@@ -57,7 +64,8 @@ def named_ahead(later: Body, nest: Nest, *, of_list: bool) -> Iterator[str]:
     """
     if later.addresses:
         yield f"const bool asks = {_leaves_core(later.scope, nest)};"
-        yield _iteration(later.scope, nest, of_list=of_list)
+        yield from ["const bool alone = asks && !lists;"] if of_list else ()
+        yield iteration(later.scope, nest, of_list=of_list)
         yield from (*(line(later, row) for row in indices(later)), *pointers(later))
 
 
@@ -67,19 +75,19 @@ def indices(later: Body) -> list[Row]:
     def moving(rows: Iterable[Row | None]) -> list[Row]:
         return [later.same[row] for row in rows if row is not None and row in later.names]
 
-    loads = (later.rows[number] for number in later.addresses)
+    loads = (later.rows[number] for number, each in later.addresses.items() if not is_given(each))
     places = (row for load in loads if isinstance(load, Load) for row in moving(load.rows))
     found = reached(places, lambda row: moving(later.rows[row].operands))
     return sorted(row for row in found if not isinstance(later.rows[row], NAMELESS))
 
 
-def _iteration(scope: Scope, nest: Nest, *, of_list: bool) -> str:
+def iteration(scope: Scope, nest: Nest, *, of_list: bool = False) -> str:
     """Define which iteration of the next outer loop to prefetch for, within its range."""
     around, ahead = len(nest.loops) - 2, marks_of(nest).ahead
     loop = nest.loops[around]
     start, stop = scope.ends(loop.range)
     if of_list:
-        place = f"later({start}, earlier(lists[earlier(q + {ahead}, last)], {stop} - 1))"
+        place = f"later({start}, earlier(element(lists, earlier(q + {ahead}, last)), {stop} - 1))"
     elif loop.backward:
         place = f"later({start}, i{around} - {ahead * loop.step})"
     else:
@@ -96,17 +104,23 @@ def prefetched(later: Body, nest: Nest, read: Mapping[str, Buffer], lanes: int) 
     size = sum(ITEMSIZES[buffer.dtype] for buffer in read.values())
     usual = USUAL[nest.loops[-1].range.dim.kind]
     near = 3 if usual * size * marks_of(nest).ahead < _FIRST // 2 else 2
-    if rows := rows_of(later):
-        yield "if (asks) {"
-        for row, buffer in rows.items():
+    given = {
+        each.pointer
+        for each in later.addresses.values()
+        if isinstance(each, InRow) and each.is_given
+    }
+    rows = memory_rows(later)
+    for test, some in (("asks", rows.keys() - given), ("alone", given)):
+        yield from [f"if ({test}) {{"] if some else ()
+        for row, buffer in ((row, buffer) for row, buffer in rows.items() if row in some):
             size = ITEMSIZES[buffer.dtype]
             for at in range(0, lanes * size, LINE):
                 place = f"{row} + b + {at // size}" if at else f"{row} + b"
                 yield f"  __builtin_prefetch({place}, 0, {near});"
-        yield "}"
+        yield from ["}"] if some else ()
 
 
-def rows_of(body: Body) -> dict[str, Buffer]:
+def memory_rows(body: Body) -> dict[str, Buffer]:
     """Return the pointers to rows of memory, each with its buffer."""
     return {
         address.pointer: body.scope.by_name[row.buffer]

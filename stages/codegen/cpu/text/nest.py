@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Iterator
+from typing import Final, TypeAlias
 
-from ....ir.bounds import Range
+from ....ir.bounds import Range, difference
 from ....ir.loops.column import Column
 from ....ir.loops.cpu import marks_of
-from ....ir.loops.nest import Nest
+from ....ir.loops.nest import Compute, Index, Load, Nest, Row, Store
 from ....ir.loops.traverse import instructions
 from ...rows.acts import loop_over, write_acts
 from ...rows.body import Body, body_of, pointers, states, written
 from ...rows.checks import tests_of
 from ...rows.scope import Scope
+from ...schedule.costs import ITEMSIZES
 from .ahead import named_ahead
-from .strips import SIMD, Strips, strips_of, walk
+from .strips import SIMD, Strips, strips_of, write_strips
 from .threads import (
     BLOCK,
     END,
@@ -27,6 +28,7 @@ from .threads import (
     opened,
 )
 
+THIN: Final = 4  # points of a part for which vectors are not worth their code
 Ends: TypeAlias = Callable[[Range], tuple[str, str]]  # start and stop of a loop over a range
 
 
@@ -91,11 +93,11 @@ def innermost(
     ends: Ends,
     *,
     is_shared: bool = False,
-    of_list: bool = False,
+    both: Collection[Row] | None = None,
 ) -> Iterator[str]:
     """Write the innermost loop, part after part; threads share it if no loop is around it.
 
-    Rows are prefetched for the next element of a list where the loop around is one `of_list`.
+    In a function of elements, the rows of loads `both` are prefetched with and without `lists`.
     """
     level = len(nest.loops) - 1
     loop, indent = nest.loops[level], "  " * (level + 2)
@@ -104,19 +106,40 @@ def innermost(
     yield from tests.begin(indent)
     strips: Strips | None = None
     if loop.kind == "vector":
-        strips = strips_of(scope, nest, body)
+        strips = strips_of(scope, nest, body, both)
+        of_list = both is not None
         ahead = () if is_shared else named_ahead(strips.later, nest, of_list=of_list)
         yield from indented(ahead, indent)
+    rims = _rims(nest)
     for part, range_ in enumerate(nest.parts or (loop.range,)):
-        shares = is_shared and part == 0
-        if strips is not None and not shares:
-            yield from indented(walk(strips, ends(range_), part, tests.clause), indent)
-        elif is_shared and loop.kind != "sequential":
+        shares = is_shared and set(range(part)) <= rims
+        if strips is not None and not shares and part not in rims:
+            yield from indented(write_strips(strips, ends(range_), part, tests.clause), indent)
+        elif is_shared and loop.kind != "sequential" and part not in rims:
             yield from _in_blocks(scope, nest, body, ends(range_), part)
         else:
             head = indent + _loop(nest, level, ends(range_))
             yield from (head, *at(body, level + 1, part), f"{indent}}}")
     yield from tests.end(indent)
+
+
+def _rims(nest: Nest) -> set[int]:
+    """Return the parts of a loop with few points: plain loops, as no vector of points fits there.
+
+    They have a known number of points, or compare the index of the loop to choose a branch.
+    """
+    index = {row for row, each in enumerate(nest.body) if isinstance(each, Index)}
+    compared = {
+        each.part
+        for each in nest.body
+        if isinstance(each, Compute)
+        and each.op in ("ge", "lt")
+        and each.level == len(nest.loops)
+        and each.args[0] in index
+    }
+    counts = [difference(part.stop, part.start) for part in nest.parts]
+    thin = {part for part, count in enumerate(counts) if count is not None and count <= THIN}
+    return thin | compared if nest.parts else set()
 
 
 def _in_blocks(
@@ -129,13 +152,26 @@ def _in_blocks(
     yield from (
         opened(scope, nest.box, f"({stop} - {start} + {BLOCK - 1}) / {BLOCK}"),
         *tests.begin("    "),
-        *([SIMD + tests.clause] if nest.loops[0].kind == "vector" else ()),
+        *([_lanes(scope, nest) + tests.clause] if nest.loops[0].kind == "vector" else ()),
         f"    {_loop(nest, 0, block)}",
         *at(body, 1, part),
         "    }",
         *tests.end("    "),
         f"  {END}",
     )
+
+
+def _lanes(scope: Scope, nest: Nest) -> str:
+    """Ask for vectors of one register where tables tell what to load.
+
+    Compilers fill a register with indices, and take several for the elements that these tell: then
+    the loads of a vector spill registers.
+    """
+    if not any(isinstance(row, Load) and row.is_told for row in nest.body):
+        return SIMD
+    touched = {row.buffer for row in nest.body if isinstance(row, Load | Store)}
+    size = max(ITEMSIZES[each.dtype] for each in scope.kernel.buffers if each.name in touched)
+    return f"{SIMD} simdlen({max(1, scope.options.vector_bytes // size)})"
 
 
 def _loop(nest: Nest, level: int, ends: tuple[str, str]) -> str:
@@ -155,13 +191,19 @@ def write_column(scope: Scope, column: Column) -> Iterator[str]:
     is_shared = any(loop.kind != "sequential" for loop in column.loops)
     if is_shared:
         counts, iterations = extents(scope, column.loops)
-        yield from (*indented(counts), opened(scope, column.box, iterations))
-        yield from indented(flat_loops(scope, column.loops), "    ")
+        yield from (
+            *indented(counts),
+            opened(scope, column.box, iterations),
+            *indented(flat_loops(scope, column.loops), "    "),
+        )
     else:
         for level, each in enumerate(column.loops):
             ends = scope.ends(each.range)
             yield f"    {loop_over(f'i{level}', ends, each.step, backward=each.backward)}"
     tests = tests_of(scope, column.group, instructions(column))
-    acts = indented(write_acts(scope, column), "      ")
-    yield from (*tests.begin("      "), *acts, *tests.end("      "))
-    yield f"  }}{END}}}}}" if is_shared else "  " + "}" * (len(column.loops) + 2)
+    yield from (
+        *tests.begin("      "),
+        *indented(write_acts(scope, column), "      "),
+        *tests.end("      "),
+        f"  }}{END}}}}}" if is_shared else "  " + "}" * (len(column.loops) + 2),
+    )

@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.column import Column
 from ....ir.loops.cpu import Portions, Tiles
 from ....ir.loops.kernel import Choice, Kernel, Loop, Node, Seq
-from ....ir.loops.nest import Nest
+from ....ir.loops.nest import Nest, Store
 from ....ir.loops.traverse import arrays_of, walk
 from ...rows.acts import loop_over
 from ...rows.options import Steps
 from ...rows.scope import Scope
 from .nest import write_column, write_nest
-from .portions import write_portions
+from .portions import functions_of, write_all, write_portions
 from .tiles import write_tiles
-from .units import Line, part_of
+from .units import Known, Line, part_of
 
 
-@attrs.frozen
+@classes.frozen
 class Writing:
     """What stands around a node.
 
     Attributes:
         steps: how a call selects one statement.
-        prefix: of the names of functions that nodes may become.
         when: the conditions of choices.
         nests: those written so far; the number of a nest is its place.
+        functions: those of nests in portions, which run for all elements too.
         first: the number of the first nest on the other side of a choice.
 
     """
 
     steps: Steps | None
-    prefix: str = ""
     when: str = ""
-    nests: list[Node] = attrs.field(factory=list)
+    nests: list[Node] = classes.field(factory=list)
+    functions: dict[Nest, Known] = classes.field(factory=dict)
     first: int = 0
 
 
@@ -49,7 +48,7 @@ def write_steps(scope: Scope, kernel: Kernel, writing: Writing) -> Iterator[Line
 
 def write_node(scope: Scope, node: Node, writing: Writing) -> Iterator[Line]:
     """Write a node; nests, columns and groups of nests may become functions."""
-    nests, prefix = writing.nests, writing.prefix
+    nests = writing.nests
     number = len(nests)
     around = tuple(scope.around.values())
     match node:
@@ -62,31 +61,37 @@ def write_node(scope: Scope, node: Node, writing: Writing) -> Iterator[Line]:
             index = f"o{len(around)}"
             head = loop_over(index, scope.ends(range_), backward=backward)
             yield f"  {writing.when}{head}  // planes"
-            inside = attrs.evolve(scope, around={**scope.around, range_.dim: index})
-            yield from write_node(inside, body, attrs.evolve(writing, when=""))
+            inside = classes.evolve(scope, around={**scope.around, range_.dim: index})
+            yield from write_node(inside, body, classes.evolve(writing, when=""))
             yield "  }"
         case Nest() | Column():
             nests.append(node)
             yield f"{_head(scope, node, writing)}{{  // nest {number}"
-            yield part_of(scope, f"{prefix}nest{number}", partial(_alone, node=node), (), around)
+            alone = partial(_alone, node=node, functions=writing.functions)
+            yield part_of(scope, f"nest{number}", alone, (), around)
         case Tiles(members=members):
             nests += [member.nest for member in members]
             yield f"{_head(scope, node, writing)}{{  // nests {number} .. {len(nests) - 1}"
-            tiled = partial(write_tiles, tiles=node, first=number, prefix=prefix)
-            yield part_of(scope, f"{prefix}nests{number}", tiled, (), around)
-        case Portions(arrays=arrays):
-            others = enumerate(nests[writing.first :], writing.first)
-            numbers = [each for each, nest in others if not arrays_of(nest).isdisjoint(arrays)]
+            tiled = partial(write_tiles, tiles=node, first=number)
+            yield part_of(scope, f"nests{number}", tiled, (), around)
+        case Portions(loops=loops):
+            stored = [arrays_of(nest, Store) for nest in nests]
+            numbers = [stored.index(arrays_of(each.nest, Store), writing.first) for each in loops]
             said = f"nests {', '.join(map(str, numbers))} in portions"
             yield f"{_head(scope, node, writing)}{{  // {said}"
-            portioned = partial(write_portions, portions=node, numbers=numbers)
-            yield part_of(scope, f"{prefix}portions{numbers[0]}", portioned, (), around)
+            names = [writing.functions[each.nest].name for each in loops]
+            portioned = partial(write_portions, portions=node, functions=names, numbers=numbers)
+            yield part_of(scope, f"portions{numbers[0]}", portioned, (), around)
         case _:
             raise TypeError(f"The C++ writer does not know '{type(node).__name__}'.")
 
 
-def _alone(scope: Scope, node: Nest | Column) -> Iterator[str]:
-    return write_nest(scope, node) if isinstance(node, Nest) else write_column(scope, node)
+def _alone(scope: Scope, node: Nest | Column, functions: Mapping[Nest, Known]) -> Iterator[str]:
+    if isinstance(node, Column):
+        return write_column(scope, node)
+    if node in functions:
+        return write_all(scope, node, functions[node].name)
+    return write_nest(scope, node)
 
 
 def _choice(scope: Scope, choice: Choice, writing: Writing) -> Iterator[Line]:
@@ -100,13 +105,15 @@ def _choice(scope: Scope, choice: Choice, writing: Writing) -> Iterator[Line]:
     own = tuple(step for step in then if step not in otherwise)
     own = own if then[: len(own)] == own else then
     common, when, first = then[len(own) :], scope.bound(choice.when), len(writing.nests)
-    apart = attrs.evolve(writing, when=f"{writing.when}if (!{when}) ")
+    for portions in (step for step in own if isinstance(step, Portions)):
+        writing.functions.update(functions_of(scope, portions, len(writing.functions)))
+    apart = classes.evolve(writing, when=f"{writing.when}if (!{when}) ")
     below = [
         line
         for step in otherwise
         for line in write_node(scope, step, writing if step in common else apart)
     ]
-    inside = attrs.evolve(writing, when=f"{writing.when}if ({when}) ", first=first)
+    inside = classes.evolve(writing, when=f"{writing.when}if ({when}) ", first=first)
     for step in own:
         yield from write_node(scope, step, inside)
     yield from below

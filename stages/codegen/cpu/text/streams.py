@@ -14,11 +14,13 @@ from ....ir.loops.nest import Nest
 from ....ir.loops.traverse import arrays_of
 from ...rows.scope import Scope
 from ...schedule.costs import ITEMSIZES
-from .threads import points
 
 LINE: Final = 64
 _STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
 Stored: TypeAlias = Mapping[str, tuple[str, Buffer]]
+# The names of the first point of a strip, of the first aligned one, of the test for such stores.
+StripNames: TypeAlias = tuple[str, str, str]
+NAMES: Final[StripNames] = ("b", "f", "past")
 
 
 def stream_function(vector_bytes: int) -> str:
@@ -42,25 +44,30 @@ static inline void stream(void* to, const void* from, s64 bytes) {{
 }}"""
 
 
-def aligned(scope: Scope, nest: Nest, stored: Stored) -> Iterator[str]:
-    """Find the first point at which strips are aligned for non-temporal stores."""
-    rows, edge = list(stored), scope.options.vector_bytes
+def aligned(scope: Scope, stored: Stored, far: str, names: StripNames = NAMES) -> Iterator[str]:
+    """Find the first point at which strips are aligned for non-temporal stores.
+
+    They are worth it where a call touches `far` more than the caches hold.
+    """
+    rows, edge, (at, first, past) = list(stored), scope.options.vector_bytes, names
     size = ITEMSIZES[stored[rows[0]][1].dtype]
-    alike = [f"((s64)({row} + f) & {edge - 1}) == 0" for row in rows]
-    far = is_far(scope, nest, points(scope, nest.box))
-    yield f"const s64 f = b + (-(s64)({rows[0]} + b) & {edge - 1}) / {size};"
-    yield f"const bool past = {' && '.join([far, *alike])};"
+    alike = [f"((s64)({row} + {first}) & {edge - 1}) == 0" for row in rows]
+    yield from (
+        f"const s64 {first} = {at} + (-(s64)({rows[0]} + {at}) & {edge - 1}) / {size};",
+        f"const bool {past} = {' && '.join([far, *alike])};",
+    )
 
 
-def stored_strips(stored: Stored, lanes: int) -> Iterator[str]:
+def stored_strips(stored: Stored, lanes: int, names: StripNames = NAMES) -> Iterator[str]:
     """Write the arrays that hold a strip, with non-temporal stores where rows are long enough."""
+    at, _, test = names
     sizes = {row: lanes * ITEMSIZES[buffer.dtype] for row, (_, buffer) in stored.items()}
     past, here = (
-        " ".join(f"{call}({row} + b, {stored[row][0]}, {size});" for row, size in sizes.items())
+        " ".join(f"{call}({row} + {at}, {stored[row][0]}, {size});" for row, size in sizes.items())
         for call in ("stream", "__builtin_memcpy")
     )
     if stored:
-        yield from (f"if (past) {{ {past} }}", f"else {{ {here} }}")
+        yield from (f"if ({test}) {{ {past} }}", f"else {{ {here} }}")
 
 
 def is_far(scope: Scope, nest: Nest, count: str) -> str:

@@ -7,7 +7,8 @@ from functools import partial
 
 from ....ir.bounds import Range, Ranges
 from ....ir.loops.buffers import Buffer
-from ....ir.loops.cpu import Member, Tiles
+from ....ir.loops.cpu import Tiles
+from ....ir.loops.group import Member
 from ....ir.loops.traverse import arrays_of
 from ...rows.definitions import Definition, moved, strides
 from ...rows.scope import Scope
@@ -22,12 +23,11 @@ static inline s64 even(s64 count, s64 most) {
 }"""
 
 
-def write_tiles(scope: Scope, tiles: Tiles, first: int, prefix: str) -> Iterator[Line]:
+def write_tiles(scope: Scope, tiles: Tiles, first: int) -> Iterator[Line]:
     """Write tiles, whose nests have numbers from `first` on, and close the block around them."""
     scope.ask("even" if tiles.rolled is None else "rows_of_tile")
     box = max((member.nest.box for member in tiles.members), key=len)
-    cuts = enumerate(tiles.cuts)
-    lengths = [f"c{level}" if cut.even else str(cut.size) for level, cut in cuts]
+    lengths = [f"c{level}" if cut.even else str(cut.size) for level, cut in enumerate(tiles.cuts)]
     levels = range(len(lengths))
     used = arrays_of(tiles)
     arrays = [b for b in scope.kernel.buffers if b.memory == "tile" and b.name in used]
@@ -43,7 +43,7 @@ def write_tiles(scope: Scope, tiles: Tiles, first: int, prefix: str) -> Iterator
     for index, member in enumerate(tiles.members, first):
         yield f"  {{  // nest {index}"
         write = partial(_member, tiles=tiles, member=member)
-        own = part_of(scope, f"{prefix}nest{index}", write, (*sizes, *places), inside)
+        own = part_of(scope, f"nest{index}", write, (*sizes, *places), inside)
         # in turn, a call for each row would cost
         yield from [own] if tiles.rolled is None else own.lines
     yield "  " + "}" * (1 + (tiles.rolled is not None)) + END + "}}"
@@ -71,8 +71,10 @@ def _tile_loop(scope: Scope, tiles: Tiles, sizes: Sequence[str]) -> Iterator[str
     """Open the loop over tiles and define where each ends."""
     starts, stops = zip(*(scope.ends(cut.range) for cut in tiles.cuts), strict=True)
     yield from flat_loop([f"t{level}" for level in range(len(sizes))], starts, stops, sizes)
-    for level, stop in enumerate(stops):
-        yield f"  const s64 u{level} = earlier(t{level} + {sizes[level]}, {stop});"
+    yield from (
+        f"  const s64 u{level} = earlier(t{level} + {size}, {stop});"
+        for level, (size, stop) in enumerate(zip(sizes, stops, strict=True))
+    )
 
 
 def _rows_in_turn(tiles: Tiles) -> Iterator[str]:
@@ -107,8 +109,7 @@ def _in_tile(scope: Scope, range_: Range, tiles: Tiles, member: Member) -> tuple
 def _in_place(scope: Scope, tiles: Tiles, arrays: list[Buffer]) -> Iterator[Definition]:
     """Define the arrays of a tile, moved to index 0 of their dimensions."""
     starts = {cut.range.dim: f"t{level}" for level, cut in enumerate(tiles.cuts)}
-    for array in arrays:
-        yield moved(scope, array, scope.ask(f"own{array.slot}"), starts, "    ")
+    return (moved(scope, each, scope.ask(f"own{each.slot}"), starts, "    ") for each in arrays)
 
 
 def _sizes(scope: Scope, tiles: Tiles, arrays: list[Buffer]) -> Iterator[Definition]:

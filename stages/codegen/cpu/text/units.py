@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
+from .....runtime.process import classes
 from ....units import MACRO, NAMESPACE, first_line
 from ...rows.definitions import Definition
 from ...rows.scope import Scope
@@ -23,7 +22,6 @@ UNIT: Final = 1500  # the usual size of a unit
 LEAST: Final = 200  # smaller nests stay in the caller
 MOST_UNITS: Final = 16
 LARGEST: Final = 0.8  # of the whole; where one nest dominates, a cut gains nothing
-CLAMPED_SHARE: Final = 0.5  # of the time, where the optimiser does little
 
 BEGIN: Final = f"""\
 #ifdef {MACRO}
@@ -40,16 +38,20 @@ _CALLED: Final = re.compile(r"(\w+)\(")
 _FUNCTION: Final = re.compile(r"^(?:EACH|static)\b[^;]*?\b(?!__)(\w+)\([^;]*\{", re.MULTILINE)
 
 
-@attrs.frozen
+@classes.frozen
 class Known:
-    """A line that defines a name, and the names in it; it always stays if it has no name."""
+    """A line that defines a name, and the names in it; it always stays if it has no name.
+
+    A function is only where parts call it.
+    """
 
     name: str
     line: str
     uses: frozenset[str] = frozenset()
+    is_function: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Part:
     """A nest, or all nests of a tiling: the inside of a block up to its closing brace.
 
@@ -72,7 +74,7 @@ class Part:
 Line: TypeAlias = str | Part
 
 
-@attrs.frozen
+@classes.frozen
 class Caller:
     """A function whose nests may become functions that take the same parameters.
 
@@ -82,8 +84,6 @@ class Caller:
         lines: its nests.
         tail: the lines after them.
         parameters: types and names of what its nests need.
-        attribute: of the functions that nests become.
-        share: of the usual time that its nests take.
 
     """
 
@@ -92,8 +92,6 @@ class Caller:
     lines: tuple[Line, ...]
     tail: tuple[str, ...]
     parameters: tuple[tuple[str, str], ...]
-    attribute: str = "HIDDEN"
-    share: float = 1.0
 
     def text(self, outlined: Iterable[Part] = ()) -> Iterator[str]:
         """Write the function; its parts among `outlined` are calls."""
@@ -102,14 +100,17 @@ class Caller:
             part.name: f"    {part.name}({', '.join([*names, *part.arguments])});"
             for part in outlined
         }
-        yield from (*self.head, *(each.line for each in self.definitions))
+        here = (line for line in self.lines if isinstance(line, Part) and line.name not in calls)
+        called = {name for part in here for name in part.uses}
+        known = (each for each in self.definitions if not each.is_function or each.name in called)
+        yield from (*self.head, *(each.line for each in known))
         yield from (*flat(self.lines, calls), *self.tail)
 
     def signature(self, part: Part) -> str:
         """Return the signature of the function that a part becomes."""
         given = [f"{type_}{name}" for type_, name in self.parameters]
         given += [f"s64 {name}" for name in part.arguments]
-        return f"{self.attribute} void {part.name}({', '.join(given)})"
+        return f"HIDDEN void {part.name}({', '.join(given)})"
 
     def function(self, part: Part) -> Iterator[str]:
         """Write the function that a part becomes, with the definitions that it uses."""
@@ -195,51 +196,38 @@ def _calls(text: str, costs: Mapping[str, int]) -> int:
 # --- the cut ------------------------------------------------------------------------------------
 
 
-@attrs.frozen
-class _Outlined:
-    caller: Caller
-    part: Part
-    cost: float
+Costed: TypeAlias = tuple[Part, int]
 
 
-def write_units(shared: Sequence[str], callers: Sequence[Caller]) -> list[str]:
+def write_units(shared: Sequence[str], caller: Caller) -> list[str]:
     """Write a source, in several units if it takes a compiler long."""
     costs = costs_of(shared)
-    chosen = [
-        _Outlined(caller, part, cost)
-        for caller in callers
-        for part, cost in _chosen(caller, caller.lines, costs)
-    ]
-    whole = sum(caller.share * estimate(caller.lines, costs) for caller in callers)
-    units = _packed(chosen, whole)
+    chosen = list(_chosen(caller.lines, costs))
+    units = _packed(chosen, estimate(caller.lines, costs))
     if not units:
-        return [*shared, *(line for caller in callers for line in caller.text())]
-    outlined = [each.part for each in chosen]
-    declared = [f"{each.caller.signature(each.part)};" for each in chosen]
+        return [*shared, *caller.text()]
+    declared = [f"{caller.signature(part)};" for part, _ in chosen]
     text = [first_line(len(units) + 1), *shared, BEGIN, *declared]
     for number, unit in enumerate(units):
         text += ["", f"#if IN({number})"]
-        text += [line for each in unit for line in each.caller.function(each.part)]
+        text += [line for part, _ in unit for line in caller.function(part)]
         text += ["#endif"]
-    text += ["", f"#if IN({len(units)})"]
-    text += [line for caller in callers for line in caller.text(outlined)]
+    text += ["", f"#if IN({len(units)})", *caller.text(part for part, _ in chosen)]
     return [*text, "#endif", "}"]
 
 
-def _chosen(
-    caller: Caller, lines: Iterable[Line], costs: Mapping[str, int]
-) -> Iterator[tuple[Part, float]]:
+def _chosen(lines: Iterable[Line], costs: Mapping[str, int]) -> Iterator[Costed]:
     """Yield the parts that become functions if the source is cut, and their costs."""
     for part in lines:
         if isinstance(part, Part):
-            cost = caller.share * estimate(part.lines, costs)
+            cost = estimate(part.lines, costs)
             if cost > UNIT and any(isinstance(line, Part) for line in part.lines):
-                yield from _chosen(caller, part.lines, costs)
+                yield from _chosen(part.lines, costs)
             elif cost >= LEAST:
                 yield part, cost
 
 
-def _packed(chosen: Sequence[_Outlined], whole: float) -> list[list[_Outlined]]:
+def _packed(chosen: Sequence[Costed], whole: int) -> list[list[Costed]]:
     """Return the functions of each unit, the longest unit first; nothing if a cut does not help.
 
     The next in size goes to the unit that has least.
@@ -247,12 +235,12 @@ def _packed(chosen: Sequence[_Outlined], whole: float) -> list[list[_Outlined]]:
     count = min(MOST_UNITS, len(chosen), max(2, round(whole / UNIT)))
     if whole < CUT_FROM or count < 2:
         return []
-    units: list[list[_Outlined]] = [[] for _ in range(count)]
-    loads = [0.0] * count
-    for each in sorted(chosen, key=lambda each: (-each.cost, each.part.name)):
+    units: list[list[Costed]] = [[] for _ in range(count)]
+    loads = [0] * count
+    for part, cost in sorted(chosen, key=lambda each: (-each[1], each[0].name)):
         place = min(range(count), key=loads.__getitem__)
-        units[place].append(each)
-        loads[place] += each.cost
+        units[place].append((part, cost))
+        loads[place] += cost
     if max(loads) > LARGEST * whole:
         return []
     order = sorted(range(count), key=lambda place: (-loads[place], place))

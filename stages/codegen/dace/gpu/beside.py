@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import attrs
-
-from .....runtime.language.dimension import Dimension
+from .....runtime.process import classes
 from ....ir.bounds import Ranges
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.gpu import GpuMarks
@@ -36,7 +34,7 @@ def beside(kernel: Kernel, rules: Rules) -> Kernel:
     buffers = [_turned(buffer, nests) for buffer in kernel.buffers]
     work = _Copies(kernel)
     made = rewrite(kernel, work.around)
-    return attrs.evolve(made, buffers=(*buffers, *work.arrays))
+    return classes.evolve(made, buffers=(*buffers, *work.arrays))
 
 
 class _Copies:
@@ -68,7 +66,7 @@ class _Copies:
                 inside[reading.buffer] = self.held[key]
             outputs = [name for name in stored if self._is_written_only(nest, name)]
             inside |= {name: self._array(nest, name, nest.box) for name in sorted(outputs)}
-            yield attrs.evolve(nest, body=tuple(_renamed(row, inside) for row in nest.body))
+            yield classes.evolve(nest, body=tuple(_renamed(row, inside) for row in nest.body))
             for name in sorted(outputs):
                 for box in _boxes(nest, name):
                     yield _copy(nest, box, inside[name], name, self.buffers[name])
@@ -88,9 +86,10 @@ class _Copies:
                     yield reading
 
     def _is_written_only(self, nest: Nest, name: str) -> bool:
-        rows = [row for row in nest.body if isinstance(row, Load | Store) and row.buffer == name]
-        plain = all(isinstance(row, Store) and not any(row.offsets) for row in rows)
-        return plain and self._is_deep(nest, name)
+        rows = (row for row in nest.body if isinstance(row, Load | Store) and row.buffer == name)
+        return self._is_deep(nest, name) and all(
+            isinstance(row, Store) and not any(row.offsets) for row in rows
+        )
 
     def _is_deep(self, nest: Nest, name: str) -> bool:
         """Tell whether a field has the dimensions of a scan, and unit stride along its axis."""
@@ -133,7 +132,7 @@ def _copy(
     )  # fmt: skip
     store = Store(dtype=like.dtype, level=len(loops), buffer=target, value=0)
     reason = "copies columns for a scan over contiguous levels"
-    return Nest(nest.group, tuple(loops), (load, store), reason, reads, marks=GpuMarks(TILE))
+    return Nest(nest.group, tuple(loops), (load, store), reason, reads, marks=GpuMarks(block=TILE))
 
 
 def _boxes(nest: Nest, name: str) -> list[Ranges]:
@@ -146,7 +145,7 @@ def _boxes(nest: Nest, name: str) -> list[Ranges]:
 
 def _renamed(row: Instruction, names: dict[str, str]) -> Instruction:
     if isinstance(row, Load | Store) and row.buffer in names:
-        return attrs.evolve(row, buffer=names[row.buffer])
+        return classes.evolve(row, buffer=names[row.buffer])
     return row
 
 
@@ -154,14 +153,12 @@ def _turned(buffer: Buffer, nests: Sequence[Nest]) -> Buffer:
     """Return an array that only scans touch with its columns beside each other."""
     if buffer.memory != "arena":
         return buffer
-    around: set[tuple[Dimension, ...]] = set()
-    for nest in nests:
-        if buffer.name in arrays_of(nest):
-            dims = tuple(loop.range.dim for loop in nest.loops)
-            around.add(dims if is_column_scan(nest) else ())
-    if len(around) != 1 or set(min(around)) != set(buffer.dims):
+    around = {
+        tuple(loop.range.dim for loop in nest.loops) if is_column_scan(nest) else ()
+        for nest in nests
+        if buffer.name in arrays_of(nest)
+    }
+    dims = next(iter(around), ())
+    if len(around) != 1 or set(dims) != set(buffer.dims) or buffer.unit is not dims[-1]:
         return buffer
-    (dims,) = around
-    if buffer.unit is not dims[-1]:
-        return buffer
-    return attrs.evolve(buffer, unit=dims[-2], order=(dims[-1], *dims[:-1]))
+    return classes.evolve(buffer, unit=dims[-2], order=(dims[-1], *dims[:-1]))

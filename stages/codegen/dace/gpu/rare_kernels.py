@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
-from ....ir.loops.plain import plain
+from ....ir.loops.ungrouped import ungrouped
 from ....vendors.vendor import Vendor
+from ...cpu.text.threads import guard
 from ...gpu.kernels import parts
 from ...gpu.launches import MOST_BLOCKS
 from ...gpu.passes.thread_blocks import spread
@@ -21,7 +22,7 @@ from ...gpu.text.spellings import dialect_of
 from ...rows.checks import beyond
 from ...rows.options import WriterOptions
 from ...rows.scope import Scope, places_of
-from ..entry import defined, is_filled
+from ..entry import defined
 from ..loops import SdfgLoops, SdfgRules
 from ..rare import RareVersion
 from .opening import launched
@@ -43,9 +44,8 @@ def rare_kernels(loops: SdfgLoops, rules: SdfgRules, vendor: Vendor) -> RareVers
     if rules.writer.checked:
         return RareVersion(ints, (f"{flag} return {beyond(loops.kernel)};",))
     options = WriterOptions(0, vector_math=False, own_math=rules.writer.own_math)
-    tree = spread(plain(loops.kernel), rules.schedule)
-    dialect = dialect_of(options)
-    scope = Scope(tree, places_of(ints), options, dialect, clamped=clamping.ends)
+    tree = spread(ungrouped(loops.kernel), rules.schedule)
+    scope = Scope(tree, places_of(ints), options, dialect_of(options), clamped=clamping.ends)
     opening = (f"{flag} clamped(&state, ptrs, ints, scalars, arena);", "  else")
     lines = tuple(_lines(scope, loops.steps, vendor))
     return RareVersion(ints, opening, lines, scope.uses.functions)
@@ -56,13 +56,11 @@ def _lines(scope: Scope, steps: Sequence[int], vendor: Vendor) -> Iterator[str]:
     launches: list[str] = []
     for text, written in write_version(scope, parts(scope.kernel), "c", vendor):
         if vendor.in_turn:  # without the function by which the null platform runs a grid
-            yield text.partition('\nextern "C" void grid_of')[0]
-            yield _on_host(written)
+            yield from (text.partition('\nextern "C" void grid_of')[0], _on_host(written))
         else:
             yield text
         launches += _launch(scope, steps, written, vendor)
-    yield from _HEAD
-    yield from (*defined(scope), *launches, "}")
+    yield from (*_HEAD, *defined(scope), *launches, "}")
 
 
 def _launch(scope: Scope, steps: Sequence[int], written: Written, vendor: Vendor) -> list[str]:
@@ -71,12 +69,10 @@ def _launch(scope: Scope, steps: Sequence[int], written: Written, vendor: Vendor
     blocks = [_blocks(scope, nest, axis) for axis in range(len(axes_of(nest)))]
     grid = ", ".join([*blocks, "1", "1", "1"][:3])
     threads = ", ".join(map(str, (*marks_of(nest).block, 1, 1, 1)[:3]))
-    tests = [is_filled(scope, [each]) for each in scope.kernel.groups[nest.group].box]
-    if steps:
-        only = f"ints[{len(scope.places)}]"
-        tests.append(f"(!{only} || {only} == {steps[nest.group]})")
+    only, test = f"ints[{len(scope.places)}]", guard(scope, scope.kernel.groups[nest.group].box)
+    test += f" && (!{only} || {only} == {steps[nest.group]})" if steps else ""
     return [
-        f"  if ({' && '.join(tests) or 'true'}) {{",
+        f"  if ({test}) {{",
         f"    void* args[] = {{{', '.join([*given, 'nullptr'])}}};",
         "    s64 first_y = 0, first_z = 0;",
         f"    launch(state, {launched(vendor, _name(written))}, Blocks{{{grid}}}, "
@@ -100,7 +96,6 @@ def _blocks(scope: Scope, nest: Nest, place: int) -> str:
 
 def _on_host(written: Written) -> str:
     """Return the function that gives a thread its arguments."""
-    types = written.types
-    values = ", ".join(f"*({each}*)args[{place}]" for place, each in enumerate(types))
+    values = ", ".join(f"*({each}*)args[{place}]" for place, each in enumerate(written.types))
     kernel = _name(written)
     return f"static void thread_of_{kernel}(void** args) {{ (void)args; {kernel}({values}); }}"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
 from .....runtime.fields.device import DeviceType
 from .....runtime.process import classes
 from ....artifacts import Generated
@@ -39,7 +37,7 @@ class CodegenDaceGpu(GridOptions, SdfgStage):
     name: ClassVar[str] = "codegen_dace_gpu"
     backend: ClassVar[str] = BACKEND
 
-    target: GpuTarget = option(GPU_TARGET, attrs.Factory(lambda: GpuTarget("sm_90")))
+    target: GpuTarget = option(GPU_TARGET, factory=lambda: GpuTarget("sm_90"))
     columns_beside: bool = option(FLAG, True, tune=[True, False])
     asynchronous: bool = option(FLAG, True)
     host: bool = option(FLAG, False)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
-
 from .....runtime.language.dimension import Dimension
+from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.bounds import (
     Const,
@@ -25,9 +24,9 @@ from ....ir.bounds import (
     subtract,
 )
 from ....ir.loops.buffers import Buffer
-from ....ir.loops.gpu import Columns, ColumnTile, Rows
+from ....ir.loops.gpu import Columns, ColumnTile, RowTiles
 from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Load, Nest, Store
+from ....ir.loops.nest import Access, Load, Nest, Store
 from ....ir.loops.traverse import accesses, arrays_of
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
@@ -59,18 +58,18 @@ def in_tiles(
     return planning.made(tiles, rules)
 
 
-@attrs.define
+@classes.define
 class _Tile:
     dtype: str
     source: str = ""
     offsets: tuple[int, ...] = ()
-    ranges: list[Range] = attrs.field(factory=list)
-    holds: list[str] = attrs.field(factory=list)
+    ranges: list[Range] = classes.field(factory=list)
+    holds: list[str] = classes.field(factory=list)
     # What finds here what the tile has last been filled with, by the number of its scan.
-    loads: list[tuple[int, Load]] = attrs.field(factory=list)
+    loads: list[tuple[int, Load]] = classes.field(factory=list)
 
 
-@attrs.frozen
+@classes.frozen
 class _Planning:
     nests: tuple[Nest, ...]
     names: frozenset[str]
@@ -101,7 +100,7 @@ class _Planning:
     def _is_contiguous(self, buffer: Buffer) -> bool:
         return buffer.unit is self.axis and ITEMSIZES[buffer.dtype] in SIZES
 
-    def has_place(self, store: Load | Store) -> bool:
+    def has_place(self, store: Access) -> bool:
         """Tell whether a tile can have what a scan stores."""
         buffer = self.buffers[store.buffer]
         fits = store.buffer in self.names and ITEMSIZES[buffer.dtype] in SIZES
@@ -146,7 +145,7 @@ class _Planning:
         own = options_of(rules)
         columns = own.tile_columns or (COLUMNS if max(sizes) > SIZES[0] else COLUMNS_OF_WORDS)
         usual = columns * USUAL_LEVELS * sum(sizes)
-        load = Rows(columns, begin, pitch, tuple(map(self._frozen, tiles)))
+        load = RowTiles(columns, begin, pitch, tuple(map(self._frozen, tiles)))
         return Columns(
             tuple(sorted(self.names)), max(own.column_block.x or LANES * columns, columns),
             multiply(pitch, columns * sum(sizes)), own.target.block_memory, self.nests, load,

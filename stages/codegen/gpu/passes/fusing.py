@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Bound, Const, Range, difference, greatest, maximum, multiply, subtract
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.kernel import Choice, Kernel, Node, Seq, Step, in_order, steps_of
@@ -35,8 +34,8 @@ def fuse(kernel: Kernel, rules: Rules) -> Kernel:
     steps: list[Step] = []
     for step in kernel.steps:
         body = _fused(step.body, buffers, _count(steps))
-        steps.append(attrs.evolve(step, body=body))
-    return attrs.evolve(kernel, steps=tuple(steps))
+        steps.append(classes.evolve(step, body=body))
+    return classes.evolve(kernel, steps=tuple(steps))
 
 
 def _fused(body: Node, buffers: Buffers, number: int) -> Node:
@@ -116,7 +115,7 @@ def _either(one: Nest, two: Nest, buffers: Buffers, number: int) -> Choice:
     The readings of the two stand for its own.
     """
     reason = f"{two.reason}; {one.reason.partition(';')[0]} too"
-    made = attrs.evolve(two, body=_of_both(one, two, buffers), reason=reason, reads=())
+    made = classes.evolve(two, body=_of_both(one, two, buffers), reason=reason, reads=())
     names = ", ".join(sorted(arrays_of(one, Store)))
     why = f"{names} from what nest {number} reads too"
     return Choice(_same_points(one, two), made, Seq((one, two)), why)

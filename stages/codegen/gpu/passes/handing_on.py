@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import attrs
-
 from .....runtime.language.dimension import Dimension
+from .....runtime.process import classes
 from ....ir.bounds import (
     Bound,
     Const,
@@ -21,7 +20,7 @@ from ....ir.bounds import (
     subtract,
 )
 from ....ir.loops.buffers import Buffer
-from ....ir.loops.gpu import Columns, Long, Rows, marked, marks_of
+from ....ir.loops.gpu import Columns, Long, RowTiles, marked, marks_of
 from ....ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
 from ....ir.loops.nest import Load, Nest, Store
 from ....ir.loops.traverse import arrays_of, nests_of, with_runs
@@ -88,13 +87,13 @@ def _made(kernel: Kernel, scans: tuple[Nest, ...], rules: Rules) -> Choice | Non
 
 def _tiled(made: Columns, rules: Rules) -> Choice:
     """Return scans on tiles, which load few levels ahead: shared memory answers soon."""
-    assert isinstance(made.load, Rows)
+    assert isinstance(made.load, RowTiles)
     widest = max(ITEMSIZES[tile.dtype] for tile in made.load.tiles)
     most = options_of(rules).ahead or (AHEAD_OF_WORDS if widest <= WORD else AHEAD_IN_TILES)
     scans = tuple(marked(nest, ahead=min(marks_of(nest).ahead, most)) for nest in made.scans)
     axis = scans[0].loops[-1].range.dim
     reason = f"columns of contiguous {axis.value} come as rows"
-    return Choice(made.fits, attrs.evolve(made, scans=scans), in_order(*scans), reason)
+    return Choice(made.fits, classes.evolve(made, scans=scans), in_order(*scans), reason)
 
 
 def _shared(
@@ -167,7 +166,7 @@ def _in_blocks(
         return None
     columns = WHOLE * WIDE // max(sizes)
     most = max(0, min(made.most, rules.target.core_memory * made.threads // columns - OWN))
-    return attrs.evolve(made, most=most), long
+    return classes.evolve(made, most=most), long
 
 
 def _long(made: Columns, rounds: int, sizes: Sequence[int], rules: Rules) -> Columns | None:

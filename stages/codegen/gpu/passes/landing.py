@@ -11,11 +11,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Const, add, maximum, multiply, subtract
-from ....ir.loops.gpu import Columns, Landed, Landing, marks_of
-from ....ir.loops.gpu import Load as How
+from ....ir.loops.gpu import ColumnLoad, Columns, Landed, Landing, marks_of
 from ....ir.loops.nest import Load, Nest, Store
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
@@ -30,7 +28,7 @@ SIZES: Final = (4, 8)  # of elements that can be copied alone
 WIDE: Final = 8
 
 # The offsets along the columns of all loads of one buffer in one column.
-Rows: TypeAlias = Mapping[tuple[str, tuple[int, ...]], Sequence[int]]
+Offsets: TypeAlias = Mapping[tuple[str, tuple[int, ...]], Sequence[int]]
 
 
 def land(made: Columns, dtypes: Mapping[str, str], rules: Rules) -> Columns:
@@ -58,7 +56,7 @@ def land(made: Columns, dtypes: Mapping[str, str], rules: Rules) -> Columns:
     levels = maximum(subtract(range_.stop, range_.start), Const(0))
     size = sum(ITEMSIZES[dtypes[name]] for name in made.arrays) + _size(stay)
     needed = add(multiply(levels, threads * size), threads * ahead * (rounds + 1) * _size(own))
-    return attrs.evolve(made, threads=threads, needed=needed, load=Landing(rounds, ahead, landed))
+    return classes.evolve(made, threads=threads, needed=needed, load=Landing(rounds, ahead, landed))
 
 
 def are_simple(nests: Sequence[Nest], arrays: Sequence[str]) -> bool:
@@ -79,7 +77,7 @@ def _size(landed: Sequence[Landed]) -> int:
     return sum(ITEMSIZES[each.dtype] for each in landed)
 
 
-def said(load: How | None) -> str:
+def said(load: ColumnLoad | None) -> str:
     """Return what the reason of scans says about their copies."""
     if not isinstance(load, Landing):
         return ""
@@ -122,7 +120,7 @@ def _landed(
     return tuple(found)
 
 
-def _stays(name: str, nests: Sequence[Nest], rows: Rows) -> bool:
+def _stays(name: str, nests: Sequence[Nest], rows: Offsets) -> bool:
     """Tell whether later scans read a buffer as the first does: each level where it is."""
     touched = [
         [row for row in nest.body if isinstance(row, Load | Store) and row.buffer == name]

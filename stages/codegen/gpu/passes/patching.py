@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import attrs
-
+from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.bounds import PatchOrder
 from ....ir.loops.gpu import Patches
@@ -58,13 +57,13 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
     if members is None or any(each.row_bytes % WIDEST for each in members):
         return None
     members = tuple(
-        attrs.evolve(each, readings=tuple(dict.fromkeys(each.readings))) for each in members
+        classes.evolve(each, readings=tuple(dict.fromkeys(each.readings))) for each in members
     )
     names = ", ".join(chain.arrays)
     room = options_of(rules).target.block_memory
     made = Patches(
         chain.arrays, PatchOrder(sizes.elements, 0, room, AGAIN, members),
-        sizes.levels, sizes.points, sizes.threads, sizes.blocks, extent(nests[-1].loops[0].range),
+        extent(nests[-1].loops[0].range), sizes.levels, sizes.points, sizes.threads, sizes.blocks,
         in_order(*(Each(place, nest) for place, nest in enumerate(nests))),
     )  # fmt: skip
     return made, (

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Const
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.gpu import Patches, marked
@@ -47,10 +46,10 @@ def share_in_patches(kernel: Kernel, rules: Rules) -> Kernel:
         for pair in nodes_of(node.otherwise, Choice):
             patches = _in_one_loop(patches, pair)
         patches, buffers = _handed_on(patches, buffers, rules)
-        return attrs.evolve(node, when=patches.fits, then=in_order(patches, *others))
+        return classes.evolve(node, when=patches.fits, then=in_order(patches, *others))
 
     made = rewrite(kernel, sharing)
-    return attrs.evolve(made, buffers=tuple(buffers))
+    return classes.evolve(made, buffers=tuple(buffers))
 
 
 # --- one loop for two nests -----------------------------------------------------------------------
@@ -71,15 +70,15 @@ def _in_one_loop(patches: Patches, pair: Choice) -> Patches:
     readings = {(fillers[name], way): None for name, way in ways(pair.then, fillers)}
     if any(way is None for _, way in readings):
         return patches
-    members[ours] = attrs.evolve(members[ours], begins=theirs)
-    members[theirs] = attrs.evolve(members[theirs], readings=tuple(readings))  # type: ignore[arg-type]
-    both = in_order(Each(theirs, pair.then, "owned"), attrs.evolve(fills, part="rest"))
+    members[ours] = classes.evolve(members[ours], begins=theirs)
+    members[theirs] = classes.evolve(members[theirs], readings=tuple(readings))  # type: ignore[arg-type]
+    both = in_order(Each(theirs, pair.then, "owned"), classes.evolve(fills, part="rest"))
     if pair.when != Const(1):
         both = Choice(pair.when, both, in_order(fills, other))
     steps = [step for step in steps_of(patches.body) if step != fills]
     steps[steps.index(other)] = both
-    order = attrs.evolve(patches.order, members=tuple(members))
-    return attrs.evolve(patches, order=order, body=in_order(*steps))
+    order = classes.evolve(patches.order, members=tuple(members))
+    return classes.evolve(patches, order=order, body=in_order(*steps))
 
 
 def fillers_of(patches: Patches) -> dict[str, int]:
@@ -151,18 +150,18 @@ def _with_array(
         if node == reader:
             nest = _because(read_from(nest, value, buffer), f"reads {buffer.name}")
         elif any(fillers.get(row.buffer) == place for row in accesses(nest, Store)):
-            more = attrs.evolve(nest, body=evaluated_here(reader.nest, value, buffer))
-            nest = attrs.evolve(nest, body=joined((nest, more), by_name))
+            more = classes.evolve(nest, body=evaluated_here(reader.nest, value, buffer))
+            nest = classes.evolve(nest, body=joined((nest, more), by_name))
             nest = _because(nest, f"fills {buffer.name}")
-        return attrs.evolve(node, nest=nest)
+        return classes.evolve(node, nest=nest)
 
     members = list(patches.order.members)
     row_bytes = members[place].row_bytes + patches.levels * ITEMSIZES[buffer.dtype]
-    members[place] = attrs.evolve(members[place], row_bytes=row_bytes)
-    return attrs.evolve(
+    members[place] = classes.evolve(members[place], row_bytes=row_bytes)
+    return classes.evolve(
         rewrite(patches, changed),
         arrays=(*patches.arrays, buffer.name),
-        order=attrs.evolve(patches.order, members=tuple(members)),
+        order=classes.evolve(patches.order, members=tuple(members)),
     )
 
 
@@ -170,4 +169,4 @@ def _because(nest: Nest, what: str) -> Nest:
     """Add to the reason of a nest, and drop its own choice of threads: its patch has one."""
     reason = f"{nest.reason.partition(';')[0]}, {what}"
     made = marked(nest, block=(), points=(), blocks=1, unaligned=False)
-    return attrs.evolve(made, reason=reason)
+    return classes.evolve(made, reason=reason)

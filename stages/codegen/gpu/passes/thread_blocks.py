@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.gpu import marked
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Nest
@@ -41,10 +40,10 @@ def _spread(nest: Nest, rules: Rules) -> Nest:
     free = len(nest.loops) - bool(nest.states)
     first = max(0, free - MOST_AXES)
     loops = tuple(
-        attrs.evolve(loop, kind="thread" if first <= level < free else "sequential")
+        classes.evolve(loop, kind="thread" if first <= level < free else "sequential")
         for level, loop in enumerate(nest.loops)
     )
     blocks = OF_COLUMNS if nest.states else OF_POINTS
     asked = options_of(rules).column_block.sizes if nest.states else ()
     block = asked[: free - first] or blocks[free - first]
-    return marked(attrs.evolve(nest, loops=loops), block=block)
+    return marked(classes.evolve(nest, loops=loops), block=block)

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, product
 from typing import TypeAlias
 
-import attrs
-
 from .....runtime.language.dimension import Dimension
+from .....runtime.process import classes
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.nest import (
     Advance,
@@ -72,12 +71,12 @@ def _merged(
     return (*made.rows, *made.stores)
 
 
-@attrs.frozen
+@classes.frozen
 class _Unrolling:
     buffers: Buffers
-    rows: list[Instruction] = attrs.field(factory=list)
-    known: dict[Instruction, Row] = attrs.field(factory=dict)
-    stores: list[Instruction] = attrs.field(factory=list)
+    rows: list[Instruction] = classes.field(factory=list)
+    known: dict[Instruction, Row] = classes.field(factory=dict)
+    stores: list[Instruction] = classes.field(factory=list)
 
     def add(self, row: Instruction, places: list[Row], shift: Shift) -> None:
         """Write the next instruction for one point; `places` are the rows of those before it."""
@@ -85,7 +84,7 @@ class _Unrolling:
             dims = self.buffers[row.buffer].dims
             offsets = row.offsets or (0,) * len(dims)
             moved = tuple(o + shift.get(d, 0) for d, o in zip(dims, offsets, strict=True))
-            store = attrs.evolve(row, offsets=moved)
+            store = classes.evolve(row, offsets=moved)
             self.stores.append(with_operands(store, places.__getitem__))
             places.append(-1)  # nothing refers to a store
         else:
@@ -104,7 +103,7 @@ class _Unrolling:
                     offset if index is not None else offset + shift.get(own, 0)
                     for own, index, offset in row.places
                 )
-                row = attrs.evolve(row, offsets=offsets)
+                row = classes.evolve(row, offsets=offsets)
             case Advance():
                 raise TypeError("The points of a thread cannot share the state of a scan.")
         return self._add(with_operands(row, places.__getitem__))

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Sequence
 
-from ....ir.loops.gpu import Columns, Landed, Landing, Long, Rows, marked
+from ....ir.loops.gpu import Columns, Landed, Landing, Long, RowTiles, marked
 from ....ir.loops.nest import Load, Nest
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from .grid import axes_of, flat_places
 from .landing import write_landing
 from .lines import arrays, braced, buffers_of, indented, shared_arrays
-from .long import places, write_long
+from .long import level_arrays, write_long
 from .rows import write_rows
-from .sweep import scoped, write_sweep
-from .windows import rooms_of, sweep_of
+from .scan import scoped, write_scan
+from .windows import scan_of, shared_levels
 
 
 def write_columns(scope: Scope, columns: Columns) -> Iterator[str]:
     """Write several scans over the same columns as one kernel: a thread has a column."""
     load = columns.load
-    threads = load.columns if isinstance(load, Rows) else columns.threads
-    nests = [marked(nest, block=(threads,)) for nest in columns.scans]
+    nests = [marked(nest, block=(columns.columns,)) for nest in columns.scans]
     is_long = isinstance(load, Long)
     yield from arrays(scope, nests, () if is_long else columns.arrays)
-    if isinstance(load, Rows):
+    if isinstance(load, RowTiles):
         yield from indented(write_rows(scope, columns, load, nests))
         return
     own = _arrays(scope, columns)
-    yield from indented(places(scope, columns, load, own) if isinstance(load, Long) else own)
+    yield from indented(level_arrays(scope, columns, load, own) if isinstance(load, Long) else own)
     yield from flat_places(scope, nests[0], "i")
     levels = [axis.level for axis in axes_of(nests[0])]
     inside = (f"i{level} < {scope.bound(nests[0].box[level].stop)}" for level in levels)
@@ -51,14 +50,14 @@ def _scans(
     for number, nest in enumerate(nests):
         if isinstance(load, Landing) and number == 0:
             ahead = marked(nest, ahead=load.ahead)
-            rooms = rooms_of(nest, {name: kept[name] for name in columns.arrays}, place)
-            sweep = sweep_of(scope, ahead, rooms, once[0])
+            shared = shared_levels(nest, {name: kept[name] for name in columns.arrays}, place)
+            scan = scan_of(scope, ahead, shared, once[0])
             landing = {each: kept[_name(each)] for each in load.landed}
-            yield from scoped(sweep, write_landing(sweep, load, landing, columns.threads))
+            yield from scoped(scan, write_landing(scan, load, landing, columns.threads))
             continue
-        rooms = rooms_of(nest, kept, place)
-        sweep = sweep_of(scope, nest, rooms, once[number], unroll=8 if load else 0)
-        yield from scoped(sweep, write_sweep(sweep))
+        shared = shared_levels(nest, kept, place)
+        scan = scan_of(scope, nest, shared, once[number], unroll=8 if load else 0)
+        yield from scoped(scan, write_scan(scan))
 
 
 def _kept(scope: Scope, columns: Columns) -> Iterator[tuple[str, str, str, int, bool]]:

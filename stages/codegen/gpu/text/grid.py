@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
+from ...rows.acts import loop_over
 from ...rows.scope import Scope
 
 AXES = "xyz"
@@ -17,7 +17,7 @@ DIVIDE = """\
 DEVICE s64 over(u64 a, u64 b) { return (a | b) >> 32 ? s64(a / b) : s64(u32(a) / u32(b)); }"""
 
 
-@attrs.frozen
+@classes.frozen
 class Axis:
     """One `thread` loop: its level, threads of a block along it, and points of a thread."""
 
@@ -46,21 +46,16 @@ def is_flat(nest: Nest) -> bool:
 def first_of(nest: Nest, axis: Axis) -> Bound:
     """Return the first point of the first thread: a multiple of its points along the rows."""
     start = nest.loops[axis.level].range.start
-    if axis.points == 1 or axis.level < len(nest.loops) - 1:
-        return start
-    return multiply(floor_divide(start, Const(axis.points)), axis.points)
-
-
-def threads_along(nest: Nest, axis: Axis) -> Bound:
-    """Return how many threads a loop needs; negative where it is empty."""
-    extent = subtract(nest.loops[axis.level].range.stop, first_of(nest, axis))
-    return floor_divide(add(extent, axis.points - 1), Const(axis.points))
+    is_plain = axis.points == 1 or axis.level < len(nest.loops) - 1
+    return start if is_plain else multiply(floor_divide(start, Const(axis.points)), axis.points)
 
 
 def blocks_of(nest: Nest) -> list[Bound]:
     """Return how many blocks the grid has along each axis; not positive for an empty loop."""
-    axes = axes_of(nest)
-    counts = [threads_along(nest, axis) for axis in axes]
+    axes, counts = axes_of(nest), []  # of threads, negative for empty loops
+    for axis in axes:
+        extent = subtract(nest.loops[axis.level].range.stop, first_of(nest, axis))
+        counts.append(floor_divide(add(extent, axis.points - 1), Const(axis.points)))
     if is_flat(nest):
         total = reduce(multiply, (maximum(count, Const(0)) for count in counts))
         (size,) = marks_of(nest).block
@@ -77,9 +72,8 @@ def blocks_of(nest: Nest) -> list[Bound]:
 def first_text(scope: Scope, nest: Nest, axis: Axis) -> str:
     """Return the first point of the first thread as an expression."""
     start = scope.bound(nest.loops[axis.level].range.start)
-    if axis.points == 1 or axis.level < len(nest.loops) - 1:
-        return start
-    return f"({start} & -{axis.points})"
+    is_plain = axis.points == 1 or axis.level < len(nest.loops) - 1
+    return start if is_plain else f"({start} & -{axis.points})"
 
 
 def flat_places(scope: Scope, nest: Nest, index: str) -> Iterator[str]:
@@ -99,7 +93,30 @@ def places(scope: Scope, nest: Nest, index: str, left: str, quotient: str) -> It
             stop = scope.bound(nest.loops[level].range.stop)
             more = f" + {axis.points - 1}) / {axis.points}" if times else ")"
             own, size = f"{quotient}{level}", f"m{level}"
-            yield f"const u64 {size} = u64({stop} - {first}{more};"
-            yield f"const u64 {own} = over({left}, {size});"
+            yield from (
+                f"const u64 {size} = u64({stop} - {first}{more};",
+                f"const u64 {own} = over({left}, {size});",
+            )
             number, left = f"{left} - {own} * {size}", own
         yield f"const s64 {index}{level} = {first} + s64({number}){times};"
+
+
+def opened(scope: Scope, nest: Nest, level: int, letter: str = "i") -> str:
+    """Open a loop of a thread, or over what the threads of the grid share along one axis."""
+    loop, indent = nest.loops[level], "  " * (level + 1)
+    start, stop = scope.ends(loop.range)
+    axis = next((axis for axis in axes_of(nest) if axis.level == level), None)
+    if axis is None:
+        return f"{indent}{loop_over(f'i{level}', (start, stop), backward=loop.backward)}"
+    index = f"{letter}{level}"
+    if is_flat(nest):
+        return f"{indent}if ({index} < {stop}) {{"
+    place = axes_of(nest).index(axis)
+    name, size = AXES[place], axis.threads
+    number = f"s64(blockIdx.{name}) * {size} + threadIdx.{name}"
+    number = f"({number}) * {axis.points}" if axis.points > 1 else number
+    first = f"{first_text(scope, nest, axis)} + {number}"
+    if place == 0:
+        return f"{indent}const s64 {index} = {first}; if ({index} < {stop}) {{"
+    step = f"{index} += s64(gridDim.{name}) * {size * axis.points}"
+    return f"{indent}for (s64 {index} = {first}; {index} < {stop}; {step}) {{"

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Bound
-from ....ir.loops.column import Column
-from ....ir.loops.gpu import Columns, Long, Patches, marks_of
+from ....ir.loops.gpu import Columns, KernelGroup, Long, Patches, marks_of
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Store
 from ....ir.loops.traverse import bodies
@@ -20,17 +18,16 @@ from ...rows.checks import NOTE, tested_stores
 from ...rows.checks import functions as test_functions
 from ...rows.expressions import TYPES
 from ...rows.options import WriterOptions
-from ...rows.scope import WITHIN, Scope, places_of, stored_type
-from ...rows.uses import Passed
+from ...rows.scope import WITHIN, Passed, Scope, places_of, stored_type
 from ...soft_reads import Clamping
-from ..kernels import Part, clamping_version, parts
+from ..kernels import KernelPart, clamping_version, parts
 from .columns import write_columns
-from .nest import write_column, write_nest
+from .nest import write_nest
 from .patches import write_patches
 from .spellings import dialect_of, on_device
 
 
-@attrs.frozen
+@classes.frozen
 class Written:
     """The kernel of a part: its name in the module, its arguments as (kind, place) in their order.
 
@@ -39,7 +36,7 @@ class Written:
 
     name: str
     arguments: tuple[tuple[str, int], ...]
-    part: Part
+    part: KernelPart
     version: int = -1
     types: tuple[str, ...] = ()
 
@@ -66,7 +63,7 @@ def write_gpu(
     versions = [(scope, "k", kernel)]
     if clamping is not None and not options.checked:
         places = places_of((*ints, *clamping.integers))
-        clamped = attrs.evolve(scope, places=places, clamped=clamping.ends)
+        clamped = classes.evolve(scope, places=places, clamped=clamping.ends)
         versions.append((clamped, "c", clamping_version(kernel)))
     texts: list[str] = []
     found: list[Written] = []
@@ -74,7 +71,7 @@ def write_gpu(
         for text, written in write_version(each, parts(tree), letter, vendor):
             texts.append(text)
             number = version if len(versions) > 1 else -1
-            found.append(attrs.evolve(written, version=number))
+            found.append(classes.evolve(written, version=number))
     functions = [text for _, text in sorted(scope.uses.functions.items())]
     tests = [on_device(line) for line in test_functions(scope) if line != NOTE]
     tests += [on_device(WITHIN)] if len(versions) > 1 else []
@@ -83,12 +80,12 @@ def write_gpu(
 
 
 def write_version(
-    scope: Scope, parts: Iterable[Part], letter: str, vendor: Vendor
+    scope: Scope, parts: Iterable[KernelPart], letter: str, vendor: Vendor
 ) -> Iterator[tuple[str, Written]]:
     """Write each part of a kernel, and what it takes; `scope` uses the functions that they call."""
     for part in parts:
         indices = {loop.range.dim: f"o{place}" for place, (_, loop) in enumerate(part.around)}
-        own = attrs.evolve(scope.apart(), around=indices)
+        own = classes.evolve(scope.apart(), around=indices)
         kind, bounds, said, lines = _written(own, part)
         name = f"{letter}{kind}{part.nests[0]}"
         scope.uses.add(own.uses)
@@ -105,23 +102,25 @@ def write_version(
         yield "\n".join(texts), Written(vendor.entry(name), arguments, part, types=types)
 
 
-def _written(scope: Scope, part: Part) -> tuple[str, str, str, list[str]]:
+def _written(scope: Scope, part: KernelPart) -> tuple[str, str, str, list[str]]:
     """Return the letter of a part, its threads and blocks, what it does, and its lines."""
     node, first = part.node, part.nests[0]
-    if isinstance(node, Columns | Patches):
+    if isinstance(node, KernelGroup):
         scope.ask(BLOCK)
     match node:
         case Patches():
             said = f"a patch of nests {', '.join(map(str, part.nests))}"
-            return "p", _bounds(node.threads, node.blocks), said, list(write_patches(scope, node))
+            blocks = 1 if scope.clamped else node.blocks
+            return "p", _bounds(node.threads, blocks), said, list(write_patches(scope, node))
         case Columns(threads=threads, blocks=blocks, load=load):
             said = f"nests {first} to {part.nests[-1]}"
             letter = "b" if isinstance(load, Long) else "s"
             return letter, f"{threads}, {blocks}", said, list(write_columns(scope, node))
+        case KernelGroup():
+            raise TypeError(f"The writer for GPUs does not know '{type(node).__name__}'.")
     marks = marks_of(part.first)
     bounds = _bounds(math.prod(marks.block), marks.blocks)
-    lines = write_column(scope, node) if isinstance(node, Column) else write_nest(scope, node)
-    return "", bounds, f"nest {first}", list(lines)
+    return "", bounds, f"nest {first}", list(write_nest(scope, node))
 
 
 def _bounds(threads: int, blocks: int) -> str:

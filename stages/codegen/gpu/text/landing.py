@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.gpu import Landed, Landing
 from .lines import braced
-from .sweep import twice, write_step
-from .windows import Sweep, Window, each_of, fill, moved, wanted
+from .scan import twice, write_step
+from .windows import ThreadScan, Window, each_of, fill, moves, wanted
 
 
-@attrs.frozen
+@classes.frozen
 class Landings:
     """Where windows of a scan land, by their names; a block has so many threads."""
 
@@ -36,96 +35,98 @@ class Landings:
 
 
 def write_landing(
-    sweep: Sweep, load: Landing, arrays: Mapping[Landed, str], threads: int
+    scan: ThreadScan, load: Landing, arrays: Mapping[Landed, str], threads: int
 ) -> Iterator[str]:
     """Write the loop over the levels; loads land in `arrays` of shared memory."""
     places = {(each.buffer, each.offsets): (each, array) for each, array in arrays.items()}
-    keys = {window.name: (window.buffer, window.offsets) for window in sweep.windows}
+    keys = {window.name: (window.buffer, window.offsets) for window in scan.windows}
     landed = {name: places[key] for name, key in keys.items() if key in places}
     steps = load.ahead * (1 if len(landed) == len(keys) else 2)  # of an iteration
     windows = tuple(
-        attrs.evolve(each, size=each.span + (load.ahead if each.name in landed else steps))
-        for each in sweep.windows
+        classes.evolve(each, size=each.span + (load.ahead if each.name in landed else steps))
+        for each in scan.windows
     )
-    sweep = attrs.evolve(sweep, windows=windows)
+    scan = classes.evolve(scan, windows=windows)
     apart = [window for window in windows if window.name not in landed]
-    start, stop = sweep.body.scope.ends(sweep.nest.loops[-1].range)
-    yield f"const s32 total = s32({stop} - {start});"
-    yield from (f"{each.type_} {each.name}[{each.size}];" for each in windows)
+    start, stop = scan.body.scope.ends(scan.nest.loops[-1].range)
+    yield from (
+        f"const s32 total = s32({stop} - {start});",
+        *(f"{each.type_} {each.name}[{each.size}];" for each in windows),
+    )
     for each in windows:
-        yield from fill(sweep, each, str(each.low), each.size - each.span, each.span)
+        yield from fill(scan, each, str(each.low), each.size - each.span, each.span)
     yield from (f"{each.type_} n{each.name}[{steps}];" for each in apart)
-    lines = list(_come(sweep, apart, steps)) if apart else []
+    lines = list(_come(scan, apart, steps)) if apart else []
     for part in range(0, steps, load.ahead):
-        now = (each if each.name in landed else attrs.evolve(each, begin=part) for each in windows)
-        own = attrs.evolve(sweep, windows=tuple(now))
+        now = (
+            each if each.name in landed else classes.evolve(each, begin=part) for each in windows
+        )
+        own = classes.evolve(scan, windows=tuple(now))
         lines += braced("", _round(own, Landings(load, landed, threads), part))
-    yield "#pragma unroll 1"
     head = f"for (s32 begin = -{load.ahead * load.rounds}; begin < total; begin += {steps})"
-    yield from braced(head, lines)
+    yield from ("#pragma unroll 1", *braced(head, lines))
 
 
-def _round(sweep: Sweep, landings: Landings, part: int) -> Iterator[str]:
+def _round(scan: ThreadScan, landings: Landings, part: int) -> Iterator[str]:
     """Write the copies that begin with a round, and its steps."""
-    ahead, rounds = sweep.ahead, landings.load.rounds
-    copies = twice(sweep, "inside", "later", ahead, partial(_copies, landings))
-    visits = twice(sweep, "inside", "first", ahead, partial(_visits, landings))
-    yield f"const s32 first = begin + {part}, later = first + {ahead * rounds};"
-    yield from braced("if (later < total)", copies)
-    yield "ff::async_commit();"
-    yield from braced("if (first >= 0)", [f"ff::async_wait<{rounds}>();"], visits)
+    ahead, rounds = scan.ahead, landings.load.rounds
+    copies = twice(scan, "inside", "later", ahead, partial(_copies, landings))
+    visits = twice(scan, "inside", "first", ahead, partial(_visits, landings))
+    yield from (
+        f"const s32 first = begin + {part}, later = first + {ahead * rounds};",
+        *braced("if (later < total)", copies),
+        "ff::async_commit();",
+        *braced("if (first >= 0)", [f"ff::async_wait<{rounds}>();"], visits),
+    )
 
 
-def _come(sweep: Sweep, apart: list[Window], steps: int) -> Iterator[str]:
+def _come(scan: ThreadScan, apart: list[Window], steps: int) -> Iterator[str]:
     """Write the loads of the next iteration; those of this one have come."""
     for window in apart:
         name, span = window.name, window.span
         yield from _newest(window, steps, [f"if (begin >= 0) {name}[{span} + j] = n{name}[j];"])
 
-    def loads(own: Sweep) -> Iterator[str]:
+    def loads(own: ThreadScan) -> Iterator[str]:
         for window in apart:
-            waiting = attrs.evolve(window, name=f"n{window.name}", size=steps)
+            waiting = classes.evolve(window, name=f"n{window.name}", size=steps)
             yield from fill(own, waiting, f"next + {window.low + window.span}", 0, steps)
 
     yield f"const s32 next = begin + {steps};"
-    yield from braced(
-        "if (next >= 0 && next < total)", twice(sweep, "inside", "next", steps, loads)
-    )
+    yield from braced("if (next >= 0 && next < total)", twice(scan, "inside", "next", steps, loads))
 
 
 def _newest(window: Window, steps: int, lines: list[str]) -> Iterator[str]:
     """Write that the newest elements of a window become its oldest, and so many new ones."""
-    for old in range(window.span):
-        yield f"{window.name}[{old}] = {window.name}[{steps + old}];"
+    yield from (f"{window.name}[{n}] = {window.name}[{steps + n}];" for n in range(window.span))
     yield from each_of(steps, lines)
 
 
-def _copies(landings: Landings, sweep: Sweep) -> Iterator[str]:
+def _copies(landings: Landings, scan: ThreadScan) -> Iterator[str]:
     """Write the copies of the newest elements of a round, each if a step wants it."""
-    for window in sweep.windows:
+    for window in scan.windows:
         if window.name in landings.arrays:
             newest = window.low + window.span
             array, place = landings.newest(window, "later")
             address = "from" if window.is_row else f"&{window.element}"
             copy = f"ff::async_copy<1>({array}, {place}, {address});"
             first = f"later + {newest}" if newest else "later"
-            yield from moved(sweep, window, first, sweep.ahead, partial(_if, copy))
+            yield from moves(scan, window, first, scan.ahead, partial(_if, copy))
 
 
 def _if(statement: str, test: str) -> str:
     return f"if ({test}) {statement}" if test else statement
 
 
-def _visits(landings: Landings, sweep: Sweep) -> Iterator[str]:
+def _visits(landings: Landings, scan: ThreadScan) -> Iterator[str]:
     """Write the steps of a round."""
-    for window in sweep.windows:
+    for window in scan.windows:
         if window.name in landings.arrays:
             array, place = landings.newest(window, "first")
             newest, value = f"first + j + {window.low + window.span}", f"{array}[{place}]"
-            lines, test = wanted(sweep, window, newest)
+            lines, test = wanted(scan, window, newest)
             if test:
                 value = f"{test} ? {window.type_}({value}) : {window.type_}(0)"
             lines.append(f"{window.name}[{window.span} + j] = {value};")
-            yield from _newest(window, sweep.ahead, lines)
-    for step in range(sweep.ahead):
-        yield from write_step(sweep, step, 0)
+            yield from _newest(window, scan.ahead, lines)
+    for step in range(scan.ahead):
+        yield from write_step(scan, step, 0)

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Range
 from ....ir.loops.gpu import Columns, Long
 from ....ir.loops.nest import Nest
 from ...rows.body import pointers, states
 from ...rows.scope import Scope
 from .lines import braced
-from .sweep import first_elements, outside, rounds, scoped, write_sweep
-from .windows import Room, rooms_of, sweep_of
+from .scan import first_elements, outside, rounds, scoped, write_scan
+from .windows import SharedLevels, scan_of, shared_levels
 
 
 def write_long(
     scope: Scope, nests: Sequence[Nest], columns: Columns, once: Sequence[Collection[str]]
 ) -> Iterator[str]:
-    """Write the scans of a column; `places` and the arrays in memory are defined.
+    """Write the scans of a column, after what `level_arrays` defines and the arrays in memory.
 
     `once` has of each scan what it touches last.
     """
@@ -32,15 +31,17 @@ def write_long(
         yield from _later(scope, nest, columns, own)
 
 
-def places(scope: Scope, columns: Columns, load: Long, arrays: Iterable[str]) -> Iterator[str]:
+def level_arrays(
+    scope: Scope, columns: Columns, load: Long, arrays: Iterable[str]
+) -> Iterator[str]:
     """Define the arrays in shared memory, by their lines, and which levels they have where."""
     start, threads = scope.bound(load.outside.start), columns.threads
     stop = scope.bound(columns.scans[0].loops[-1].range.stop)
-    yield f"const s32 levels = s32({scope.bound(load.levels)});"
-    yield f"const s32 rest = s32({scope.bound(load.rest)});"
-    yield from arrays
-    yield f"const s32 wrap = (s32({stop} - {start}) - 1) / levels * levels;"
     yield from (
+        f"const s32 levels = s32({scope.bound(load.levels)});",
+        f"const s32 rest = s32({scope.bound(load.rest)});",
+        *arrays,
+        f"const s32 wrap = (s32({stop} - {start}) - 1) / levels * levels;",
         "const auto kept = [&](s64 level) {",
         f"  const s32 place = s32(level - {start}) - wrap;",
         f"  return (place < 0 ? place + levels : place) * {threads} + s32(threadIdx.x);",
@@ -48,16 +49,16 @@ def places(scope: Scope, columns: Columns, load: Long, arrays: Iterable[str]) ->
     )
 
 
-def _rooms(nest: Nest, columns: Columns, place: str) -> dict[int, Room]:
-    return rooms_of(nest, {name: f"h{n}" for n, name in enumerate(columns.arrays)}, place)
+def _shared(nest: Nest, columns: Columns, place: str) -> dict[int, SharedLevels]:
+    return shared_levels(nest, {name: f"h{n}" for n, name in enumerate(columns.arrays)}, place)
 
 
 def _first(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) -> Iterator[str]:
     """Write the first scan: rounds that store to memory, then to shared memory."""
-    far = sweep_of(scope, nest, {}, once)
-    near = attrs.evolve(
+    far = scan_of(scope, nest, {}, once)
+    near = classes.evolve(
         far,
-        rooms=_rooms(nest, columns, f"(place + {{step}}) * {columns.threads} + threadIdx.x"),
+        shared=_shared(nest, columns, f"(place + {{step}}) * {columns.threads} + threadIdx.x"),
         opening=("const s32 place = s32(u32(first) % u32(levels));",),
     )
     yield from scoped(far, (*first_elements(far), *rounds(far, "rest"), *rounds(near, "total")))
@@ -68,18 +69,18 @@ def _later(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) ->
     range_, load = nest.loops[-1].range, columns.load
     assert isinstance(load, Long)
     near = _over(nest, Range(range_.dim, load.outside.stop, range_.stop))
-    rooms = _rooms(nest, columns, f"kept(i{len(nest.loops) - 1})")
+    shared = _shared(nest, columns, f"kept(i{len(nest.loops) - 1})")
     parts = [
-        sweep_of(scope, near, rooms, once, unroll=8),
-        sweep_of(scope, _over(nest, load.outside), {}, once),
+        scan_of(scope, near, shared, once, unroll=8),
+        scan_of(scope, _over(nest, load.outside), {}, once),
     ]
     blocks = (
-        braced("", outside(sweep), pointers(sweep.body), write_sweep(sweep))
-        for sweep in (parts if nest.loops[-1].backward else reversed(parts))
+        braced("", outside(scan), pointers(scan.body), write_scan(scan))
+        for scan in (parts if nest.loops[-1].backward else reversed(parts))
     )
     yield from braced("", states(parts[0].body), *blocks)
 
 
 def _over(nest: Nest, range_: Range) -> Nest:
     *around, inner = nest.loops
-    return attrs.evolve(nest, loops=(*around, attrs.evolve(inner, range=range_)))
+    return classes.evolve(nest, loops=(*around, classes.evolve(inner, range=range_)))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.nest import Load, Nest, Row, Store
 from ...mesh.ways import Way, way_of
-from ...rows.addresses import Element, InRow, places_of
+from ...rows.addresses import Element, InRow
 from ...rows.body import NAMELESS, Body, line, pointer, written
 from ...rows.scope import Scope
 from ..passes.unrolling import interleaved
@@ -16,14 +15,14 @@ from .lines import indented, thread_body
 from .wide import aligned, packed, packs_of, starts_of
 
 
-@attrs.frozen
-class Room:
-    """The arrays in shared memory: their names, and the column of near indices for a reading.
+@classes.frozen
+class PatchArrays:
+    """The arrays of a patch in shared memory, and the columns of near indices that lead there.
 
     `near` has by list and way the number of the column, `fillers` by array the number of its list.
     """
 
-    arrays: Mapping[str, str]
+    names: Mapping[str, str]
     fillers: Mapping[str, int]
     near: Mapping[tuple[int, Way], int]
     own: frozenset[str]  # that the nest fills
@@ -31,7 +30,7 @@ class Room:
     levels: int
 
 
-@attrs.frozen
+@classes.frozen
 class Near:
     """The rows of a nest in a patch; `pointers` names the pointer to the row of each access.
 
@@ -40,11 +39,11 @@ class Near:
 
     body: Body
     nest: Nest
-    room: Room
+    arrays: PatchArrays
     pointers: Mapping[Row, str]
 
 
-def near(scope: Scope, nest: Nest, room: Room) -> Near:
+def near(scope: Scope, nest: Nest, arrays: PatchArrays) -> Near:
     """Return the rows of a nest whose arrays have a row of levels for each element of a patch."""
     body = thread_body(scope, nest)
     pointers = {
@@ -55,11 +54,12 @@ def near(scope: Scope, nest: Nest, room: Room) -> Near:
     addresses = dict(body.addresses)
     for number, place in pointers.items():
         access = nest.body[number]
-        if isinstance(access, Load | Store) and access.buffer in room.arrays:
+        if isinstance(access, Load | Store) and access.buffer in arrays.names:
             buffer = scope.by_name[access.buffer]
-            _, offset = places_of(access, buffer)[buffer.dims.index(nest.loops[-1].range.dim)]
-            addresses[number] = Element(room.arrays[access.buffer], _level(place, offset))
-    return Near(attrs.evolve(body, addresses=addresses), nest, room, pointers)
+            axis = buffer.dims.index(nest.loops[-1].range.dim)
+            _, offset = access.coordinates(len(buffer.dims))[axis]
+            addresses[number] = Element(arrays.names[access.buffer], _level(place, offset))
+    return Near(classes.evolve(body, addresses=addresses), nest, arrays, pointers)
 
 
 def _level(place: str, offset: int) -> str:
@@ -77,25 +77,25 @@ def _definitions(near: Near) -> dict[str, str]:
         if isinstance(address, InRow):
             rows[name] = pointer(near.body, access, address)
             continue
-        element, room = "q - begin", near.room
-        if isinstance(access, Load) and access.buffer not in room.own:
+        element, arrays = "q - begin", near.arrays
+        if isinstance(access, Load) and access.buffer not in arrays.own:
             way = way_of(near.nest, access)
             assert way is not None, "only tables lead to arrays of a patch"
-            column = room.near[room.fillers[access.buffer], way]
-            element = f"near[(q - base) * {len(room.near)} + {column}]"
-        places[name] = f"const u32 {name} = ({element}) * {room.levels};"
+            column = arrays.near[arrays.fillers[access.buffer], way]
+            element = f"near[(q - base) * {len(arrays.near)} + {column}]"
+        places[name] = f"const u32 {name} = ({element}) * {arrays.levels};"
     return rows | places
 
 
 def all_at_once(
-    scope: Scope, nest: Nest, room: Room, points: int, indent: str
+    scope: Scope, nest: Nest, arrays: PatchArrays, points: int, indent: str
 ) -> tuple[str, list[str]]:
     """Return the test that memory is aligned, and the lines for all levels of a thread.
 
     Each pointer is defined before its first use.
     """
-    every = attrs.evolve(nest, body=interleaved(nest, (points, 1), scope.by_name))
-    own = near(scope, every, room)
+    every = classes.evolve(nest, body=interleaved(nest, (points, 1), scope.by_name))
+    own = near(scope, every, arrays)
     packs = packs_of(thread_body(scope, every), points)
     starts = starts_of(own.body, packs)
     for pack in packs:
@@ -103,7 +103,7 @@ def all_at_once(
         address = own.body.addresses[first]
         if isinstance(address, Element):
             starts[first] = f"{address.array}, {_level(own.pointers[first], pack.start)}"
-    body = packed(own.body, packs, starts, room.once)
+    body = packed(own.body, packs, starts, arrays.once)
     pending = _definitions(own)
     lines = []
     for number, row in enumerate(every.body):
@@ -111,19 +111,23 @@ def all_at_once(
             continue
         definition = pending.pop(own.pointers.get(number, ""), "")
         lines += [indent + each for each in (definition, line(body, number)) if each]
-    return aligned(own.body, packs, room.arrays), lines
+    return aligned(own.body, packs, arrays.names), lines
 
 
-def one_by_one(scope: Scope, nest: Nest, room: Room, points: int, indent: str) -> Iterator[str]:
+def one_by_one(
+    scope: Scope, nest: Nest, arrays: PatchArrays, points: int, indent: str
+) -> Iterator[str]:
     """Write a loop over those levels of a thread that lie inside."""
-    own = near(scope, nest, room)
+    own = near(scope, nest, arrays)
     start, stop = scope.ends(nest.loops[1].range)
     for level in (0, 1):
         yield from indented(written(own.body, level), f"{indent}{'  ' * level}")
-    yield from indented(_definitions(own).values(), indent)
-    yield "#pragma unroll 1"
     first = f"f1 < {start} ? {start} : f1"
     inside = f"i1 < f1 + {points} && i1 < {stop}"
-    yield f"{indent}for (s64 i1 = {first}; {inside}; ++i1) {{"
-    yield from indented(written(own.body, 2), f"{indent}    ")
-    yield f"{indent}}}"
+    yield from (
+        *indented(_definitions(own).values(), indent),
+        "#pragma unroll 1",
+        f"{indent}for (s64 i1 = {first}; {inside}; ++i1) {{",
+        *indented(written(own.body, 2), f"{indent}    "),
+        f"{indent}}}",
+    )

@@ -2,73 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.column import Column
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
 from ....ir.loops.traverse import instructions
-from ...rows.acts import loop_over, write_acts
+from ...rows.acts import write_acts
 from ...rows.body import Body, pointers, states, written
 from ...rows.checks import tests_of
 from ...rows.scope import Scope
 from ..kernels import threads_of
 from ..passes.unrolling import unrolled
-from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat
+from .grid import Axis, axes_of, flat_places, is_flat, opened
 from .lines import arrays, braced, indented, thread_body
-from .sweep import write_sweep
+from .masked import write_masked
+from .scan import write_scan
 from .wide import aligned, packed, packs_of, starts_of
-from .windows import sweep_of
+from .windows import scan_of
 
 
-def write_nest(scope: Scope, nest: Nest) -> Iterator[str]:
+def write_nest(scope: Scope, node: Nest | Column) -> Iterator[str]:
     """Write the statements of one thread.
 
     The grid has enough blocks along x. Along y and z vendors allow few; there a thread takes
     several indices if it must.
     """
-    write = _column if nest.states else _several if marks_of(nest).points else _points
-    yield from _whole(scope, nest, write(scope, nest))
-
-
-def write_column(scope: Scope, column: Column) -> Iterator[str]:
-    """Write the statements of a thread that has an imperative column."""
-    yield from _whole(scope, column, _acts(scope, column))
-
-
-def _whole(scope: Scope, node: Nest | Column, lines: Iterator[str]) -> Iterator[str]:
-    """Write the arrays that lines touch, and the tests of what they store."""
+    if isinstance(node, Column):
+        lines = _acts(scope, node)
+    else:
+        marks = marks_of(node)
+        several = write_masked if marks.masked else _several
+        write = _column if node.states else several if marks.points else _points
+        lines = write(scope, node)
     tests = tests_of(scope, node.group, instructions(node))
     yield from (*arrays(scope, [node]), *tests.begin("  "), *lines, *tests.end("  ", "first"))
 
 
 def _acts(scope: Scope, column: Column) -> Iterator[str]:
     nest = threads_of(column)
-    yield from flat_places(scope, nest, "i") if is_flat(nest) else ()
-    yield from (_opened(scope, nest, level) for level in range(len(nest.loops)))
-    yield from (f"    {line}" for line in write_acts(scope, column))
-    yield "  " + "}" * len(nest.loops)
+    yield from (
+        *(flat_places(scope, nest, "i") if is_flat(nest) else ()),
+        *(opened(scope, nest, level) for level in range(len(nest.loops))),
+        *indented(write_acts(scope, column), "    "),
+        "  " + "}" * len(nest.loops),
+    )
 
 
 def _column(scope: Scope, nest: Nest) -> Iterator[str]:
     """Write the loops of a thread that has a column."""
-    sweep, inner = sweep_of(scope, nest, {}), len(nest.loops) - 1
-    yield from _outer(scope, nest, sweep.body, inner)
-    lines = (*pointers(sweep.body), *states(sweep.body), *write_sweep(sweep))
-    yield from indented(lines, "  " * (inner + 1))
-    yield from ["  " + "}" * inner] if inner else []
+    scan, inner = scan_of(scope, nest, {}), len(nest.loops) - 1
+    yield from indented(written(scan.body, 0), "    ")
+    yield from _outer(scope, nest, scan.body, range(inner))
+    lines = (*pointers(scan.body), *states(scan.body), *write_scan(scan))
+    yield from (*indented(lines, "  " * (inner + 1)), *(["  " + "}" * inner] if inner else []))
 
 
 def _points(scope: Scope, nest: Nest) -> Iterator[str]:
     """Write the loops of a thread that has one point along each of its loops."""
     body, depth = thread_body(scope, nest), len(nest.loops)
     indent, index = "  " * depth, f"i{depth - 1}"
-    yield from _outer(scope, nest, body, max(0, depth - 1))
+    yield from indented(written(body, 0), "    ")
+    yield from _outer(scope, nest, body, range(depth - 1))
     if not depth:
         return
-    yield from (*indented(pointers(body), indent), _opened(scope, nest, depth - 1))
+    yield from (*indented(pointers(body), indent), opened(scope, nest, depth - 1))
     if len(nest.parts) <= 1:
         yield from indented(written(body, depth), f"{indent}    ")
     for part, range_ in enumerate(nest.parts if len(nest.parts) > 1 else ()):
@@ -79,13 +78,21 @@ def _points(scope: Scope, nest: Nest) -> Iterator[str]:
     yield "  " + "}" * depth
 
 
-def _outer(scope: Scope, nest: Nest, body: Body, depth: int) -> Iterator[str]:
-    """Open so many loops of a thread, with the rows around and inside each of them."""
-    yield from indented(written(body, 0), "    ")
-    yield from flat_places(scope, nest, "i") if is_flat(nest) else ()
-    for level in range(depth):
-        yield _opened(scope, nest, level)
-        yield from indented(written(body, level + 1), "  " * (level + 3))
+def _outer(
+    scope: Scope, nest: Nest, body: Body, levels: range, unrolled: Collection[int] = ()
+) -> Iterator[str]:
+    """Open the outer loops of a thread, with the rows inside each of them.
+
+    Loops `unrolled`, and those in them, lead to the first point of a thread, `f<level>`.
+    """
+    letter = "f" if unrolled else "i"
+    yield from flat_places(scope, nest, letter) if is_flat(nest) else ()
+    for level in levels:
+        yield opened(scope, nest, level, letter)
+        if unrolled and nest.loops[level].kind == "thread" and level not in unrolled:
+            yield f"{'  ' * (level + 1)}  const s64 i{level} = f{level};"
+        if not unrolled or level < min(unrolled):
+            yield from indented(written(body, level + 1), "  " * (level + 3))
 
 
 def _several(scope: Scope, nest: Nest) -> Iterator[str]:
@@ -95,7 +102,9 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
     for other memory.
     """
     marks, one = marks_of(nest), thread_body(scope, nest)
-    every = thread_body(scope, attrs.evolve(nest, body=unrolled(nest, marks.points, scope.by_name)))
+    every = thread_body(
+        scope, classes.evolve(nest, body=unrolled(nest, marks.points, scope.by_name))
+    )
     packs = packs_of(every, marks.points[0])
     versions = [("aligned", packed(every, packs, starts_of(every, packs)))]
     if packs and marks.unaligned and not scope.clamped:
@@ -103,32 +112,24 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
     own = [axis for axis in axes_of(nest) if axis.points > 1 or axis.level == len(nest.loops) - 1]
     yield from indented(written(one, 0), "    ")
     yield f"  const bool aligned = {aligned(every, packs)};"
-    yield from _around(scope, nest, one, own)
+    yield from _outer(scope, nest, one, range(len(nest.loops)), [axis.level for axis in own])
     indent = "  " * (len(nest.loops) + 1)
     inside = list(_all_inside(scope, nest, own))
     for number, (test, body) in enumerate(versions):
         tests = " && ".join([test, *inside] if test else inside) or "true"
-        yield f"{indent}{'} else ' if number else ''}if ({tests}) {{"
-        yield from (f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own))
         around = (row for level in range(body.depth) for row in written(body, level))
         rows = (*around, *pointers(body), *written(body, body.depth))
-        yield from indented(filter(None, rows), f"{indent}  ")
-    yield f"{indent}}} else {{"
-    yield from _one_by_one(scope, nest, one, own[::-1], indent)
-    yield f"{indent}}}"
-    yield "  " + "}" * len(nest.loops)
-
-
-def _around(scope: Scope, nest: Nest, body: Body, own: Sequence[Axis]) -> Iterator[str]:
-    """Open the loops of a thread up to its first point, `f<level>`; `own` are those it unrolls."""
-    unrolls = {axis.level for axis in own}
-    yield from flat_places(scope, nest, "f") if is_flat(nest) else ()
-    for level, loop in enumerate(nest.loops):
-        yield _opened(scope, nest, level, "f")
-        if loop.kind == "thread" and level not in unrolls:
-            yield f"{'  ' * (level + 1)}  const s64 i{level} = f{level};"
-        if level < min(unrolls):
-            yield from indented(written(body, level + 1), "  " * (level + 3))
+        yield from (
+            f"{indent}{'} else ' if number else ''}if ({tests}) {{",
+            *(f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own)),
+            *indented(filter(None, rows), f"{indent}  "),
+        )
+    yield from (
+        f"{indent}}} else {{",
+        *_one_by_one(scope, nest, one, own[::-1], indent),
+        f"{indent}}}",
+        "  " + "}" * len(nest.loops),
+    )
 
 
 def _all_inside(scope: Scope, nest: Nest, own: Sequence[Axis]) -> Iterator[str]:
@@ -162,24 +163,3 @@ def _one_by_one(
             )
         yield from indented(written(body, level + 1), "  " * (level + 4))
     yield f"{indent}  " + "}" * len(axes)
-
-
-def _opened(scope: Scope, nest: Nest, level: int, letter: str = "i") -> str:
-    """Open a loop of a thread, or over what the threads of the grid share along one axis."""
-    loop, indent = nest.loops[level], "  " * (level + 1)
-    start, stop = scope.ends(loop.range)
-    axis = next((axis for axis in axes_of(nest) if axis.level == level), None)
-    if axis is None:
-        return f"{indent}{loop_over(f'i{level}', (start, stop), backward=loop.backward)}"
-    index = f"{letter}{level}"
-    if is_flat(nest):
-        return f"{indent}if ({index} < {stop}) {{"
-    place = axes_of(nest).index(axis)
-    name, size = AXES[place], axis.threads
-    number = f"s64(blockIdx.{name}) * {size} + threadIdx.{name}"
-    number = f"({number}) * {axis.points}" if axis.points > 1 else number
-    first = f"{first_text(scope, nest, axis)} + {number}"
-    if place == 0:
-        return f"{indent}const s64 {index} = {first}; if ({index} < {stop}) {{"
-    step = f"{index} += s64(gridDim.{name}) * {size * axis.points}"
-    return f"{indent}for (s64 {index} = {first}; {index} < {stop}; {step}) {{"

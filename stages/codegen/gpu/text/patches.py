@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.bounds import Bound, Const, PatchBound
 from ....ir.loops.gpu import Patches
 from ....ir.loops.kernel import Choice, Node, Seq, steps_of
@@ -16,14 +15,14 @@ from ...schedule.costs import ITEMSIZES
 from ..passes.sharing_in_patches import fillers_of
 from .lines import arrays as define
 from .lines import buffers_of, indented, shared_arrays
-from .near import Room, all_at_once, one_by_one
+from .near import PatchArrays, all_at_once, one_by_one
 
 # Words of each nest at the begin of the lists: where its near indices and its elements begin, and
 # the most elements of a patch; see `patches.h`.
 HEADER = 3
 
 
-@attrs.frozen
+@classes.frozen
 class _Loop:
     """A loop over the elements of a list, with `others` that one loop takes where `joint` is 1.
 
@@ -49,7 +48,7 @@ def write_patches(scope: Scope, patches: Patches) -> Iterator[str]:
     yield from define(scope, nests, patches.arrays)
     yield from indented((
         f"const u32* const lists = (const u32*){address};",
-        f"const u32 parts = u32({scope.bound(patches.parts(range_))}), patch = blockIdx.x / parts;",
+        f"const u32 parts = u32({scope.bound(patches.parts)}), patch = blockIdx.x / parts;",
         f"const u32 lane = threadIdx.x % {lanes}, own = threadIdx.x / {lanes};",
         f"const s64 start = ({start} & -{points}) + s64(blockIdx.x - patch * parts) * {levels};",
         f"const s64 f1 = start + lane * {points};",
@@ -71,7 +70,9 @@ def write_patches(scope: Scope, patches: Patches) -> Iterator[str]:
         beside = [other for other in loops if other is not loop]
         others = [other for other in beside if {other.only, loop.only} != {0, 1}]
         once = frozenset(_once(scope, loop.each, others))
-        yield from _loop(scope, patches, loop, _room(patches, loop.each, arrays, once), waits=waits)
+        yield from _loop(
+            scope, patches, loop, _arrays_of(patches, loop.each, arrays, once), waits=waits
+        )
 
 
 def _loops(body: Node) -> Iterator[_Loop]:
@@ -92,7 +93,9 @@ def _loops(body: Node) -> Iterator[_Loop]:
             yield _Loop(apart, joint, rest.elements, only=0)
 
 
-def _loop(scope: Scope, patches: Patches, loop: _Loop, room: Room, *, waits: bool) -> Iterator[str]:
+def _loop(
+    scope: Scope, patches: Patches, loop: _Loop, arrays: PatchArrays, *, waits: bool
+) -> Iterator[str]:
     """Write a loop over the elements of a list that a patch has.
 
     Each thread knows its first element before it `waits` for the others, and the next one early.
@@ -102,22 +105,27 @@ def _loop(scope: Scope, patches: Patches, loop: _Loop, room: Room, *, waits: boo
         tests = [f"{'' if loop.only else '!'}({scope.bound(loop.joint)} > 0)"]
     nest, step = loop.each.nest, patches.threads * patches.points // patches.levels
     done = f"(turn + to - from) % {step}"
-    yield from ("  turn = 0;", "  {") if waits else ("  {",)
-    yield from _list(scope, len(patches.order.members), loop, is_near=bool(room.near))
-    yield f"    u32 q = from + (own >= turn ? own - turn : own + {step} - turn);"
-    yield "    u32 next = q < to ? lists[q] : 0;"
-    yield from ("    ff::barrier();",) if waits else ()
-    opening = list(_elements(scope, nest, step))
-    yield from _versions(scope, nest, room, patches.points, tests, opening)
-    yield from (f"    turn = {f'{tests[0]} ? {done} : turn' if tests else done};", "  }")
+    yield from (
+        *(("  turn = 0;",) if waits else ()),
+        "  {",
+        *_list(scope, len(patches.order.members), loop, is_near=bool(arrays.near)),
+        f"    u32 q = from + (own >= turn ? own - turn : own + {step} - turn);",
+        "    u32 next = q < to ? lists[q] : 0;",
+        *(("    ff::barrier();",) if waits else ()),
+        *_versions(scope, nest, arrays, patches.points, tests, list(_elements(scope, nest, step))),
+        f"    turn = {f'{tests[0]} ? {done} : turn' if tests else done};",
+        "  }",
+    )
 
 
 def _list(scope: Scope, count: int, loop: _Loop, *, is_near: bool) -> Iterator[str]:
     """Define where the list of a loop begins and ends, and where it tells what lies near."""
     place = loop.each.elements
     if is_near:
-        yield f"    const u16* const near = (const u16*)(lists + lists[{HEADER * place}]);"
-        yield f"    const u32 base = lists[{HEADER * place + 1}];"
+        yield from (
+            f"    const u16* const near = (const u16*)(lists + lists[{HEADER * place}]);",
+            f"    const u32 base = lists[{HEADER * place + 1}];",
+        )
     yield f"    const u32 begin = firsts[{place}], to = firsts[{place + count}];"
     if loop.joint is not None and loop.only is None:
         others = f"firsts[{loop.others + count}] - firsts[{loop.others}]"
@@ -127,24 +135,41 @@ def _list(scope: Scope, count: int, loop: _Loop, *, is_near: bool) -> Iterator[s
 
 
 def _versions(
-    scope: Scope, nest: Nest, room: Room, points: int, tests: Sequence[str], opening: Sequence[str]
+    scope: Scope,
+    nest: Nest,
+    arrays: PatchArrays,
+    points: int,
+    tests: Sequence[str],
+    opening: Sequence[str],
 ) -> Iterator[str]:
     """Write a loop for threads that have all of their levels inside, and one for others."""
     start, stop = scope.ends(nest.loops[1].range)
     if not scope.clamped:
-        aligned, lines = all_at_once(scope, nest, room, points, " " * 10)
+        aligned, lines = all_at_once(scope, nest, arrays, points, " " * 10)
         all_ = f"f1 >= {start} && f1 + {points} <= {stop}"
-        yield f"    if ({' && '.join([*tests, aligned, all_])}) {{"
-        yield "      const s64 i1 = f1;"
-        yield from (*opening, *lines, "      }}", "    } else")
-    yield f"    if ({' && '.join([*tests, f'f1 < {stop}'])}) {{  // one by one at the ends"
-    yield from (*opening, *one_by_one(scope, nest, room, points, " " * 10), "      }}", "    }")
+        yield from (
+            f"    if ({' && '.join([*tests, aligned, all_])}) {{",
+            "      const s64 i1 = f1;",
+            *opening,
+            *lines,
+            "      }}",
+            "    } else",
+        )
+    yield from (
+        f"    if ({' && '.join([*tests, f'f1 < {stop}'])}) {{  // one by one at the ends",
+        *opening,
+        *one_by_one(scope, nest, arrays, points, " " * 10),
+        "      }}",
+        "    }",
+    )
 
 
-def _room(patches: Patches, each: Each, arrays: Mapping[str, str], once: frozenset[str]) -> Room:
+def _arrays_of(
+    patches: Patches, each: Each, arrays: Mapping[str, str], once: frozenset[str]
+) -> PatchArrays:
     near = {way: number for number, way in enumerate(patches.order.members[each.elements].readings)}
     own = frozenset(arrays_of(each.nest, Store) & arrays.keys())
-    return Room(arrays, fillers_of(patches), near, own, once, patches.levels)
+    return PatchArrays(arrays, fillers_of(patches), near, own, once, patches.levels)
 
 
 def _once(scope: Scope, each: Each, others: Sequence[_Loop]) -> Iterator[str]:

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.nest import Compute, Instruction, Row
 from ...rows.body import Body, name, operand
 from ...rows.expressions import TYPES
@@ -79,7 +78,7 @@ def with_reciprocals(body: Body) -> Body:
             f"const {type_} {name(body, row)} = {found}[{place}];" for place, row in enumerate(rows)
         ]
         instead |= dict.fromkeys(rows, "") | {rows[-1]: " ".join(lines)}
-    return attrs.evolve(body, instead=instead)
+    return classes.evolve(body, instead=instead)
 
 
 def _divisions(body: Sequence[Instruction]) -> Iterator[list[Row]]:

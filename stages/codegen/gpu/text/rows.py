@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.bounds import Range
-from ....ir.loops.gpu import Columns, Rows
+from ....ir.loops.gpu import Columns, RowTiles
 from ....ir.loops.nest import Load, Nest, Row, Store
 from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from .grid import axes_of, places
 from .lines import braced, shared_arrays
-from .sweep import scoped, write_sweep
+from .scan import scoped, write_scan
 from .wide import are_aligned
-from .windows import Room, sweep_of
+from .windows import SharedLevels, scan_of
 
 
-def _tiles(nest: Nest, columns: Columns, load: Rows) -> dict[Row, Room]:
+def _tiles(nest: Nest, columns: Columns, load: RowTiles) -> dict[Row, SharedLevels]:
     """Return the tiles in which accesses of a scan find their rows."""
-    inner, found = nest.loops[-1].range.dim, dict[Row, Room]()
+    inner, found = nest.loops[-1].range.dim, dict[Row, SharedLevels]()
     place = "s64(threadIdx.x) * pitch + ({level} - first_level)"
     tiles: dict[object, int] = {(tile.source, tile.offsets): n for n, tile in enumerate(load.tiles)}
     tiles |= {name: number for number, tile in enumerate(load.tiles) for name in tile.holds}
@@ -34,48 +33,51 @@ def _tiles(nest: Nest, columns: Columns, load: Rows) -> dict[Row, Room]:
             pairs = zip(row.dims, row.offsets, strict=True)
             key = row.buffer, tuple(offset * (dim is not inner) for dim, offset in pairs)
         if key in tiles:
-            found[number] = Room(f"t{tiles[key]}", place)
+            found[number] = SharedLevels(f"t{tiles[key]}", place)
     return found
 
 
-def write_rows(scope: Scope, columns: Columns, load: Rows, nests: Sequence[Nest]) -> Iterator[str]:
+def write_rows(
+    scope: Scope, columns: Columns, load: RowTiles, nests: Sequence[Nest]
+) -> Iterator[str]:
     """Write the kernel of some columns; the arrays of the arena that it touches are defined."""
     nest, lanes = nests[0], max(1, columns.threads // load.columns)  # that copy one row
-    names = (
-        name
-        for tile in load.tiles
-        for name in (*([tile.source] if tile.source else ()), *dict(tile.written))
-    )
+    touched = ((tile.source, *dict(tile.written)) for tile in load.tiles)
+    names = (name for tile in touched for name in tile if name)
     ranges = (nest.loops[axis.level].range for axis in axes_of(nest))
     extents = (f"u64({stop} - {start})" for start, stop in map(scope.ends, ranges))
-    yield f"const u32 pitch = u32({scope.bound(load.pitch)});"
-    yield f"const s64 first_level = {scope.bound(load.first_level)};"
-    yield from shared_arrays(
-        (
-            (f"t{number}", TYPES[tile.dtype][0], f"pitch * {load.columns}", ITEMSIZES[tile.dtype])
-            for number, tile in enumerate(load.tiles)
-        ),
-        place="{}",
+    tiles = (
+        (f"t{number}", TYPES[tile.dtype][0], f"pitch * {load.columns}", ITEMSIZES[tile.dtype])
+        for number, tile in enumerate(load.tiles)
     )
-    yield f"const bool aligned = {are_aligned(scope, names)};"
-    yield f"const u64 column = u64(blockIdx.x) * {load.columns};"
-    yield f"const u64 columns = {' * '.join(extents)};"
-    yield f"const u32 r = threadIdx.x / {lanes}, lane = threadIdx.x % {lanes};"
-    yield f"const bool copies = r < {load.columns} && column + r < columns;"
+    yield from (
+        f"const u32 pitch = u32({scope.bound(load.pitch)});",
+        f"const s64 first_level = {scope.bound(load.first_level)};",
+        *shared_arrays(tiles, place="{}"),
+        f"const bool aligned = {are_aligned(scope, names)};",
+        f"const u64 column = u64(blockIdx.x) * {load.columns};",
+        f"const u64 columns = {' * '.join(extents)};",
+        f"const u32 r = threadIdx.x / {lanes}, lane = threadIdx.x % {lanes};",
+        f"const bool copies = r < {load.columns} && column + r < columns;",
+    )
     row = list(places(scope, nest, "i", "(column + r)", "d"))
-    yield from braced("if (copies)", row, _copies(scope, lanes, _filled(scope, load, nest)))
-    yield from ("ff::async_commit();", "ff::async_wait<0>();", "ff::barrier();")
-    sweeps = (sweep_of(scope, each, _tiles(each, columns, load), tiles=True) for each in nests)
-    yield from braced(
-        f"if (threadIdx.x < {load.columns} && column + threadIdx.x < columns)",
-        places(scope, nest, "i", "(column + threadIdx.x)", "d"),
-        *(scoped(sweep, write_sweep(sweep)) for sweep in sweeps),
+    scans = (scan_of(scope, each, _tiles(each, columns, load), tiles=True) for each in nests)
+    yield from (
+        *braced("if (copies)", row, _copies(scope, lanes, _filled(scope, load, nest))),
+        "ff::async_commit();",
+        "ff::async_wait<0>();",
+        "ff::barrier();",
+        *braced(
+            f"if (threadIdx.x < {load.columns} && column + threadIdx.x < columns)",
+            places(scope, nest, "i", "(column + threadIdx.x)", "d"),
+            *(scoped(scan, write_scan(scan)) for scan in scans),
+        ),
+        "ff::barrier();",
+        *braced("if (copies)", row, _copies(scope, lanes, _written(scope, load, nest))),
     )
-    yield "ff::barrier();"
-    yield from braced("if (copies)", row, _copies(scope, lanes, _written(scope, load, nest)))
 
 
-@attrs.frozen
+@classes.frozen
 class _Copy:
     """The copy of a row between memory and a tile: of elements of `size` bytes at levels `range`.
 
@@ -103,7 +105,7 @@ def _row(scope: Scope, name: str, nest: Nest, offsets: Mapping[int, int]) -> str
     return " + ".join(terms)
 
 
-def _filled(scope: Scope, load: Rows, nest: Nest) -> Iterator[_Copy]:
+def _filled(scope: Scope, load: RowTiles, nest: Nest) -> Iterator[_Copy]:
     """Yield the copies of what the scans read."""
     for number, tile in enumerate(load.tiles):
         if tile.source:
@@ -119,7 +121,7 @@ def _filled(scope: Scope, load: Rows, nest: Nest) -> Iterator[_Copy]:
             )
 
 
-def _written(scope: Scope, load: Rows, nest: Nest) -> Iterator[_Copy]:
+def _written(scope: Scope, load: RowTiles, nest: Nest) -> Iterator[_Copy]:
     """Yield the copies of what the scans store."""
     for number, tile in enumerate(load.tiles):
         for place, (name, range_) in enumerate(tile.written):
@@ -143,8 +145,8 @@ def _copies(scope: Scope, lanes: int, copies: Iterator[_Copy]) -> Iterator[str]:
     for (size, range_), several in alike.items():
         start, stop = scope.ends(range_)
         count = WIDEST // size
-        lines = [copy.row for copy in several]
-        lines += [
+        lines = [
+            *(copy.row for copy in several),
             f"const s32 first = s32({start} - first_level);",
             f"const s32 stop = s32({stop} - first_level);",
             f"s32 from = (first + {count - 1}) / {count} * {count};",

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.loops.nest import Load, Row, Store
 from ....vendors.dialect import ONCE, WIDE
-from ...rows.addresses import InRow, places_of
+from ...rows.addresses import InRow
 from ...rows.body import Body, name, operand
 from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 
 
-@attrs.frozen
+@classes.frozen
 class Pack:
     """Accesses of one row that are one, in the order of memory; `start` is the first's offset."""
 
@@ -40,7 +39,7 @@ def packs_of(body: Body, most: int) -> list[Pack]:
             buffer, when = body.scope.by_name[access.buffer], access.when
             if access.level == body.depth and buffer.unit is body.inner:
                 axis = buffer.dims.index(buffer.unit)
-                offset = places_of(access, buffer)[axis][1]
+                _, offset = access.coordinates(len(buffer.dims))[axis]
                 rows.setdefault((address.pointer, when), {})[offset] = number
         for (_, when), own in rows.items():
             if when is None or body.rows[when].level < body.depth:
@@ -113,7 +112,7 @@ def packed(
             loaded = f"{operand(body, access.when)} ? {loaded} : {type_}{{}}"
         first = min(pack.members)
         instead[first] = f"const {type_} {wide} = {loaded}; {instead[first]}"
-    return attrs.evolve(body, instead=instead)
+    return classes.evolve(body, instead=instead)
 
 
 def starts_of(body: Body, packs: Sequence[Pack]) -> dict[Row, str]:

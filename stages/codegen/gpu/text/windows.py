@@ -1,4 +1,4 @@
-"""A scan of a thread as data: rows, rooms in shared memory, and windows of what is loaded ahead.
+"""A scan of a thread as data: rows, levels in shared memory, and windows of what is loaded ahead.
 
 What a thread loads ahead of its use lies in *windows* in registers, rings of elements of a row. In
 the middle of a column every load is inside, and conditions on the level have their usual values.
@@ -8,29 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-import attrs
-
+from .....runtime.process import classes
 from ....ir.loops.gpu import marks_of
-from ....ir.loops.nest import Load, Nest, Row, Store
+from ....ir.loops.nest import Access, Load, Nest, Row, Store
 from ....vendors.dialect import ONCE
-from ...rows.addresses import Access, Address, Element, InRow
+from ...rows.addresses import Address, Element, InRow
 from ...rows.body import NAMELESS, Body, element, index, line, name, operand
 from ...rows.scope import Scope, stored_type
 from ..passes.loading_ahead import condition, is_usually, usual_conditions
 from .lines import braced, thread_body
 
 
-@attrs.frozen
-class Room:
+@classes.frozen
+class SharedLevels:
     """Levels of a buffer in shared memory: `place` spells the place of a '{level}' or '{step}'."""
 
     array: str
     place: str
 
 
-@attrs.frozen
+@classes.frozen
 class Window:
-    """Loads of one row: their numbers by the offset along the way of the sweep.
+    """Loads of one row: their numbers by the offset along the way of the scan.
 
     `element` is the one at the current level, `offsets` away from the column; a pointer can run
     along a row of memory. There is room for `size` elements, and the oldest of a round is at
@@ -58,15 +57,15 @@ class Window:
         return max(self.loads) - self.low
 
 
-@attrs.frozen
-class Sweep:
+@classes.frozen
+class ThreadScan:
     """A scan of a thread, `ahead` steps of which are a round.
 
     Attributes:
         nest: the scan.
         body: its rows.
         usual: the values of conditions in the middle of a column.
-        rooms: where accesses find levels in shared memory.
+        shared: where accesses find levels in shared memory.
         once: buffers that are not used again soon; caches need not keep them.
         ahead: steps of a round.
         windows: what is loaded ahead.
@@ -79,7 +78,7 @@ class Sweep:
     nest: Nest
     body: Body
     usual: Mapping[Row, bool]
-    rooms: Mapping[Row, Room]
+    shared: Mapping[Row, SharedLevels]
     once: Collection[str]
     ahead: int
     unroll: int = 0
@@ -103,17 +102,17 @@ class Sweep:
         return f"const s64 i{self.body.depth - 1} = {level};"
 
 
-def sweep_of(
+def scan_of(
     scope: Scope,
     nest: Nest,
-    rooms: Mapping[Row, Room],
+    shared: Mapping[Row, SharedLevels],
     once: Collection[str] = (),
     *,
     tiles: bool = False,
     unroll: int = 0,
-) -> Sweep:
-    """Return a scan of a thread; it loads from `rooms` ahead if these are `tiles`."""
-    body, ahead = thread_body(scope, nest, rooms), marks_of(nest).ahead
+) -> ThreadScan:
+    """Return a scan of a thread; it loads from `shared` ahead if these are `tiles`."""
+    body, ahead = thread_body(scope, nest, shared), marks_of(nest).ahead
     stores = {}
     for number, row in enumerate(nest.body):
         if isinstance(row, Store) and row.buffer in once:
@@ -121,112 +120,111 @@ def sweep_of(
             place, value = element(body, row, body.addresses[number]), operand(body, row.value)
             scope.ask(ONCE)
             stores[number] = f"ff::store_once(&{place}, {type_}({value}));"
-    body = attrs.evolve(body, instead={**body.instead, **stores})
-    sweep = Sweep(nest, body, usual_conditions(nest), rooms, once, ahead, unroll)
-    windows = tuple(_windows(sweep, tiles=tiles)) if ahead else ()
-    return attrs.evolve(sweep, windows=windows)
+    body = classes.evolve(body, instead={**body.instead, **stores})
+    scan = ThreadScan(nest, body, usual_conditions(nest), shared, once, ahead, unroll)
+    return classes.evolve(scan, windows=tuple(_windows(scan, tiles=tiles)) if ahead else ())
 
 
-def _windows(sweep: Sweep, *, tiles: bool) -> Iterator[Window]:
+def _windows(scan: ThreadScan, *, tiles: bool) -> Iterator[Window]:
     """Yield the windows that are not wider than a round."""
-    body, loop = sweep.body, sweep.nest.loops[-1]
+    body, loop = scan.body, scan.nest.loops[-1]
     found: dict[object, Window] = {}
-    for number in marks_of(sweep.nest).asked:
-        load, room = body.rows[number], sweep.rooms.get(number)
+    for number in marks_of(scan.nest).asked:
+        load, levels = body.rows[number], scan.shared.get(number)
         assert isinstance(load, Load)
-        if not (tiles if room else isinstance(body.addresses[number], InRow)):
+        if not (tiles if levels else isinstance(body.addresses[number], InRow)):
             continue
         axis = load.dims.index(loop.range.dim)
         offset = -load.offsets[axis] if loop.backward else load.offsets[axis]
-        key = (room, load.buffer) if room else body.addresses[number]
+        key = (levels, load.buffer) if levels else body.addresses[number]
         if key not in found:
             offsets = tuple(o * (i != axis) for i, o in enumerate(load.offsets))
-            here = attrs.evolve(load, offsets=offsets, when=None)
-            place = in_room(body, here, room) if room else body.addresses[number]
+            here = classes.evolve(load, offsets=offsets, when=None)
+            place = in_shared(body, here, levels) if levels else body.addresses[number]
             found[key] = Window(
                 f"q{len(found)}", stored_type(body.scope.by_name[load.buffer]), load.buffer,
-                element(body, here, place), not room and load.buffer not in body.scope.clamped,
-                offsets, {}, 2 * sweep.ahead,
+                element(body, here, place), not levels and load.buffer not in body.scope.clamped,
+                offsets, {}, 2 * scan.ahead,
             )  # fmt: skip
         loads = dict(found[key].loads)
         loads[offset] = (*loads.get(offset, ()), number)
-        found[key] = attrs.evolve(found[key], loads=loads)
-    yield from (window for window in found.values() if window.span <= sweep.ahead)
+        found[key] = classes.evolve(found[key], loads=loads)
+    yield from (window for window in found.values() if window.span <= scan.ahead)
 
 
-def rooms_of(nest: Nest, arrays: Mapping[str, str], place: str) -> dict[Row, Room]:
-    """Return the rooms of the accesses of a nest: the array of each buffer, and a place in it."""
+def shared_levels(nest: Nest, arrays: Mapping[str, str], place: str) -> dict[Row, SharedLevels]:
+    """Return where a nest finds levels: in the array of each buffer, at a place spelled so."""
     return {
-        number: Room(arrays[row.buffer], place)
+        number: SharedLevels(arrays[row.buffer], place)
         for number, row in enumerate(nest.body)
         if isinstance(row, Load | Store) and row.buffer in arrays
     }
 
 
-def in_room(body: Body, access: Access, room: Room, step: int = 0) -> Element:
+def in_shared(body: Body, access: Access, levels: SharedLevels, step: int = 0) -> Element:
     """Return the address of an access in shared memory."""
     axis = body.scope.by_name[access.buffer].dims.index(body.inner)
-    return Element(room.array, room.place.format(level=index(body, access, axis), step=step))
+    return Element(levels.array, levels.place.format(level=index(body, access, axis), step=step))
 
 
-def in_middle(sweep: Sweep) -> Sweep:
-    """Return a sweep for steps in the middle of a column, where the text knows conditions."""
+def in_middle(scan: ThreadScan) -> ThreadScan:
+    """Return a scan for steps in the middle of a column, where the text knows conditions."""
     known = {
-        row: f"const b8 {name(sweep.body, row)} = {str(value).lower()};"
-        for row, value in sweep.usual.items()
+        row: f"const b8 {name(scan.body, row)} = {str(value).lower()};"
+        for row, value in scan.usual.items()
     }
-    body = attrs.evolve(sweep.body, instead={**sweep.body.instead, **known})
-    return attrs.evolve(sweep, body=body, is_middle=True)
+    body = classes.evolve(scan.body, instead={**scan.body.instead, **known})
+    return classes.evolve(scan, body=body, is_middle=True)
 
 
-def body_at(sweep: Sweep, step: int = 0, slot: int = 0) -> Body:
+def body_at(scan: ThreadScan, step: int = 0, slot: int = 0) -> Body:
     """Return the rows of a step of a round, the first of which finds its oldest in `slot`."""
-    body = sweep.body
+    body = scan.body
     addresses: dict[Row, Address] = dict(body.addresses)
-    for number, room in sweep.rooms.items():
+    for number, levels in scan.shared.items():
         access = body.rows[number]
         assert isinstance(access, Load | Store)
-        addresses[number] = in_room(body, access, room, step)
-    for window in sweep.windows:
+        addresses[number] = in_shared(body, access, levels, step)
+    for window in scan.windows:
         for offset, loads in window.loads.items():
             place = window.begin + slot + step + offset - window.low
             own = Element(window.name, str(place % window.size))
             addresses.update(dict.fromkeys(loads, own))
-    return attrs.evolve(body, addresses=addresses)
+    return classes.evolve(body, addresses=addresses)
 
 
 # --- elements -------------------------------------------------------------------------------------
 
 
-def fill(sweep: Sweep, window: Window, first: str, slot: int, count: int) -> Iterator[str]:
-    """Load `count` elements of a row from `first` on, each if a step of the sweep loads it."""
+def fill(scan: ThreadScan, window: Window, first: str, slot: int, count: int) -> Iterator[str]:
+    """Load `count` elements of a row from `first` on, each if a step of the scan loads it."""
     value = window.element
     if window.is_row:
         value = "*from"
-        if window.buffer in sweep.once:
-            sweep.body.scope.ask(ONCE)
+        if window.buffer in scan.once:
+            scan.body.scope.ask(ONCE)
             value = "ff::load_once(from)"
 
     def move(test: str) -> str:
         loaded = f"{test} ? {value} : {window.type_}(0)" if test else value
         return f"{window.name}[(j + {slot}) % {window.size}] = {loaded};"
 
-    return moved(sweep, window, first, count, move)
+    return moves(scan, window, first, count, move)
 
 
-def moved(
-    sweep: Sweep, window: Window, first: str, count: int, move: Callable[[str], str]
+def moves(
+    scan: ThreadScan, window: Window, first: str, count: int, move: Callable[[str], str]
 ) -> Iterator[str]:
     """Write the moves of some elements of a row from memory, each by the test that it is wanted."""
-    loop, buffer = sweep.nest.loops[-1], sweep.body.scope.by_name[window.buffer]
-    lines, test = wanted(sweep, window, f"{first} + j")
+    loop, buffer = scan.nest.loops[-1], scan.body.scope.by_name[window.buffer]
+    lines, test = wanted(scan, window, f"{first} + j")
     around: tuple[str, ...] = ()
     if window.is_row:
-        stride = sweep.body.scope.stride(buffer, buffer.dims.index(loop.range.dim))
-        around = (sweep.at(first), f"const {window.type_}* from = &{window.element};")
+        stride = scan.body.scope.stride(buffer, buffer.dims.index(loop.range.dim))
+        around = (scan.at(first), f"const {window.type_}* from = &{window.element};")
         lines += [move(test), f"from {'-' if loop.backward else '+'}= {stride};"]
     else:
-        lines += [sweep.at(f"{first} + j"), move(test)]
+        lines += [scan.at(f"{first} + j"), move(test)]
     yield from braced("", around, each_of(count, lines))
 
 
@@ -235,18 +233,18 @@ def each_of(count: int, lines: Iterable[str]) -> Iterator[str]:
     yield from ("#pragma unroll", *braced(f"for (s32 j = 0; j < {count}; ++j)", lines))
 
 
-def wanted(sweep: Sweep, window: Window, number: str) -> tuple[list[str], str]:
-    """Return lines, and the test after them that some step of the sweep loads an element.
+def wanted(scan: ThreadScan, window: Window, number: str) -> tuple[list[str], str]:
+    """Return lines, and the test after them that some step of the scan loads an element.
 
     The test is empty where some step in the middle of a column loads each.
     """
-    body, nest = sweep.body, sweep.nest
+    body, nest = scan.body, scan.nest
     whens_of: dict[int, dict[Row | None, None]] = {}
     for offset, rows in sorted(window.loads.items()):
         loads = (body.rows[row] for row in rows)
         whens_of[offset] = {load.when: None for load in loads if isinstance(load, Load)}
     every = [when for whens in whens_of.values() for when in whens]
-    if sweep.is_middle and any(w is None or is_usually(nest, sweep.usual, w) for w in every):
+    if scan.is_middle and any(w is None or is_usually(nest, scan.usual, w) for w in every):
         return [], ""
     lines, tests = [f"const s32 y = {number};"], []
     for place, (offset, whens) in enumerate(whens_of.items()):
@@ -259,6 +257,6 @@ def wanted(sweep: Sweep, window: Window, number: str) -> tuple[list[str], str]:
         named = [line(body, r) for r in needed if not isinstance(body.rows[r], NAMELESS)]
         test = f"c{place} = c{place} && ({' || '.join(operand(body, when) for when in rows)});"
         lines.append(f"bool c{place} = {tests.pop()};")
-        lines += braced("", [sweep.at(at), *named, test])
+        lines += braced("", [scan.at(at), *named, test])
         tests.append(f"c{place}")
     return lines, " || ".join(tests)

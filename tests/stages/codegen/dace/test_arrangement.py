@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fieldforge.stages.codegen.dace.arrangement import arranged, of_threads
-from fieldforge.stages.ir.loops.plain import plain
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show
+from fieldforge.stages.ir.loops.ungrouped import ungrouped
 
 from ..texts import after
 
@@ -102,7 +102,7 @@ def test_nests_that_must_keep_their_order_have_states_of_their_own(
 
 
 def test_nests_of_a_state_come_apart_again() -> None:
-    assert show(plain(arranged(read(APART)))) == APART
+    assert show(ungrouped(arranged(read(APART)))) == APART
 
 
 def test_threads_have_arrays_in_place_of_tiles_of_one_row() -> None:

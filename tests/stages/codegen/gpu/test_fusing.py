@@ -25,7 +25,8 @@ from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.bounds import evaluate
-from fieldforge.stages.ir.loops.kernel import Choice
+from fieldforge.stages.ir.loops.gpu import Patches
+from fieldforge.stages.ir.loops.kernel import Choice, steps_of
 from fieldforge.stages.ir.loops.nest import Load, Nest, Store
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.traverse import nests_of, nodes_of
@@ -143,8 +144,13 @@ def test_nests_that_read_little_in_common_stay_apart() -> None:
     assert not fused(generated("K", program=little)["generated"].loops)
 
 
+def test_nests_in_place_of_others_do_not_keep_patches_away() -> None:
+    (choice, *_) = nodes_of(read(generated("K")["generated"].loops), Choice)
+    assert any(isinstance(node, Patches) for node in steps_of(choice.then))
+
+
 def test_the_points_of_a_call_decide() -> None:
-    made = generated("K")
+    made = generated("K", patches=False)
     interface = made["interface"]
     first, second, fused, last = interface.launches
     blocks = [interface.ints[launch.blocks[0]] for launch in (first, second, fused, last)]

@@ -14,7 +14,7 @@ from fieldforge.stages.ir.loops.nest import Load, Nest
 FIRST, BETWEEN, LAST = (Nest(0, (), (), reason) for reason in ("first", "between", "last"))
 FUSED = Nest(0, (), (), "both")
 P, Q, ONE = ScalarSymbol("p"), ScalarSymbol("q"), Const(1)
-PATCHES = Patches((), PatchOrder(96, 0, 1, 1, ()), 8, 1, 64, 1, Const(9), Seq())
+PATCHES = Patches((), PatchOrder(96, 0, 1, 1, ()), Const(9), 8, 1, 64, 1, Seq())
 
 
 @pytest.fixture

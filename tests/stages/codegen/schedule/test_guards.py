@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from itertools import product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,7 +49,9 @@ def test_guards_join_as_logic_does(left: Guard, right: Guard) -> None:
 
 
 @given(st.lists(st.integers(-3, 12), min_size=1, max_size=3), st.integers(0, 3), st.integers(3, 9))
-def test_parts_cover_a_loop_once_and_know_the_answers(bounds: list[int], a: int, b: int) -> None:
+def test_parts_cover_a_loop_once_and_what_they_know_is_so(
+    bounds: list[int], a: int, b: int
+) -> None:
     names = dict(zip("nml", bounds, strict=False))
     tests = [Beyond(K, OWN, ScalarSymbol(name)) for name in names]
     tests += [Beyond(K, OWN, add(ScalarSymbol("n"), 1))]
@@ -63,14 +66,38 @@ def test_parts_cover_a_loop_once_and_know_the_answers(bounds: list[int], a: int,
         for i in range(evaluate(part.range.start, value), evaluate(part.range.stop, value)):
             seen.append(i)
             for test in tests:
-                assert part.answer(test) == (i >= evaluate(test.bound, value))
+                assert part.answer(test) in (None, i >= evaluate(test.bound, value))
     assert sorted(seen) == list(range(a, b))
 
 
 def test_bounds_whose_order_is_known_take_one_part_more_each() -> None:
     tests = [Beyond(K, OWN, add(ScalarSymbol("n"), i)) for i in (3, 0, 5)]
-    assert len(parts_of(Range(K, Const(0), ScalarSymbol("m")), tests, 99)) == 4
-    assert len(parts_of(Range(K, Const(0), ScalarSymbol("m")), tests, 2)) == 2
+    parts = parts_of(Range(K, Const(0), ScalarSymbol("m")), tests, 99)
+    assert len(parts) == 4
+    assert all(part.answer(test) is not None for part in parts for test in tests)
+
+
+@pytest.mark.parametrize("count", [3, 12])
+def test_bounds_of_unknown_order_leave_an_inner_part_and_two_rims(count: int) -> None:
+    low = [Beyond(K, OWN, Const(i)) for i in range(count)]
+    high = [Beyond(K, OWN, add(ScalarSymbol("n"), -i)) for i in range(count)]
+
+    below, inner, above = parts_of(Range(K, ScalarSymbol("a"), ScalarSymbol("b")), [*low, *high], 9)
+
+    assert all(inner.answer(test) is True for test in low)
+    assert all(inner.answer(test) is False for test in high)
+    assert not below.known
+    assert not above.known
+
+
+def test_the_inner_part_lies_between_bounds_near_the_ends() -> None:
+    first, last = ScalarSymbol("a"), ScalarSymbol("b")
+    tests = [Beyond(K, OWN, add(first, 1)), Beyond(K, OWN, add(last, -2))]
+    tests.append(Beyond(K, OWN, add(last, -1)))
+
+    _, inner, _ = parts_of(Range(K, first, last), tests, 9)
+
+    assert [inner.answer(test) for test in tests] == [True, False, False]
 
 
 sides = st.tuples(st.integers(-1, 6) | st.none(), st.integers(-1, 6) | st.none())

@@ -10,10 +10,11 @@ from fieldforge.stages.ir.bounds import Const, PatchOrder, Range
 from fieldforge.stages.ir.loops.cpu import Portions
 from fieldforge.stages.ir.loops.gpu import Columns, Patches
 from fieldforge.stages.ir.loops.kernel import Seq
+from fieldforge.stages.ir.loops.nest import Each, Nest, NestLoop
 
 K = Dimension("K")
 ORDER = PatchOrder(192, 24, 1 << 16, 150, ())
-PATCHES = Patches(("@0",), ORDER, 16, 4, 256, 5, Const(1000), Seq())
+PATCHES = Patches(("@0",), ORDER, Const(1000), 16, 4, 256, 5, Seq())
 PORTIONS = Portions(
     ("@0",), ORDER, Const(1000), Const(20), 8, 16, 1 << 20, Const(8 << 20), 64, ()
 )  # fmt: skip
@@ -28,7 +29,9 @@ def test_columns_fit_where_their_arrays_have_room(needed, fits):
     ("start", "stop", "parts"), [(0, 16, 1), (0, 17, 2), (3, 19, 2), (4, 4, 0)]
 )
 def test_levels_of_a_patch_are_cut_from_a_multiple_of_a_threads_points_on(start, stop, parts):
-    assert PATCHES.parts(Range(K, Const(start), Const(stop))) == Const(parts)
+    levels = NestLoop("thread", Range(K, Const(start), Const(stop)))
+    nest = Nest(0, (levels,), (), "stores out")
+    assert attrs.evolve(PATCHES, body=Each(0, nest)).parts == Const(parts)
 
 
 def test_patches_need_lists_and_half_of_the_elements_of_the_tables():

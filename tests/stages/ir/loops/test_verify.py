@@ -204,7 +204,7 @@ def test_a_sound_tree_is_returned_as_it_is(text: str) -> None:
             PATCHES,
             "readings 0 (C2E 0)",
             "readings 1 (C2E 0)",
-            "list 1 reads what no list before it fills",
+            "list 1 that reads what no list before it fills",
         ),
         # 10: loops
         (

@@ -102,7 +102,7 @@ def test_equal_programs_are_cut_alike(monkeypatch):
 def test_each_unit_has_functions_of_similar_size():
     parts = [Part(f"nest{n}", (*[f"    a = {n};"] * (400 + 100 * n), "  }")) for n in range(12)]
     lines = tuple(line for part in parts for line in ("  {", part))
-    text = write_units([], [Caller((SIGNATURE,), (), lines, ("}",), PARAMETERS)])
+    text = write_units([], Caller((SIGNATURE,), (), lines, ("}",), PARAMETERS))
     loads = [block.count("    a = ") for block in "\n".join(text).split("#if IN(")[1:-1]]
 
     assert count_units("\n".join(text)) == len(loads) + 1 == 9
@@ -113,7 +113,7 @@ def test_each_unit_has_functions_of_similar_size():
 
 def test_a_source_where_one_nest_dominates_stays_whole():
     parts = [Part(f"nest{n}", ("    a = 1;",) * size) for n, size in enumerate((9000, 300, 300))]
-    text = write_units([], [Caller((SIGNATURE,), (), tuple(parts), ("}",), PARAMETERS)])
+    text = write_units([], Caller((SIGNATURE,), (), tuple(parts), ("}",), PARAMETERS))
     assert count_units("\n".join(text)) == 1
 
 

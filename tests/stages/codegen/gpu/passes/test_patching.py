@@ -70,12 +70,12 @@ def step_of(text: str) -> str:
     return text[text.index("  step 0\n") :]
 
 
-def chosen(head: str, when: str, reason: str) -> str:
-    """Return a choice between a cover with the nests that hand `@0` on, and all nests."""
+def chosen(head: str, when: str, reason: str, *members: str, beside: str = "") -> str:
+    """Return a choice between a cover with some nests, others `beside` it, and all nests."""
+    each = (f"        each {n}\n{indent(nest, 6 * ' ')}" for n, nest in enumerate(members))
     return (
         f"  step 0\n    if {when}  # @0 need not go to memory and back{reason}\n      {head}\n"
-        f"        each 0\n{indent(FILLS, 6 * ' ')}        each 1\n{indent(READS, 6 * ' ')}"
-        f"{indent(BETWEEN, 2 * ' ')}    else\n      n0\n      n1\n      n2\n"
+        f"{''.join(each)}{indent(beside, 2 * ' ')}    else\n      n0\n      n1\n      n2\n"
     )
 
 
@@ -88,7 +88,7 @@ def test_nests_that_hand_an_array_on_are_a_kernel_for_each_patch() -> None:
     )
     head = "patches arrays @0 order o0 levels 16 points 4 threads 256 blocks 5 extent n"
     room = "; room for 5 blocks, faster than fewer even if threads spill a little"
-    assert step_of(after) == chosen(head, fits, room)
+    assert step_of(after) == chosen(head, fits, room, FILLS, BETWEEN, READS)
     left = f"box (Vertex: 0 .. mul(max(0, m), mul({fits}, -1) + 1), K: 0 .. 40)"
     assert left in show(plan_arena(made, ON_GPU))
     readings = (
@@ -103,7 +103,29 @@ def test_threads_of_a_cpu_have_portions() -> None:
         "portions arrays @0 order o0 extent n levels 40 bytes 8 least 16777216 most 1048576 "
         "memory max(0, mul(max(0, m), 320)) cores 2"
     )
-    assert step_of(after) == on_cpu(chosen(head, "$1", ""))
+    assert step_of(after) == on_cpu(chosen(head, "$1", "", FILLS, BETWEEN, READS))
+
+
+def test_what_stores_on_other_levels_of_memory_runs_beside_the_patches() -> None:
+    text = BEFORE.replace(
+        "other float64 [Vertex, K] unit K", "other float64 [Vertex, K] unit Vertex"
+    )
+    after = step_of(show(patch(read(text), ON_GPU)))
+    when, head = after.splitlines()[1:3]
+    condition, _, reason = (
+        when.strip().removeprefix("if ").partition("  # @0 need not go to memory and back")
+    )
+    assert after == chosen(head.strip(), condition, reason, FILLS, READS, beside=BETWEEN)
+
+
+def test_the_elements_of_patches_are_those_that_read_at_neighbours() -> None:
+    own = "load u[0, 0]\n          %1 float64 store other"
+    between = BETWEEN.replace("n1", "n2").replace(own, own.replace("u[", "@0["))
+    text = HEAD + FILLS + READS.replace("n2", "n1") + between
+    after = step_of(show(patch(read(text), ON_GPU)))
+    places = [after.index(f"nest {name} ") for name in ("n0", "n2", "n1")]
+    assert "load @0[0, 0]" in between
+    assert places == sorted(places)
 
 
 def test_nests_that_march_stay() -> None:

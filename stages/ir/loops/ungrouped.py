@@ -1,32 +1,30 @@
-"""The plain form of a kernel: every `otherwise`, no tiles and no marks, nests one by one."""
+"""A kernel without groups: every `otherwise`, no groups and no marks, nests one by one."""
 
 from __future__ import annotations
 
-import attrs
-
-from .cpu import Tiles
+from ....runtime.process import classes
+from .group import NestGroup
 from .kernel import Choice, Kernel, Node, Seq, in_order
 from .nest import Nest
 from .traverse import rewrite
 
 
-def plain(kernel: Kernel) -> Kernel:
+def ungrouped(kernel: Kernel) -> Kernel:
     """Return a kernel that does the same, one nest after the other, as no platform decided on it.
 
-    A kernel whose tiles have arrays has no plain form. Long columns, which run where short ones do
-    not fit, stay.
+    A kernel has none if a group that runs in every call has arrays that are not in the arena.
     """
-    return rewrite(kernel, _plain)
+    return rewrite(kernel, _ungrouped)
 
 
-def _plain(node: Node) -> Node:
+def _ungrouped(node: Node) -> Node:
     match node:
         case Choice(otherwise=otherwise):
             return otherwise
-        case Tiles(members=members):
+        case NestGroup(members=members):
             return in_order(*(member.nest for member in members))
         case Seq(steps=steps):
             return in_order(*steps)
         case Nest():
-            return attrs.evolve(node, marks=None)
+            return classes.evolve(node, marks=None)
     return node

@@ -1,12 +1,11 @@
-"""The plain form of kernels: nests one after the other, whatever platforms decided."""
+"""Kernels without groups: nests one after the other, whatever platforms decided."""
 
 from __future__ import annotations
 
-from fieldforge.stages.ir.loops.gpu import Columns
 from fieldforge.stages.ir.loops.kernel import Choice, Seq
 from fieldforge.stages.ir.loops.nest import Nest
-from fieldforge.stages.ir.loops.plain import plain
 from fieldforge.stages.ir.loops.traverse import nodes_of, walk
+from fieldforge.stages.ir.loops.ungrouped import ungrouped
 from fieldforge.stages.ir.loops.verify import verify
 
 from .kernels import kernels
@@ -17,9 +16,9 @@ def test_kernels_without_arrays_of_tiles_are_nests_without_marks() -> None:
     for name, kernel in kernels():
         if any(buffer.memory == "tile" for buffer in kernel.buffers):
             continue
-        made = plain(kernel)
+        made = ungrouped(kernel)
         below = [node for step in verify(made).steps for node in walk(step.body)]
-        assert {type(node) for node in below} <= {Nest, Seq, Columns}, name
+        assert {type(node) for node in below} <= {Nest, Seq}, name
         assert all(nest.marks is None for nest in nodes_of(made, Nest)), name
         assert not any(isinstance(each, Seq) for node in below if isinstance(node, Seq)
                        for each in node.steps), name  # fmt: skip

@@ -1,0 +1,169 @@
+"""One placement for a statement: what several outputs need is computed once for all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge import neighbor_sum
+from fieldforge.examples import advection
+from fieldforge.examples.advection import IW, JS
+from fieldforge.examples.icosahedral import E2V, V2E, E2VDim, Edge, K, V2EDim, Vertex, icosahedral
+from fieldforge.stages.codegen.schedule.rules import Rules
+from fieldforge.stages.codegen.schedule.schedule import schedule
+from fieldforge.stages.ir.bounds import Const, Range
+from fieldforge.stages.ir.loops.text import show
+from fieldforge.stages.ir.loops.traverse import nests_of
+from fieldforge.stages.lower.graph import Graph
+from fieldforge.stages.sizes import Patches
+from fieldforge.workflows.backends.ready_made import BACKENDS
+
+from ..programs import REAL, TARGET, I, J, all_unit, make_program, whole
+
+CPU, HOST = BACKENDS["cpu"], BACKENDS["gpu-host"]
+MESH = icosahedral(3, 0)
+LEVELS = 5
+PORTIONS = CPU.with_options(patches=Patches(elements=16, portion=4, least_bytes=1))
+PATCHES = HOST.with_options(patches=Patches(elements=16, levels=4, points=2, threads=64))
+
+EdgeField = ff.Field[ff.Dims[Edge, K], ff.float64]
+VertexField = ff.Field[ff.Dims[Vertex, K], ff.float64]
+Rot = ff.Field[ff.Dims[Vertex, V2EDim], ff.float64]
+Plane = ff.Field[ff.Dims[I, J], ff.float64]
+
+
+@ff.field_operator
+def spun(vn: EdgeField, rot: Rot) -> tuple[EdgeField, VertexField]:
+    zeta = neighbor_sum(vn(V2E) * rot, axis=V2EDim)
+    around = neighbor_sum(zeta(E2V), axis=E2VDim)
+    return vn + around, zeta * zeta
+
+
+@ff.program
+def spin(
+    vn: EdgeField,
+    rot: Rot,
+    out: EdgeField,
+    square: VertexField,
+    edges: ff.int32,
+    vertices: ff.int32,
+):
+    spun(
+        vn, rot, out=(out, square),
+        domain=({Edge: (0, edges), K: (0, 5)}, {Vertex: (0, vertices), K: (0, 5)}),
+    )  # fmt: skip
+
+
+@ff.field_operator
+def smoothed(u: Plane) -> tuple[Plane, Plane]:
+    root = ff.sqrt(u) / (1.0 + ff.sqrt(u(I + 1)))
+    return root(J + 1) - root(J - 1), root(J + 1) + root(J - 1)
+
+
+@ff.program
+def apart(u: Plane, below: Plane, above: Plane):
+    smoothed(u, out=(below, above), domain=({I: (0, 5), J: (0, 2)}, {I: (0, 5), J: (90, 92)}))
+
+
+def reasons(program: Any, unit: Any, tables: Any = None) -> tuple[list[str], str]:
+    """Return what each nest does, and the listing."""
+    traced = program.with_backend(CPU).trace(until="lower", offset_provider=tables or {})
+    lowered = traced["lower"].artifact
+    kernel, _ = schedule(lowered, all_unit(lowered, unit), Rules(TARGET))
+    return [nest.reason.partition(";")[0] for nest in nests_of(kernel)], show(kernel)
+
+
+def test_the_limiter_computes_the_room_in_cells_once() -> None:
+    nests, text = reasons(advection.limit, J)
+    assert nests == ["fills @6, @7", "stores new_cx", "stores new_cy"]
+    assert text.count("float64 div ") == 2
+
+
+def test_outputs_on_edges_and_vertices_share_the_vorticity() -> None:
+    nests, text = reasons(spin, K, MESH.connectivities())
+    assert nests == ["fills @6", "stores out", "stores square"]
+    assert text.count("load @6[%") == 2
+    assert text.count("load @6[0, 0]") == 1
+
+
+def test_outputs_with_disjoint_boxes_share_nothing() -> None:
+    nests, _ = reasons(apart, J)
+    assert nests == ["fills @3", "stores below", "fills @4", "stores above"]
+
+
+def test_an_output_on_an_empty_box_leaves_the_others() -> None:
+    graph, dims = Graph(), (I, J)
+    u = graph.input("u", dims, REAL)
+    fields = [("u", REAL, dims), ("none", REAL, dims), ("out", REAL, dims), ("more", REAL, dims)]
+    nowhere = (Range(I, Const(4), Const(4)), whole("none", dims)[1])
+    stores = [("none", nowhere, u), ("out", whole("out", dims), u), ("more", nowhere, u)]
+    lowered = make_program("copies", graph, fields, stores)
+
+    kernel, groups = schedule(lowered, all_unit(lowered, I), Rules(TARGET))
+
+    assert [nest.reason.partition(";")[0] for nest in nests_of(kernel)] == ["stores out"]
+    assert [nest.group for nest in nests_of(kernel)] == [1]
+    assert len(groups) == 2
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("backend", [CPU, HOST], ids=["cpu", "gpu-host"])
+@pytest.mark.parametrize(("nx", "ny"), [(20, 30), (33, 7), (0, 6), (6, 0), (0, 0)])
+@pytest.mark.filterwarnings("ignore:.*runs embedded")
+def test_the_limiter_has_the_bits_of_embedded_execution(backend: Any, nx: int, ny: int) -> None:
+    found = [limits(program, nx, ny) for program in (
+        advection.limit, advection.limit.with_backend(backend),
+        advection.limit_in_steps.with_backend(backend),
+    )]  # fmt: skip
+    for other in found[1:]:
+        assert all(np.array_equal(*pair) for pair in zip(found[0], other, strict=True))
+
+
+def limits(program: Any, nx: int, ny: int) -> list[np.ndarray]:
+    """Return the outputs of a limiter; inputs are as small as a call may have them."""
+    numbers = np.random.default_rng(3)
+    size = {I: (-2, nx + 2), J: (-2, ny + 2)}
+
+    def drawn(domain: Any) -> Any:
+        return ff.as_field(domain, numbers.random([b - a for a, b in domain.values()]) - 0.3)
+
+    arguments = {
+        "q": drawn(size), "before": drawn(size),
+        "cx": drawn({IW: (-1, nx + 2), J: (-1, ny + 1)}),
+        "cy": drawn({I: (-1, nx + 1), JS: (-1, ny + 2)}),
+        "new_cx": ff.zeros({IW: nx + 1, J: ny}, np.float64),
+        "new_cy": ff.zeros({I: nx, JS: ny + 1}, np.float64),
+        "nx": nx, "ny": ny,
+    }  # fmt: skip
+    if program.__name__ == "limit_in_steps":
+        arguments |= {name: ff.zeros(size, np.float64) for name in ("more", "less")}
+    program(**arguments)
+    return [arguments[name].asnumpy() for name in ("new_cx", "new_cy")]
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize(
+    "backend",
+    [CPU, PORTIONS, HOST, PATCHES],
+    ids=["cpu", "portions", "gpu-host", "patches"],
+)
+@pytest.mark.parametrize(
+    ("edges", "vertices"), [(MESH.edges, MESH.vertices), (20, 7), (0, 9), (9, 0), (0, 0)]
+)
+@pytest.mark.filterwarnings("ignore:.*runs embedded")
+def test_shared_vorticity_has_the_bits_of_embedded_execution(
+    backend: Any, edges: int, vertices: int
+) -> None:
+    numbers = np.random.default_rng(3)
+    vn = ff.as_field({Edge: MESH.edges, K: LEVELS}, numbers.random((MESH.edges, LEVELS)))
+    rot = ff.as_field({Vertex: MESH.vertices, V2EDim: 6}, numbers.random((MESH.vertices, 6)))
+    found = []
+    for program in (spin, spin.with_backend(backend)):
+        out = ff.zeros({Edge: MESH.edges, K: LEVELS}, np.float64)
+        square = ff.zeros({Vertex: MESH.vertices, K: LEVELS}, np.float64)
+        program(vn, rot, out, square, edges, vertices, offset_provider=MESH.connectivities())
+        found.append((out.asnumpy(), square.asnumpy()))
+    assert all(np.array_equal(*pair) for pair in zip(*found, strict=True))
