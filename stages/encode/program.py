@@ -12,8 +12,6 @@ from typing import Literal as OneOf
 
 import attrs
 
-# Raise it when the meaning of an instruction changes, or of a field below.
-INSTRUCTIONS: Final = "1"
 MOST_AXES: Final = 8
 
 Count: TypeAlias = tuple[int, int]  # the place of an integer of the call (-1: none), a constant
