@@ -71,8 +71,8 @@ def wait_for_compilation() -> None:
     <field_operator halved (cpu)>
     >>> wait_for_compilation()
     """
-    for order in awaited_builds():
-        begin(order)
+    for each in awaited_builds():
+        begin(each.order).future.add_done_callback(each.settle)
     waiting = list(_under_way)
     del _under_way[: len(waiting)]
     errors: list[Exception] = []

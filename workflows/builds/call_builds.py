@@ -6,8 +6,8 @@ import os
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 from ...runtime.process import classes
@@ -15,6 +15,9 @@ from ...runtime.process.errors import CompilerNotFoundError, FieldforgeError
 from ..engine.events import Warned
 from ..engine.policy import policy_of_thread
 from .order import Order
+
+if TYPE_CHECKING:  # futures import `logging`
+    from concurrent.futures import Future
 
 THREAD: Final = "fieldforge-first-tier"
 
@@ -60,6 +63,11 @@ class CallBuild:
             if not self.is_awaited:
                 self._report(error)
 
+    def settle(self, future: Future[Any]) -> None:
+        """Remember the error of a build that somebody else ran."""
+        error = None if future.cancelled() else future.exception()
+        self.error = error if isinstance(error, Exception) else None
+
     def _report(self, error: Exception) -> None:
         if isinstance(error, CompilerNotFoundError):
             warn_of_no_compiler(error)
@@ -79,14 +87,14 @@ def warn_of_no_compiler(error: CompilerNotFoundError) -> None:
         warnings.warn(said, FirstTierWarning, 2)
 
 
-def awaited_builds() -> Iterator[Order]:
-    """Return every build that calls on the first tier wait for; the caller gets their errors."""
+def awaited_builds() -> list[CallBuild]:
+    """Return what calls on the first tier wait for; the caller builds it and gets the errors."""
     with _lock:
         _waiting.clear()
         found = [each for each in _known if each.error is None and each.is_wanted()]
     for each in found:
         each.is_awaited = True
-        yield each.order
+    return found
 
 
 _known: Final[WeakSet[CallBuild]] = WeakSet()
