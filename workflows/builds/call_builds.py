@@ -60,7 +60,8 @@ class CallBuild:
                 self.order.build()
         except Exception as error:  # reported, since no caller waits
             self.error = error
-            if not self.is_awaited:
+            # Nobody reads the reports of a script that has ended.
+            if not self.is_awaited and threading.main_thread().is_alive():
                 self._report(error)
 
     def settle(self, future: Future[Any]) -> None:

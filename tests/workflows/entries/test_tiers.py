@@ -383,9 +383,7 @@ def test_without_jobs_calls_build_themselves(warm):
 
 def test_a_build_that_fails_leaves_the_first_tier_and_is_reported_once(warm, tmp_path, seen):
     cxx = tmp_path / "broken-c++"
-    cxx.write_text(
-        '#!/bin/sh\ncase "$*" in *-shared*) echo broken; exit 1;; esac\nexec c++ "$@"\n'
-    )
+    cxx.write_text('#!/bin/sh\ncase "$*" in *-shared*) echo broken; exit 1;; esac\nexec c++ "$@"\n')
     cxx.chmod(0o755)
     program = warm.with_backend(ff.cpu.with_options(cxx=str(cxx)))
     u, out = fields()
