@@ -44,7 +44,8 @@ class CallBuild:
     is_awaited: bool = False
 
     def __attrs_post_init__(self) -> None:
-        _known.add(self)
+        with _lock:
+            _known.add(self)
 
     def ask(self) -> None:
         """Begin the build when those before it are done; the native core calls this."""
@@ -118,9 +119,14 @@ def _put(build: CallBuild) -> None:
 
 
 def _work(build: CallBuild | None) -> None:
-    while build is not None:
-        build.run()
-        build = _next()
+    try:
+        while build is not None:
+            build.run()
+            build = _next()
+    except BaseException:  # of an observer, or a warning that is an error
+        with _lock:
+            _under_way.clear()
+        raise
 
 
 def _next() -> CallBuild | None:

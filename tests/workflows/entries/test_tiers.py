@@ -21,6 +21,7 @@ from fieldforge.workflows.builds import call_builds
 from fieldforge.workflows.builds.call_builds import FirstTierWarning
 from fieldforge.workflows.engine.events import TierChanged, Warned
 from fieldforge.workflows.engine.policy import NotLoadedError, NotStoredError
+from fieldforge.workflows.tuning.subject import make_subject
 from fieldforge.workflows.variants.builds import NotCompiledError
 
 pytestmark = pytest.mark.needs_compiler
@@ -431,6 +432,37 @@ def test_without_a_compiler_everything_runs_and_one_warning_says_so(warm, monkey
     assert [each.category for each in told] == [FirstTierWarning]
     with pytest.raises(CompilerNotFoundError):
         program.build()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_observer_that_raises_ends_no_later_build(warm, own_engine, tmp_path):
+    cxx = tmp_path / "broken-c++"
+    cxx.write_text('#!/bin/sh\ncase "$*" in *-shared*) exit 1;; esac\nexec c++ "$@"\n')
+    cxx.chmod(0o755)
+    told = threading.Event()
+
+    def raising(event):
+        if isinstance(event, Warned):
+            told.set()
+            raise RuntimeError("an observer")
+
+    with ff.using(attrs.evolve(own_engine, observers=[raising])):
+        warm.with_backend(ff.cpu.with_options(cxx=str(cxx)))(*fields())
+        assert told.wait(60)
+    wait_until(lambda: not call_builds._under_way)
+    u, out = fields()
+    warm(u, out)
+
+    wait_until(lambda: on_first_tier(warm) == [False])
+
+
+def test_measured_calls_wait(warm):
+    u, out = fields()
+
+    call = make_subject(warm, {"u": u, "out": out}).call(ff.cpu)
+    call()
+
+    assert on_first_tier(call.__self__.program) == [False]
 
 
 def test_dropped_variants_are_not_built(warm, gate, seen):
