@@ -169,16 +169,24 @@ def test_explain_names_what_changed(call, model):
 
 @pytest.mark.needs_compiler
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("setting", "value", "said"),
     [
-        ("tiers=both", "first tier: runs calls of what is not built, and builds it after 0.01 s."),
-        ("tiers=compiled", "first tier: off by the option 'tiers'."),
-        ("numerics=fast", 'first tier: none, because numerics="fast" lets the compiler choose'),
+        (
+            "TIERS",
+            "both",
+            "first tier: runs calls of what is not built, and builds it after 0.01 s.",
+        ),
+        ("TIERS", "compiled", "first tier: off by the option 'tiers'."),
+        (
+            "OPTIONS",
+            "numerics=fast",
+            'first tier: none, because numerics="fast" lets the compiler choose',
+        ),
     ],
 )
-def test_explain_says_whether_there_is_a_first_tier(call, model, options, said, monkeypatch):
+def test_explain_says_whether_there_is_a_first_tier(call, model, setting, value, said, monkeypatch):
     monkeypatch.setattr(settings, "_current", [])
-    monkeypatch.setenv("FIELDFORGE_OPTIONS", options)
+    monkeypatch.setenv(f"FIELDFORGE_{setting}", value)
 
     assert said in call("explain", f"{model}:rise", "--backend", "cpu").output
 
