@@ -48,7 +48,7 @@ class Subject:
     before: Mapping[str, Any]
 
     def on(self, backend: Backend | None) -> EntryPoint:
-        """Return the program on another backend, built when it is called; its calls wait for that."""
+        """Return the program on another backend, whose calls wait for compiled code."""
         backend = None if backend is None else compiled_only(backend)
         options = classes.evolve(self.entry.compilation_options, enable_jit=None)
         found: EntryPoint = self.entry._changed(backend=backend, options=options)

@@ -17,6 +17,7 @@ import fieldforge as ff
 from fieldforge.runtime import _core
 from fieldforge.runtime.process import metrics, settings
 from fieldforge.runtime.process.errors import CompilationError, CompilerNotFoundError
+from fieldforge.stages.encode.stage import Encode
 from fieldforge.workflows.builds import call_builds
 from fieldforge.workflows.builds.call_builds import FirstTierWarning
 from fieldforge.workflows.engine.events import TierChanged, Warned
@@ -535,3 +536,22 @@ def test_only_rows_are_a_first_tier(warm):
         _core.Entry(compiled.plan, compiled.address, None, ask=print)
     with pytest.raises(ValueError, match="does not have the entry to replace"):
         _core.Program("p", ("u", "out"), print, print).replace(compiled, compiled)
+
+
+def test_a_loop_that_may_build_builds_at_once(warm):
+    u, out = fields()
+
+    with ff.policy("may_build"):
+        warm(u, out)
+
+    assert on_first_tier(warm) == [False]
+
+
+def test_what_the_first_tier_lacks_waits(warm, monkeypatch):
+    monkeypatch.setattr(Encode, "run", lambda self, **given: {}["an instruction"])
+    u, out = fields()
+
+    warm(u, out)
+
+    assert on_first_tier(warm) == [False]
+    assert "no first tier: 'an instruction'" in warm.variants
