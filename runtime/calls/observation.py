@@ -82,8 +82,8 @@ def compiled_call(
 ) -> Iterator[None]:
     """Wrap the compiled code of one variant; `root` is the program's name and the backend's name.
 
-    `pool` tells programs of one name apart; `programs` is what hooks see of them. In metrics calls on
-    the first tier have a key of their own.
+    `pool` tells programs of one name apart; `programs` is what hooks see of them. In metrics the
+    first tier has a key of its own.
     """
     if metrics.is_any_level_enabled():
         key, is_entry = source_key(root, variant, pool), isinstance(compiled, _core.Entry)
