@@ -82,10 +82,15 @@ def compiled_call(
 ) -> Iterator[None]:
     """Wrap the compiled code of one variant; `root` is the program's name and the backend's name.
 
-    `pool` tells programs of one name apart; `programs` is what hooks see of them.
+    `pool` tells programs of one name apart; `programs` is what hooks see of them. In metrics the
+    first tier has a key of its own.
     """
     if metrics.is_any_level_enabled():
-        source = metrics.set_current_source_key(source_key(root, variant, pool))
+        key, is_entry = source_key(root, variant, pool), isinstance(compiled, _core.Entry)
+        is_first = is_entry and compiled.first_tier is not None
+        source = metrics.set_current_source_key(f"{key} rows" if is_first else key)
+        if is_entry:
+            source.metadata.setdefault("tier", "rows" if is_first else "compiled")
         source.metadata.setdefault("name", root[0])
         source.metadata.setdefault("backend", root[1])
         source.metadata.setdefault("variant", getattr(variant, "text", str(variant)))

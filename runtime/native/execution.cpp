@@ -33,11 +33,12 @@ void Lease::take(int64_t workspace, size_t copied) {
             refusal_ = {Reason::workspace_device, {theirs->device_type, theirs->device_id}};
             return;
         }
-        if (theirs->size < wanted) {
+        const bool fits = theirs->size >= wanted;
+        if (!fits && !arena_.adds_memory()) {
             refusal_ = {Reason::workspace, {workspace, static_cast<int64_t>(theirs->size)}};
             return;
         }
-        if (!theirs->is_taken.exchange(true, std::memory_order_acquire)) {
+        if (fits && !theirs->is_taken.exchange(true, std::memory_order_acquire)) {
             Py_INCREF(theirs);
             theirs_ = theirs;
             data_ = theirs->data;

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 from ..codegen.integers import split
 from ..ir.bounds import Bound, Range
 from ..ir.loops.buffers import Buffer
@@ -20,14 +19,14 @@ from .program import Count, Span
 CALL: Final = (Constant, Argument, Number)  # rows whose values the call knows
 
 
-@attrs.frozen
+@classes.frozen
 class Naming:
     """What the nests of a kernel share: buffers, and the places of integers and scalars."""
 
     kernel: Kernel
     ints: Mapping[Bound | Stride, int]
     own_functions: bool
-    numbers: Mapping[str, int] = attrs.field(init=False)
+    numbers: Mapping[str, int] = classes.field(init=False)
 
     @numbers.default
     def _numbers(self) -> dict[str, int]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-import attrs
-
 from ...runtime.process import classes
 from ..artifacts import Encoded, Interface, Lowered, Variant
 from ..base import Artifact, Stage
@@ -65,7 +63,7 @@ class Encode(CodegenOptions, Stage):
         own = self.numerics == "contract"
         program = encode(tree, ints, own, clamping, place, step_numbers(groups))
         if self.parallel_from is not None:
-            program = attrs.evolve(program, parallel_from=self.parallel_from)
+            program = classes.evolve(program, parallel_from=self.parallel_from)
         return {
             "encoded": Encoded(verify(program)),
             "interface": describe(

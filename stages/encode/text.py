@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import attrs
 
+from ...runtime.process import classes
 from .program import (
     Access,
     Buffer,
@@ -35,7 +36,7 @@ _COUNT: Final = re.compile(r"n(\d+)([+-]\d+)?|([+-]?\d+)")
 _AXIS: Final = re.compile(r"(value|block|row|lane|fixed)(\d+)([+-]\d+)")
 
 
-@attrs.frozen
+@classes.frozen
 class Kind:
     """How a field is written, without blanks, and read."""
 
