@@ -26,7 +26,10 @@ static inline s64 even(s64 count, s64 most) {
 def write_tiles(scope: Scope, tiles: Tiles, first: int) -> Iterator[Line]:
     """Write tiles, whose nests have numbers from `first` on, and close the block around them."""
     scope.ask("even" if tiles.rolled is None else "rows_of_tile")
-    box = max((member.nest.box for member in tiles.members), key=len)
+    groups = [scope.kernel.groups[member.nest.group].box for member in tiles.members]
+    several = len(set(groups)) > 1
+    nests = [member.nest.box for member in tiles.members]
+    _, box = max(zip(groups, nests, strict=True), key=lambda pair: tuple(map(len, pair)))
     cuts = enumerate(tiles.cuts)
     lengths = [f"c{level}" if cut.even else str(cut.size) for level, cut in cuts]
     levels = range(len(lengths))
@@ -34,15 +37,17 @@ def write_tiles(scope: Scope, tiles: Tiles, first: int) -> Iterator[Line]:
     arrays = [b for b in scope.kernel.buffers if b.memory == "tile" and b.name in used]
     sizes = tuple(known(scope, lambda own: _sizes(own, tiles, arrays)))
     places = tuple(known(scope, lambda own: _in_place(own, tiles, arrays)))
-    yield f"  if ({guard(scope, scope.kernel.groups[tiles.members[0].nest.group].box)}) {{"
+    whole = tuple(cut.range for cut in tiles.cuts) if several else groups[0]
+    yield f"  if ({guard(scope, whole)}) {{"
     yield from indented(_counts(scope, tiles, box, lengths))
     yield opened(scope, box, " * ".join(f"m{level}" for level in levels), tiles.threads)
     yield from (each.line for each in sizes)
     yield from indented(_tile_loop(scope, tiles, lengths))
     yield from (*(each.line for each in places), *_rows_in_turn(tiles))
     inside = ("place", *(f"{end}{level}" for end in "tu" for level in levels))
-    for index, member in enumerate(tiles.members, first):
-        yield f"  {{  // nest {index}"
+    for index, (member, group) in enumerate(zip(tiles.members, groups, strict=True), first):
+        only = f"if ({guard(scope, group)}) " if several and group else ""
+        yield f"  {only}{{  // nest {index}"
         write = partial(_member, tiles=tiles, member=member)
         own = part_of(scope, f"nest{index}", write, (*sizes, *places), inside)
         # in turn, a call for each row would cost
