@@ -3,7 +3,8 @@
 A run of nests is cut along dimensions that threads share in all of them. Where a nest reads an
 array at neighbouring points, tiles overlap: the earlier nest computes the points in its margin
 again in each tile, and the nests take turns row by row. An array that only one run touches becomes
-as large as a tile, with a copy for each thread. Vertical sweeps whose columns lie side by side are
+as large as a tile, with a copy for each thread. Groups of stores that share an array run in the
+same tiles, which cut the hull of their boxes. Vertical sweeps whose columns lie side by side are
 also cut along the rows of columns.
 """
 
