@@ -8,6 +8,7 @@ from typing import Final
 from ....runtime.language.dimension import DimensionKind
 from ....runtime.language.operations import BY_NAME
 from ...ir import dataflow
+from ...ir.loops.nest import Compute, Instruction, Load
 from ...machine import Machine
 from .places import Coords, Indices
 from .points import Node, Points
@@ -27,6 +28,11 @@ def operations(op: str) -> int:
     (1, 12, 25)
     """
     return BY_NAME[op].cost
+
+
+def row_cost(row: Instruction) -> int:
+    """Return the additions that a row of a vectorised loop takes; a load is one."""
+    return operations(row.op) if isinstance(row, Compute) else int(isinstance(row, Load))
 
 
 def users_of(nodes: Sequence[Node], needed: Iterable[int]) -> dict[int, int]:

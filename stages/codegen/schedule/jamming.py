@@ -1,7 +1,7 @@
 """Unroll and jam: compute several rows of a stencil in one pass of the innermost loop.
 
-Neighbouring rows share points. Where arithmetic limits a stencil, and one body for several rows is
-shorter than a body for each, the next outer loop steps over several rows. A second nest computes
+Neighbouring rows share points. Where arithmetic limits a stencil, and one body for several rows
+costs less than a body for each, the next outer loop steps over several rows. A second nest computes
 the remaining rows.
 """
 
@@ -16,15 +16,16 @@ from ...ir import dataflow
 from ...ir.bounds import Const, Range, add, floor_divide, multiply, subtract
 from ...ir.loops.nest import Compute, Instruction, Load, Nest, NestLoop
 from .body import BodyWriter
+from .costs import row_cost
 from .discovery import Homes
 from .needs import Need
 from .places import OWN, Point
 from .points import Points
 
 ROWS: Final = 4
-# What a shared body may take of the single ones to be worth it, and how long it may be.
-WORTH: Final = 0.85
-LONGEST: Final = 400
+# What a shared body may cost of the single ones to be worth it: it needs more registers.
+WORTH: Final = 5 / 6
+LONGEST: Final = 400  # rows of a shared body
 # With fewer operations per load, memory limits the body.
 BUSY: Final = 1
 
@@ -48,7 +49,8 @@ def jammed(
     middle = add(rows.start, whole)
     steps = _over(nest.loops, Range(rows.dim, rows.start, middle), ROWS)
     body = _together(points, stores, steps, homes, dims)
-    if _length(body, steps) > min(LONGEST, WORTH * ROWS * _length(nest.body, steps)):
+    together, single = _inside(body, steps), _inside(nest.body, steps)
+    if len(together) > LONGEST or _cost(together) > WORTH * ROWS * _cost(single):
         return [nest]
     reason = f"{nest.reason}; {ROWS} rows of {rows.dim.value} at a time"
     rest = _over(nest.loops, Range(rows.dim, middle, rows.stop), 1)
@@ -99,5 +101,9 @@ def _together(
     return tuple(writer.rows)
 
 
-def _length(body: Sequence[Instruction], loops: Sequence[NestLoop]) -> int:
-    return sum(row.level == len(loops) for row in body)
+def _inside(body: Sequence[Instruction], loops: Sequence[NestLoop]) -> list[Instruction]:
+    return [row for row in body if row.level == len(loops)]
+
+
+def _cost(rows: Sequence[Instruction]) -> int:
+    return sum(map(row_cost, rows))

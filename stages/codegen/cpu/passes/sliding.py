@@ -15,7 +15,7 @@ from ....ir.loops.cpu import marked, marks_of, with_rows
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Compute, Index, Instruction, Load, Nest, Row, Store
 from ....ir.loops.traverse import arrays_of, reached
-from ...schedule.costs import operations
+from ...schedule.costs import row_cost
 from ...schedule.rules import Rules
 
 SHIFT: Final = (
@@ -152,11 +152,7 @@ def _axis(nest: Nest, load: Load) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def _cost(nest: Nest, rows: Iterable[Row]) -> float:
-    """Return the additions that some rows inside the innermost loop take; a load is one."""
+def _cost(nest: Nest, rows: Iterable[Row]) -> int:
+    """Return the cost of some rows inside the innermost loop."""
     depth = len(nest.loops)
-    inside = (nest.body[row] for row in rows if nest.body[row].level == depth)
-    return sum(
-        operations(row.op) if isinstance(row, Compute) else float(isinstance(row, Load))
-        for row in inside
-    )
+    return sum(row_cost(nest.body[row]) for row in rows if nest.body[row].level == depth)

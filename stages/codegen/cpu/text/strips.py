@@ -7,7 +7,7 @@ strip prefetches the rows that the next outer loop reads soon.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from .....runtime.process import classes
@@ -16,6 +16,7 @@ from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Load, Nest, Row, Store
 from ...rows.addresses import Address, Element, InRow
 from ...rows.body import Body, line, name, written
+from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
@@ -42,7 +43,7 @@ class Strips:
     Attributes:
         nest: the nest.
         body: its rows.
-        whole: its rows in a strip without masks, which stores rows for non-temporal stores.
+        whole: its rows in a strip, which stores rows for non-temporal stores to arrays.
         later: the rows that it prefetches.
         stored: by pointer the array of a strip that non-temporal stores write, and its buffer.
         slides: what slides from strip to strip.
@@ -90,8 +91,9 @@ def write_strips(
     are shorter than a strip, or whose values the loop changes, end with masked lanes.
     """
     start, stop = ends
-    middle = indented(_middle(strips, stop, part, clause))
-    yield from ("{", f"  s64 b = {start};")
+    middle = indented(_middle(strips, stop))
+    masked = indented(_masked(strips, stop if not strips.stored else "e", clause))
+    yield from ("{", *indented(_strip(strips, part, clause)), f"  s64 b = {start};")
     if strips.stored:
         scope, nest = strips.body.scope, strips.nest
         far = is_far(scope, nest, points(scope, nest.box))
@@ -99,18 +101,15 @@ def write_strips(
             *indented(aligned(scope, strips.stored, far)),
             f"  const bool again = {_again(strips, stop)};",
             f"  for (s64 e = past ? earlier({stop}, f) : b;; e = {stop}) {{",
-            *_masked(strips, "e", part, clause),
+            *masked,
             "  b = later(b, e);",
             *middle,
             f"  if (b >= {stop}) break;",
             "  }",
         )
     else:
-        yield from (
-            f"  const bool again = {_again(strips, stop)};",
-            *middle,
-            *_masked(strips, stop, part, clause),
-        )
+        yield f"  const bool again = {_again(strips, stop)};"
+        yield from (*middle, *masked)
     yield "}"
 
 
@@ -125,7 +124,7 @@ def _again(strips: Strips, stop: str) -> str:
     return " && ".join(["!past", *tests] if strips.stored else tests)
 
 
-def _middle(strips: Strips, stop: str, part: int, clause: str) -> Iterator[str]:
+def _middle(strips: Strips, stop: str) -> Iterator[str]:
     """Write the loop over strips without masks.
 
     Its last strip ends with the row. Where registers are few, `b` stays: from a loop that only
@@ -141,64 +140,85 @@ def _middle(strips: Strips, stop: str, part: int, clause: str) -> Iterator[str]:
         yield f"  b = earlier(b, {stop} - {lanes});"
     elif len(memory_rows(strips.body)) > _POINTERS:
         yield '  asm("" : "+r"(b));'
-    yield from indented(_whole(strips, part, clause), "    ")
+    yield from indented(_whole(strips))
     yield "}"
 
 
-def _masked(strips: Strips, end: str, part: int, clause: str) -> Iterator[str]:
+def _strip(strips: Strips, part: int, clause: str) -> Iterator[str]:
+    """Write a strip as a function that compilers copy for whole strips and for masked lanes.
+
+    It takes its first point, how many points it has, where it stores rows, and what `_usual` sets.
+    """
+    body = strips.whole
+    arrays = (f"{stored_type(buffer)}* {array}" for array, buffer in strips.stored.values())
+    values = (f"{TYPES[body.rows[row].dtype][0]} {name(body, row)}" for row in _changed(strips))
+    taken = ", ".join(("s64 b", "s64 count", *arrays, *values))
+    yield from (
+        f"const auto strip = [{'&' if clause else '='}]({taken}) __attribute__((always_inline)) {{",
+        SIMD + clause,
+        f"  for (s64 l = 0; l < {strips.lanes}; ++l) if (l < count) {{",
+        f"    const s64 i{body.depth - 1} = b + l;",
+        *indented(written(body, body.depth, part), "    "),
+        "  }",
+        "};",
+    )
+
+
+def _call(strips: Strips, count: str, arrays: Iterable[str]) -> str:
+    values = (name(strips.body, row) for row in _changed(strips))
+    return f"strip({', '.join(('b', count, *arrays, *values))});"
+
+
+def _masked(strips: Strips, end: str, clause: str) -> Iterator[str]:
     """Write a strip that ends before its last lane, as a function of its own.
 
     Compilers keep something in the lanes that are not loaded: whole registers, which would
     occupy the registers of the strips without masks.
     """
-    strip = indented(_strip(strips, strips.body, part, f"if (l < {end} - b) {{", clause), " " * 6)
-    if clause:  # what lanes reduce is a variable of the row
-        return iter((f"  if (b < {end}) {{", *strip, "  }"))
-    few = "const auto few = [=]() __attribute__((always_inline)) {"
-    call = f"{strips.body.scope.ask('masked')}(few);"
-    return iter((f"  if (b < {end}) {{", f"    {few}", *strip, "    };", f"    {call}", "  }"))
+    call = _call(strips, f"{end} - b", (f"{row} + b" for row in strips.stored))
+    if not clause:  # what lanes reduce is a variable of the row
+        masked = strips.body.scope.ask("masked")
+        call = f"{masked}([=]() __attribute__((always_inline)) {{ {call} }});"
+    yield f"if (b < {end}) {{ {call} }}"
 
 
-def _whole(strips: Strips, part: int, clause: str) -> Iterator[str]:
+def _whole(strips: Strips) -> Iterator[str]:
     """Write a strip without masks."""
     usual, stored = marks_of(strips.nest).usual, strips.stored
     yield from prefetched(strips.later, strips.nest, memory_rows(strips.body), strips.lanes)
     for array, buffer in stored.values():
         yield f"alignas({LINE}) {stored_type(buffer)} {array}[{strips.lanes}];"
-    strip = list(_strip(strips, strips.whole, part, "{", clause))
+    call = _call(strips, str(strips.lanes), (array for array, _ in stored.values()))
     if usual:
         tests = (f"{'' if value else '!'}{name(strips.body, row)}" for row, value in usual)
         yield f"if ({' && '.join(tests)}) {{"
-        yield from (*indented(_usual(strips.body, usual)), *strip, "} else {")
-    yield from sliding_strip(strips.slides, SIMD) if strips.slides else strip
+        yield from (*indented(_usual(strips)), f"  {call}", "} else {")
+    yield from sliding_strip(strips.slides, SIMD) if strips.slides else (call,)
     if usual:
         yield "}"
     yield from stored_strips(stored, strips.lanes)
 
 
-def _strip(strips: Strips, body: Body, part: int, lane: str, clause: str) -> Iterator[str]:
-    yield from (
-        SIMD + clause,
-        f"for (s64 l = 0; l < {strips.lanes}; ++l) {lane}",
-        f"  const s64 i{body.depth - 1} = b + l;",
-        *indented(written(body, body.depth, part)),
-        "}",
-    )
-
-
 # --- usual conditions ---------------------------------------------------------------------------
 
 
-def _usual(body: Body, usual: Sequence[tuple[Row, bool]]) -> Iterator[str]:
-    """Write the rows around the innermost loop again for the usual conditions."""
-    values = dict(usual)
-    changed = set(values)
+def _changed(strips: Strips) -> list[Row]:
+    """Return the rows around the innermost loop whose values the usual conditions change."""
+    body, changed = strips.body, {row for row, _ in marks_of(strips.nest).usual}
     for number, row in enumerate(body.rows):
-        if number in values:
-            yield f"const b8 {name(body, number)} = {str(values[number]).lower()};"
-        elif row.level < body.depth and not changed.isdisjoint(row.operands):
+        if row.level < body.depth and not changed.isdisjoint(row.operands):
             changed.add(number)
-            yield line(body, number)
+    return sorted(changed)
+
+
+def _usual(strips: Strips) -> Iterator[str]:
+    """Write those rows again for the usual conditions."""
+    values = dict(marks_of(strips.nest).usual)
+    for row in _changed(strips):
+        if row in values:
+            yield f"const b8 {name(strips.body, row)} = {str(values[row]).lower()};"
+        else:
+            yield line(strips.body, row)
 
 
 # --- lanes --------------------------------------------------------------------------------------

@@ -7,7 +7,11 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import Dims, Field, astype, float32, float64, uint8, where
+from fieldforge.examples.advection import limit_in_steps, step_upwind
 from fieldforge.examples.diffusion import I, J, K, diffuse
+from fieldforge.examples.laplacians import twenty_seven_points
+from fieldforge.examples.shallow_water_cartesian import advance
+from fieldforge.examples.terrain import smooth_step
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -32,6 +36,22 @@ def doubled(u: Field[Dims[I, J, K], float32]) -> Field[Dims[I, J, K], float32]:
 @ff.program
 def mixed(u: Field[Dims[I, J, K], float32], out: Field[Dims[I, J, K], float32]):
     doubled(u, out=out)
+
+
+@pytest.mark.parametrize(
+    ("program", "gains"),
+    [
+        (diffuse, True),
+        (smooth_step, True),
+        (twenty_seven_points, True),
+        (step_upwind, True),
+        (limit_in_steps, False),
+        (advance, False),
+    ],
+)
+def test_rows_are_together_only_where_that_saves_a_sixth_of_loads_and_operations(program, gains):
+    loops = program.with_backend(ff.cpu).trace(until="codegen")["codegen"].loops
+    assert ("4 rows of J at a time" in loops or "4 rows of I at a time" in loops) == gains
 
 
 def backend(**options):
