@@ -45,7 +45,9 @@ def listing(*args: str, **options: object) -> str:
 def rooms(loops: str) -> list[tuple[str, ...]]:
     """Return what each room of columns in shared memory holds, one after the other."""
     return [
-        (each.source, *each.holds) for rows in values_of(read(loops), RowTiles) for each in rows.tiles
+        (each.source, *each.holds)
+        for rows in values_of(read(loops), RowTiles)
+        for each in rows.tiles
     ]
 
 
