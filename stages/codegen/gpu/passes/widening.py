@@ -26,12 +26,12 @@ MOST_ROWS: Final = 2  # that a thread computes together where rows share what th
 MOST_LEVELS: Final = 8  # where levels share the entries of tables
 # Loads of one thread, in registers of 32 bits; with more, few threads fit a multiprocessor.
 MOST_REGISTERS: Final = 96
+FEW_REGISTERS: Final = 64  # where twice the points cost nothing
 ANY_REGISTERS: Final = 512  # where levels share entries: what was loaded is soon used up
 # Blocks of a multiprocessor for which threads on rows of levels must have registers. Told of more
 # than they need, compilers load earlier: half of all threads is enough.
 MANY_BLOCKS: Final = 8
 FEW_BLOCKS: Final = 4  # with fewer, wide accesses hide no latency
-FEW_REGISTERS: Final = 64  # where twice the points cost nothing
 LIGHT_BLOCKS: Final = 9  # that must fit with twice the points: fewer threads then hide as much
 LONGEST: Final = 1200  # instructions
 WIDE: Final = 8  # bytes
@@ -70,10 +70,10 @@ def _widened(nest: Nest, buffers: Buffers, rules: Rules) -> Nest:
         how = "by single accesses" if unaligned else "one by one"
         why += f"; {how} where memory is not aligned"
     one_row = 1 < each[0] <= _wide(nest, buffers, inner) and max(each[1:], default=1) == 1
-    has_ends = flat or not begins_with_thread(nest, each[0])
+    has_ends = flat or (len(threads) > 1 and not begins_with_thread(nest, each[0]))
     masked = one_row and has_ends and not unaligned
     blocks = 1
-    if masked and not given and registers(nest, each[0]) <= _room(rules, MANY_BLOCKS):
+    if masked and flat and not given and registers(nest, each[0]) <= _room(rules, MANY_BLOCKS):
         blocks = MANY_BLOCKS
         why += f"; registers for {blocks} blocks, more than it needs"
     return marked(

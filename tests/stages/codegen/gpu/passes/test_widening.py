@@ -149,4 +149,4 @@ def test_rows_of_a_grid_that_begin_inside_a_thread_mask_their_ends() -> None:
     rows, head = (text.replace("float64", "float32") for text in (_mirrored(3), GRID))
     rows = rows.replace("u[%0, ", "u[0, ")
     assert _threads(rows, 0, head) == "gpu block 32, 4 points 4, 1"
-    assert _threads(rows, 1, head) == "gpu block 32, 4 points 4, 1 blocks 8 masked"
+    assert _threads(rows, 1, head) == "gpu block 32, 4 points 4, 1 masked"
