@@ -85,8 +85,8 @@ LEVELS: Mapping[str, Options] = {
     "no patches": {"patches": False},
     "1 level": levels(1),
     **{f"{points} levels": levels(points) for points in (2, 4, 8)},
-    **{f"2 levels, {room} blocks": levels(2, room) for room in (5, 8)},
-    **{f"4 levels, {room} blocks": levels(4, room) for room in (5, 8)},
+    **{f"2 levels, {room} blocks": levels(2, room) for room in (8, 10)},
+    **{f"4 levels, {room} blocks": levels(4, room) for room in (8, 10)},
     **{f"{points} levels, ends apart": levels(points, 5, masked=False) for points in (2, 4)},
 }
 PARTS = {"levels": (LEVELS, ON_MESHES), "drops": (DROPS, NAMES)}

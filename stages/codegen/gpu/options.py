@@ -62,7 +62,7 @@ class GpuOptions(CodegenOptions):
             model; -1 for loads to registers.
         patches: sizes for nests that hand arrays on within patches of a mesh, such as
             `Patches(elements=192, levels=16, points=4, threads=256, blocks=5)`; with False each
-            nest is a kernel.
+            nest is a kernel, as are those whose levels begin inside a thread if no size is given.
         passes: the passes over loops in their order: names of ours, functions of the user's.
         host: whether the kernels are compiled as C++ for the null platform, which runs the threads
             of a grid in turn.

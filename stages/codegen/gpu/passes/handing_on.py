@@ -30,6 +30,7 @@ from ...schedule.rules import Rules
 from ..options import options_of
 from .column_tiles import in_tiles
 from .landing import THREADS, are_simple, land, said
+from .loading_ahead import leave_room
 
 # Shared memory answers soon, and registers are for more blocks.
 AHEAD_IN_TILES: Final = 3
@@ -45,13 +46,17 @@ WIDE: Final = 8
 
 def hand_on(kernel: Kernel, rules: Rules) -> Kernel:
     """Make scans that follow each other one kernel if they save arrays in memory."""
-    if rules.checked or not options_of(rules).shared:
+    if rules.checked:
         return kernel
+    buffers = {buffer.name: buffer for buffer in kernel.buffers}
 
     def handing(run: tuple[Node, ...]) -> tuple[Node, ...]:
         scans = tuple(node for node in run if isinstance(node, Nest) and node.states)
-        made = _made(kernel, scans, rules) if scans else None
-        return run if made is None else (made,)
+        if scans and (made := _made(kernel, scans, rules)):
+            return (made,)
+        return tuple(
+            leave_room(node, buffers, rules) if isinstance(node, Nest) else node for node in run
+        )
 
     return with_runs(kernel, _are_alike, handing)
 
@@ -72,7 +77,7 @@ def _are_alike(one: Node, other: Node) -> bool:
 
 def _made(kernel: Kernel, scans: tuple[Nest, ...], rules: Rules) -> Choice | None:
     """Return scans as one kernel where they fit; None where that saves nothing."""
-    if scans[0].parts or len(scans[0].loops) < 2 or _crosses(scans):
+    if not options_of(rules).shared or scans[0].parts or len(scans[0].loops) < 2 or _crosses(scans):
         return None
     own = arrays_of(Seq(scans), Store)
     own -= arrays_of(Seq(tuple(nest for nest in nests_of(kernel) if nest not in scans)))

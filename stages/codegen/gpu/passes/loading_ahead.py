@@ -11,7 +11,7 @@ from typing import Final
 
 from ....ir.bounds import Const
 from ....ir.loops.buffers import Buffer
-from ....ir.loops.gpu import marked
+from ....ir.loops.gpu import marked, marks_of
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Compute, Constant, Index, Instruction, Load, Nest, Number, Row
 from ....ir.loops.traverse import with_nests
@@ -22,6 +22,9 @@ from ..options import options_of
 LEVELS: Final = (8, 4, 2)
 # Registers of 32 bits for what was loaded ahead. Few threads have columns: each may use many.
 MOST_REGISTERS: Final = 176
+# Of those, what the levels under way take where shared memory does not say how many threads fit:
+# more threads hide as much, and the arithmetic of each other besides.
+FEW_REGISTERS: Final = 32
 COMPARISONS: Final = ("lt", "le", "gt", "ge")
 USUALLY_FROM: Final = 8  # levels
 SHORT: Final = 50  # instructions of a body whose values need few of the others
@@ -50,15 +53,38 @@ def _ahead(nest: Nest, buffers: dict[str, Buffer], rules: Rules) -> Nest:
     return marked(nest, ahead=ahead, asked=asked) if asked and ahead else nest
 
 
+def leave_room(nest: Nest, buffers: Mapping[str, Buffer], rules: Rules) -> Nest:
+    """Return a scan that loads so few levels ahead that registers leave room for many threads."""
+    marks = marks_of(nest)
+    if not marks.ahead or options_of(rules).ahead:
+        return nest
+    rows = _rows(nest, marks.asked)
+    words = sum(_words(buffers[name].dtype) for name, _ in rows)
+    fitting = (n for n in LEVELS if n * words <= FEW_REGISTERS)
+    return marked(nest, ahead=min(marks.ahead, next(fitting, LEVELS[-1])))
+
+
 def _own_registers(nest: Nest) -> int:
     """Return the registers that a long body needs for itself, beyond those of a short one."""
     inside = [row for row in nest.body if row.level == len(nest.loops)]
-    words = max(-(-ITEMSIZES[row.dtype] // 4) for row in inside)
+    words = max(_words(row.dtype) for row in inside)
     return words * max(0, len(inside) - SHORT) * 3 // 4
 
 
 def _registers(nest: Nest, asked: tuple[Row, ...], buffers: dict[str, Buffer], levels: int) -> int:
     """Return the registers of what is used and what is under way; offsets of a row share them."""
+    return sum(
+        _words(buffers[name].dtype) * (2 * levels + max(along) - min(along))
+        for (name, _), along in _rows(nest, asked).items()
+    )
+
+
+def _words(dtype: str) -> int:
+    return -(-ITEMSIZES[dtype] // 4)
+
+
+def _rows(nest: Nest, asked: tuple[Row, ...]) -> dict[tuple[str, object], list[int]]:
+    """Return the offsets along the columns of all loads from one column of one buffer."""
     inner = nest.loops[-1].range.dim
     found: dict[tuple[str, object], list[int]] = {}
     for row in asked:
@@ -67,10 +93,7 @@ def _registers(nest: Nest, asked: tuple[Row, ...], buffers: dict[str, Buffer], l
         axis = load.dims.index(inner)
         others = tuple(offset for at, offset in enumerate(load.offsets) if at != axis)
         found.setdefault((load.buffer, (load.rows, others)), []).append(load.offsets[axis])
-    return sum(
-        -(-ITEMSIZES[buffers[name].dtype] // 4) * (2 * levels + max(along) - min(along))
-        for (name, _), along in found.items()
-    )
+    return found
 
 
 def _is_known(nest: Nest, load: Load) -> bool:

@@ -22,6 +22,7 @@ from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
+from .thread_blocks import begins_with_thread
 
 SMALL: Final = 16  # small nests together load at most so much at a point
 LARGE: Final = 48  # large ones load more
@@ -53,6 +54,9 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
     nests = chain.nests
     touched = (row.buffer for nest in nests for row in accesses(nest, Load))
     sizes = _sizes(nests, max(ITEMSIZES[buffers[name].dtype] for name in touched), rules)
+    asked = options_of(rules).patches != Sizes()
+    if not asked and not all(begins_with_thread(nest, sizes.points) for nest in nests):
+        return None  # all warps would run the loop for the ends besides
     members = members_of(nests, chain.fillers, buffers, sizes.levels)
     if members is None or any(each.row_bytes % WIDEST for each in members):
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from .....runtime.process import classes
+from ....ir.bounds import Const, Symbol
 from ....ir.loops.gpu import marked
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Nest
@@ -47,3 +48,12 @@ def _spread(nest: Nest, rules: Rules) -> Nest:
     asked = options_of(rules).column_block.sizes if nest.states else ()
     block = asked[: free - first] or blocks[free - first]
     return marked(classes.evolve(nest, loops=loops), block=block)
+
+
+def begins_with_thread(nest: Nest, points: int) -> bool:
+    """Tell whether the first of a thread's points is the first of a row, as far as one can see.
+
+    Domains that a call gives usually begin at 0; the hull of several boxes does not.
+    """
+    start = nest.loops[-1].range.start
+    return start.value % points == 0 if isinstance(start, Const) else isinstance(start, Symbol)

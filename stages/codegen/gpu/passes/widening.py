@@ -18,7 +18,7 @@ from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
 from .registers import registers
-from .thread_blocks import FLAT, OF_LEVELS, OF_WIDE
+from .thread_blocks import FLAT, OF_LEVELS, OF_WIDE, begins_with_thread
 from .unrolling import Buffers, unrolled
 
 LINE: Final = 128  # bytes: rows of arrays begin at multiples of it
@@ -32,6 +32,7 @@ ANY_REGISTERS: Final = 512  # where levels share entries: what was loaded is soo
 # than they need, compilers load earlier: half of all threads is enough.
 MANY_BLOCKS: Final = 8
 FEW_BLOCKS: Final = 4  # with fewer, wide accesses hide no latency
+LIGHT_BLOCKS: Final = 9  # that must fit with twice the points: fewer threads then hide as much
 LONGEST: Final = 1200  # instructions
 WIDE: Final = 8  # bytes
 MOST_WORDS: Final = 360  # of 32 bits: values of a thread with a version for other alignments
@@ -68,10 +69,11 @@ def _widened(nest: Nest, buffers: Buffers, rules: Rules) -> Nest:
     if f"accesses of {WIDEST} bytes" in why:
         how = "by single accesses" if unaligned else "one by one"
         why += f"; {how} where memory is not aligned"
-    one_row = flat and 1 < each[0] <= _wide(nest, buffers, inner) and max(each[1:]) == 1
-    masked = one_row and not unaligned
+    one_row = 1 < each[0] <= _wide(nest, buffers, inner) and max(each[1:], default=1) == 1
+    has_ends = flat or (len(threads) > 1 and not begins_with_thread(nest, each[0]))
+    masked = one_row and has_ends and not unaligned
     blocks = 1
-    if masked and not given and registers(nest, each[0]) <= _room(rules, MANY_BLOCKS):
+    if masked and flat and not given and registers(nest, each[0]) <= _room(rules, MANY_BLOCKS):
         blocks = MANY_BLOCKS
         why += f"; registers for {blocks} blocks, more than it needs"
     return marked(
@@ -119,20 +121,27 @@ def _each(nest: Nest, buffers: Buffers, rules: Rules) -> tuple[tuple[int, ...], 
     why = f"one of {inner.value} at a time"
     if wide > 1:
         why = f"{wide} of {inner.value} at a time: accesses of {WIDEST} bytes"
-        if _is_level(inner) and _fits(nest, (2 * wide, *ones), buffers, FEW_REGISTERS):
-            wide, why = 2 * wide, f"{why}, two each: it loads little"
+        if _is_level(inner) and _is_light(nest, (2 * wide, *ones), buffers, rules):
+            wide, why = 2 * wide, f"{why}, two each: they take few registers"
     if not others:
         return (wide,), why
     rows, base = 1, _loads(nest, (wide, *ones), buffers)
     while rows < (MOST_LEVELS if _is_level(others[0]) else MOST_ROWS):
         more = (wide, 2 * rows, *ones[1:])
         count = _loads(nest, more, buffers)
-        if count > WORTH * 2 * base or not _fits(nest, more, buffers):
+        few = registers(nest, wide * 2 * rows) <= _room(rules, FEW_BLOCKS)
+        if count > WORTH * 2 * base or not few or not _fits(nest, more, buffers):
             break
         rows, base = 2 * rows, count
     if rows > 1:
         why += f", {rows} of {others[0].value} share what they load"
     return (wide, rows, *ones[1:]), why
+
+
+def _is_light(nest: Nest, each: tuple[int, ...], buffers: Buffers, rules: Rules) -> bool:
+    """Tell whether threads with two packs are many all the same, and rows begin where they do."""
+    few = registers(nest, each[0]) <= _room(rules, LIGHT_BLOCKS)
+    return few and begins_with_thread(nest, each[0]) and _fits(nest, each, buffers, FEW_REGISTERS)
 
 
 def _is_level(dim: Dimension) -> bool:

@@ -93,3 +93,32 @@ kernel differences
 def test_a_row_is_needed_by_the_points_whose_stores_it_reaches() -> None:
     (nest,) = nests_of(read(ROWS))
     assert needed_by(nest.body, 2) == {0: 1, 1: 3, 2: 2, 3: 1, 4: 2, 5: 1, 6: 2}
+
+
+I, J = ff.Dimension("I"), ff.Dimension("J")
+OnGrid = ff.Field[ff.Dims[I, J], ff.float32]
+
+
+@ff.field_operator
+def slope(u: OnGrid) -> OnGrid:
+    return u(I + 1) - u(I - 1)
+
+
+@ff.program
+def inside(u: OnGrid, out: OnGrid, last: ff.int32):
+    slope(u, out=out, domain={I: (1, last), J: (0, 3)})
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("last", [2, 4, 9, 15])
+def test_rows_of_a_grid_have_the_bits_of_python(last: int) -> None:
+    u = np.random.default_rng(3).uniform(1.0, 2.0, (16, 5)).astype(np.float32)
+    made = inside.with_backend(ff.gpu_host)
+    assert "masked" in made.trace(until="codegen")["codegen"].loops
+    found = []
+    for program in (inside.with_backend(None), made):
+        out = ff.zeros({I: 16, J: 5}, ff.float32, allocator=ff.gpu_host.allocator)
+        given = ff.as_field({I: 16, J: 5}, u, allocator=ff.gpu_host.allocator)
+        program(given, out, np.int32(last))
+        found.append(out.asnumpy())
+    np.testing.assert_array_equal(*found)

@@ -110,3 +110,38 @@ def test_other_scans_stay(old: str, new: str) -> None:
     before = BEFORE.replace(old, new)
     assert before != BEFORE
     assert show(hand_on(read(before), PLAIN)) == before
+
+
+ALONE = """\
+nest n0 group 0 states float64 %0  # stores x
+  gpu block 64 ahead 8 asked %1, %2, %3
+  %0 float64 constant 0.0
+  thread I: 0 .. 8
+    sequential K: 0 .. n
+      %1 float64 load a[0, 0]
+      %2 float64 load a[1, 0]
+      %3 float64 load a[2, 0]
+      %4 float64 state 0
+      %5 float64 add %4 %1
+      %6 float64 add %5 %2
+      %7 float64 add %6 %3
+      %8 float64 store x %7
+      %9 float64 advance 0 %7
+"""
+
+
+def test_scans_outside_shared_memory_load_so_few_levels_ahead_that_many_threads_fit() -> None:
+    before = HEAD + indented(ALONE, 2)
+    narrow = before.replace("float64", "float32")
+    assert show(hand_on(read(before), PLAIN)) == before.replace("ahead 8", "ahead 4")
+    assert show(hand_on(read(narrow), PLAIN)) == narrow
+    asked = GpuOptions(TARGET, ahead=8).rules()
+    assert show(hand_on(read(before), asked)) == before
+
+
+def test_without_shared_memory_all_scans_leave_room() -> None:
+    apart = GpuOptions(TARGET, shared=False).rules()
+    before = HEAD + indented(FORWARD, 2) + indented(ALONE.replace("n0", "n1"), 2)
+    after = show(hand_on(read(before), apart))
+    assert "ahead 8 asked %1\n" in after
+    assert "ahead 4 asked %1, %2, %3\n" in after

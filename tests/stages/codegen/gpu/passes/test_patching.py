@@ -15,6 +15,7 @@ from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show
+from fieldforge.stages.sizes import Patches
 from fieldforge.stages.target import Target
 
 ON_GPU = Rules(GpuTarget("sm_90"))
@@ -145,6 +146,13 @@ def test_other_nests_stay(old: str, new: str) -> None:
     before = BEFORE.replace(old, new)
     assert before != BEFORE
     assert show(patch(read(before), ON_GPU)) == before
+
+
+def test_levels_that_begin_inside_a_thread_take_patches_only_if_asked() -> None:
+    before = BEFORE.replace("K: 0 .. 40", "K: 1 .. 40")
+    asked = GpuOptions(patches=Patches(elements=96)).rules()
+    assert show(patch(read(before), ON_GPU)) == before
+    assert "  patches arrays @0 " in show(patch(read(before), asked))
 
 
 def test_options_refuse_patches() -> None:

@@ -106,3 +106,47 @@ def test_registers_say_how_many_levels_a_thread_has_and_what_to_ask_for() -> Non
     assert "registers for 8 blocks, more than it needs" in found(few)
     assert "gpu block 128 points 2, 1 masked\n" in found(_mirrored(12))
     assert "gpu block 128\n" in found(_mirrored(40))
+
+
+LIGHT = """\
+          %1 float64 load u[%0, 0]
+          %2 float64 store out %1
+"""
+
+
+def _threads(rows: str, start: int = 0, head: str = ON_MESH) -> str:
+    text = head.format(rows).replace("1 .. 9", f"{start} .. 9")
+    (line,) = (each for each in show(widen(read(text), RULES)).splitlines() if "gpu block" in each)
+    return line.strip()
+
+
+def test_a_thread_has_two_packs_if_they_take_few_registers_and_rows_begin_with_it() -> None:
+    assert _threads(LIGHT) == _threads(LIGHT, 4) == "gpu block 128 points 4, 1"
+    assert "points 2, 1 blocks 8 masked" in _threads(LIGHT, 1)
+    assert "points 2, 1 blocks 8 masked" in _threads(_mirrored(3))
+
+
+GRID = f"""\
+{KERNEL[: KERNEL.index("      thread J")]}\
+      thread J: 0 .. 8
+        %0 int64 index J
+        thread I: 1 .. 9
+{{}}"""
+
+
+def test_rows_share_what_they_load_where_registers_suffice() -> None:
+    def found(count: int) -> str:
+        rows = _mirrored(count).replace("u[%0, ", "u[0, ")
+        for n in range(1, count + 1):
+            rows = rows.replace(f"u[0, {8 * n}]", f"u[0, {n - 1}]")
+        return _threads(rows, head=GRID)
+
+    assert "points 2, 2" in found(9)
+    assert "points 2, 1" in found(14)
+
+
+def test_rows_of_a_grid_that_begin_inside_a_thread_mask_their_ends() -> None:
+    rows, head = (text.replace("float64", "float32") for text in (_mirrored(3), GRID))
+    rows = rows.replace("u[%0, ", "u[0, ")
+    assert _threads(rows, 0, head) == "gpu block 32, 4 points 4, 1"
+    assert _threads(rows, 1, head) == "gpu block 32, 4 points 4, 1 masked"
