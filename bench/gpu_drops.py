@@ -44,7 +44,6 @@ LARGE = (512, 512, 80)
 ON_MESHES = ("nabla2", "velocity_tendency", *programs.ON_MESHES)
 ON_GRIDS = ("diffusion", "unaligned diffusion", "tridiagonal", "vertical_advection")
 NAMES = tuple(dict.fromkeys((*ON_MESHES, *programs.NAMES, *ON_GRIDS)))
-ROOMS = (5, 8, 12, 16)  # blocks of 128 threads: 96, 64, 40, 32 registers
 
 
 def leaving_out(*names: str) -> Options:
@@ -52,7 +51,7 @@ def leaving_out(*names: str) -> Options:
     return {"passes": without(GPU_PASSES, *names)}
 
 
-def levels(points: int, blocks: int = 1) -> Options:
+def levels(points: int, blocks: int = 1, **more: Any) -> Options:
     """Return options for threads on meshes with `points` levels, without patches.
 
     `blocks` of them must have registers on a multiprocessor.
@@ -60,12 +59,12 @@ def levels(points: int, blocks: int = 1) -> Options:
 
     def give(kernel: Kernel, rules: object) -> Kernel:
         def given(nest: Nest) -> Nest:
-            several, gathers = bool(marks_of(nest).points), _gathers(nest)
-            return marked(nest, blocks=blocks if several and gathers else 1)
+            several = bool(marks_of(nest).points) and _gathers(nest)
+            return marked(nest, blocks=blocks if several else 1, **(more if several else {}))
 
         return with_nests(kernel, given)
 
-    give.__name__ = f"room_for_{blocks}"
+    give.__name__ = "_".join(("room_for", str(blocks), *more))
     passes: tuple[PassName, ...] = edited(GPU_PASSES, [give], {}, after="widen")
     return {"passes": passes, "patches": False, "points": ThreadPoints(x=points)}
 
@@ -85,8 +84,10 @@ DROPS: Mapping[str, Options] = {
 LEVELS: Mapping[str, Options] = {
     "no patches": {"patches": False},
     "1 level": levels(1),
-    **{f"2 levels, {room}": levels(2, room) for room in (1, *ROOMS)},
-    **{f"4 levels, {room}": levels(4, room) for room in (1, 5, 8)},
+    **{f"{points} levels": levels(points) for points in (2, 4, 8)},
+    **{f"2 levels, {room} blocks": levels(2, room) for room in (5, 8)},
+    **{f"4 levels, {room} blocks": levels(4, room) for room in (5, 8)},
+    **{f"{points} levels, ends apart": levels(points, 5, masked=False) for points in (2, 4)},
 }
 PARTS = {"levels": (LEVELS, ON_MESHES), "drops": (DROPS, NAMES)}
 
@@ -171,7 +172,8 @@ def _source(program: Any, of: Any) -> str:
 def _taken(program: Any, of: Any) -> Any:
     """Return what the compiler says of each kernel: registers, spills, occupancy."""
     made = program.trace(**of.arguments, offset_provider=of.tables)
-    return json.loads(made["compile"].text).get("kernels")
+    manifest: dict[str, Any] = json.JSONDecoder().raw_decode(made["compile"].text)[0]
+    return manifest.get("kernels")
 
 
 def _outputs(of: Any, on: untuned.Place, call: Callable[[], object]) -> dict[str, Any]:

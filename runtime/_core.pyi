@@ -89,6 +89,13 @@ class Entry:
     @beyond.setter
     def beyond(self, build: Callable[[], Entry]) -> None: ...
 
+class Rows:
+    """An encoded program and the kernels that run it, the fastest that this processor has."""
+
+    def __init__(self, encoded: object, kernels: str | None = None) -> None: ...
+    @property
+    def kernels(self) -> str: ...
+
 class Program:
     """The variants of one program behind one fast call; may be subclassed.
 
@@ -281,3 +288,12 @@ def kernel_seconds() -> float:
     """Return the seconds that this thread was inside generated code while calls were timed."""
 
 gpu: Any  # the native half of the GPU runtime; typed in `gpu/native.pyi`
+
+def row_instructions() -> list[str]:
+    """Return the names of all kernels."""
+
+def row_kernel_classes() -> list[str]:
+    """Return the classes of kernels that this processor can run, the fastest first."""
+
+def run_row_kernel(name: str, kernels: str, out: int, operands: list[int], count: int) -> None:
+    """Run one kernel on numbers at addresses."""

@@ -14,6 +14,7 @@ from .vendors.vendor import Vendor
 
 WIDEST: Final = 16  # bytes of the widest load or store of one thread, by either vendor
 KNOWN_ARCHS: Final = tuple(GPUS)
+USUAL_LEVELS: Final = 82  # of a column, where nothing tells how many a call has
 
 
 def _as_archs(given: str | Iterable[str]) -> tuple[str, ...]:
@@ -159,6 +160,20 @@ class GpuTarget:
         """Return the number of operations that take as long as writing and reading one element."""
         rate = self.float64_rate if itemsize == 8 else self.float32_rate
         return 2 * itemsize / self.bandwidth * rate
+
+    def slowdown(self, itemsize: int, handed: int) -> float:
+        """Return how many times as long an operation takes in scans that hand numbers on.
+
+        They keep `handed` bytes of each level in shared memory, so few threads fit. Half of those
+        that a multiprocessor holds keep it busy, fewer where it has few units for the type.
+
+        >>> h100 = GpuTarget("sm_90")
+        >>> [round(h100.slowdown(size, 3 * size), 1) for size in (4, 8)]
+        [4.3, 8.6]
+        """
+        column = min(1 / self.wavefront, USUAL_LEVELS * handed / self.shared_memory)
+        units = self.operations_per_element(itemsize) / self.operations_per_element(4)
+        return max(1.0, self.max_threads / 2 * min(1.0, units) * column)
 
 
 def arch_of(name: str) -> str | None:

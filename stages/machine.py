@@ -44,3 +44,9 @@ class Machine(Protocol):
 
     def operations_per_element(self, itemsize: int) -> float:
         """Return the number of operations that take as long as writing and reading one element."""
+
+    def slowdown(self, itemsize: int, handed: int) -> float:
+        """Return how many times as long an operation takes in scans that hand numbers on.
+
+        They keep `handed` bytes of each level in the memory of their core.
+        """

@@ -134,6 +134,10 @@ class CpuTarget:
         lanes = min(self.vector_bytes, 32) / itemsize  # wider vectors take two cycles or more
         return moved * lanes * _OPERATIONS_PER_CYCLE * _CLOCK
 
+    def slowdown(self, itemsize: int, handed: int) -> float:
+        """Return 1: a core has the same threads whatever they keep in its cache."""
+        return 1.0
+
 
 def _named_target(value: Any) -> Any:
     """Return the class of machines with a named instruction set; leave other values alone."""

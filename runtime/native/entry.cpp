@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include "rows/rows.h"
+
 namespace fieldforge {
 
 PyTypeObject* entry_type = nullptr;
@@ -25,8 +27,11 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
         return nullptr;
     }
     try {
-        std::unique_ptr<Work> work = make_work(
-            source, keepalive, reinterpret_cast<EntryPoint>(static_cast<uintptr_t>(address)));
+        std::unique_ptr<Work> work = rows::make_work(keepalive);
+        if (work == nullptr) {
+            work = make_work(source, keepalive,
+                             reinterpret_cast<EntryPoint>(static_cast<uintptr_t>(address)));
+        }
         if (address == 0 && work == nullptr) {
             PyErr_SetString(PyExc_ValueError, "The address of an entry point cannot be 0.");
             return nullptr;

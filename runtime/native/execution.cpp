@@ -173,7 +173,7 @@ int32_t execute_with_care(const Entry& entry, const Words& words, const Lease& m
     const Context& context = is_ready ? entry.context : *entry.device->current(room);
     const Team team(entry.openmp, entry.crew.threads);
     // Work of a device takes its own time: it is queued here.
-    if (entry.work != nullptr || !is_timed.load(std::memory_order_relaxed)) {
+    if (entry.device->queues || !is_timed.load(std::memory_order_relaxed)) {
         return invoke_all(entry, words, memory, context);
     }
     const auto began = std::chrono::steady_clock::now();

@@ -126,8 +126,7 @@ class _Slot:
         if not factors:
             return Const(-(-known // ALIGNMENT) * ALIGNMENT)
         total = add(Apply("mul", (Const(known), *factors)), ALIGNMENT - 1)
-        blocks = Apply("floordiv", (total, Const(ALIGNMENT)))
-        return Apply("mul", (Const(ALIGNMENT), blocks))
+        return Apply("mul", (Const(ALIGNMENT), Apply("floordiv", (total, Const(ALIGNMENT)))))
 
 
 def lives_of(nodes: Iterable[Node]) -> dict[str, Life]:

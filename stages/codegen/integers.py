@@ -55,8 +55,7 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
     for nest in nests_of(kernel):
         yield from bounds_of((kernel.groups[nest.group].box, nest.box, nest.parts))
         yield from (row.bound for row in nest.body if isinstance(row, Number))
-    yield from bounds_of(tuple(buffer.box for buffer in kernel.buffers))
-    yield from kernel.slots
+    yield from bounds_of((tuple(buffer.box for buffer in kernel.buffers), kernel.slots))
     yield from (bound for group in groups_of(kernel) for bound in group.bounds)
     if not on_gpu:  # there launches choose
         yield from (choice.when for choice in nodes_of(kernel, Choice))

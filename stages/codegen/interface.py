@@ -88,9 +88,8 @@ def step_place(
 
     It follows the integers `known` of the kernel and those of its clamped version.
     """
-    if len({group.statement for group in groups}) < 2:
-        return None
-    return len(known) + (len(clamping.integers) if clamping else 0)
+    is_single = len({group.statement for group in groups}) < 2
+    return None if is_single else len(known) + (len(clamping.integers) if clamping else 0)
 
 
 def step_numbers(groups: Sequence[StoreGroup]) -> tuple[int, ...]:
@@ -125,8 +124,7 @@ def turns(node: Node | Kernel, name: str = "") -> Iterator[Turn]:
 
 def _crosses(nest: Nest, name: str) -> bool:
     """Tell whether a scan reads a field in other columns than its own."""
-    own = (load for load in loads(nest) if load.buffer == name)
-    return not all(is_own_column(nest, load) for load in own)
+    return any(load.buffer == name and not is_own_column(nest, load) for load in loads(nest))
 
 
 def _accesses(

@@ -95,9 +95,7 @@ class BoundReader:
 
     def box(self, line: Line) -> Ranges:
         """Read the ranges of a box."""
-        if line.accept("()"):
-            return ()
-        return tuple(line.listed(lambda: self.range(line)))
+        return () if line.accept("()") else tuple(line.listed(lambda: self.range(line)))
 
     def range(self, line: Line) -> Range:
         """Read the range of one dimension."""

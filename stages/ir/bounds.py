@@ -205,9 +205,8 @@ def of_any_slot(left: Range, right: Range) -> Range | None:
         return None
     rows = one.table, one.start, one.stop
     slots = tuple(sorted({*one.slots, *other.slots})) if one.slots and other.slots else ()
-    if rows != (other.table, other.start, other.stop):
-        return None
-    if (left.stop, right.stop) != tuple(table_range(*rows, s.slots)[1] for s in (one, other)):
+    stops = tuple(table_range(*rows, each.slots)[1] for each in (one, other))
+    if rows != (other.table, other.start, other.stop) or (left.stop, right.stop) != stops:
         return None
     return Range(left.dim, *table_range(*rows, slots))
 

@@ -89,8 +89,7 @@ class _Reader(BoundReader):
         reads = tuple(self._read(line, len(statements)) for line in self._while("read"))
         if self._next < len(self._lines):
             self._lines[self._next].fail("a row, statement or read")
-        program = Dataflow(name, parameters, leaves, values, tuple(statements), tables)
-        return program, boxes, reads
+        return Dataflow(name, parameters, leaves, values, tuple(statements), tables), boxes, reads
 
     def _while(self, *words: str) -> Iterator[Line]:
         """Yield the next lines while they begin with one of the words; none is an indented line."""

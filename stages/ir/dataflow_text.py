@@ -65,8 +65,10 @@ def _rows(program: Dataflow, boxes: tuple[Ranges, ...], names: Names) -> Iterato
         value = program.values[row]
         if isinstance(value, Scan):
             inside = enumerate(value.body.values)
-            yield from (f"  %{inner} = {_value(names, each)}" for inner, each in inside)
-            yield f"  next{rows_of(value.body.results)}"
+            yield from (
+                *(f"  %{inner} = {_value(names, each)}" for inner, each in inside),
+                f"  next{rows_of(value.body.results)}",
+            )
 
 
 def parse(text: str) -> Parts:

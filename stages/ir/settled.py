@@ -15,9 +15,8 @@ from .bounds import Apply, Bound, Const, TableBound, is_long, parts
 def settled(bound: Bound) -> Bound:
     """Return a long bound as one symbol."""
     inner = bound.args[0] if isinstance(bound, Apply) and bound.op == "add" else bound
-    if not is_long(bound) or is_settled(inner):
-        return bound
-    return Apply("floordiv", (bound, Const(1)))
+    is_open = is_long(bound) and not is_settled(inner)
+    return Apply("floordiv", (bound, Const(1))) if is_open else bound
 
 
 def is_settled(bound: Bound) -> TypeGuard[Apply]:

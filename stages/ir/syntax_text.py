@@ -114,8 +114,7 @@ def _targets(statement: syntax.Unpack) -> str:
 
 def _call(statement: syntax.CallStatement) -> str:
     arguments = ", ".join(f"%{reference}" for reference in statement.args)
-    outputs = ", ".join(_output(output) for output in statement.outputs)
-    return f"{statement.callee}({arguments}) -> {outputs}"
+    return f"{statement.callee}({arguments}) -> {', '.join(map(_output, statement.outputs))}"
 
 
 def _output(output: syntax.Output) -> str:

@@ -168,8 +168,7 @@ def _bounds(lowered: Lowered) -> Iterator[tuple[str, Bound]]:
         for store in statement.stores:
             where = f"the store to '{store.target}' in statement {index}"
             boxes += [(where, store.box), (where, store.output.box)]
-    for read in lowered.reads:
-        boxes.append((f"the read of '{read.name}' in statement {read.statement}", read.box))
+    boxes += [(f"the read of '{r.name}' in statement {r.statement}", r.box) for r in lowered.reads]
     for where, box in boxes:
         yield from ((where, end) for each in box for end in (each.start, each.stop))
 

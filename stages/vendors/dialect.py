@@ -13,6 +13,8 @@ and the host; the text that uses one of them gets their definitions in its prelu
     ff::shuffle(v, lane), ff::shuffle_down(v, n), ff::shuffle_up(v, n), ff::shuffle_xor(v, mask)
     ff::lane()                           // 0 to 31: the place of a thread in its warp
     ff::pack<f64, N> w = ff::load<N>(p);  ff::store(p, w);  w[0]    // N values at once
+    ff::store_some(p, w, mask)           // the values with a bit in the mask
+    ff::opaque(i)                        // i; no compiler computes before what is made from it
     ff::load<N>(tile, i), ff::store(tile, i, w)                     // and in shared memory
     ff::load_once(p), ff::store_once(p, v)     // a value that caches need not keep
 
@@ -37,6 +39,7 @@ from typing import Final
 WIDE: Final = "ff::wide"
 BLOCK: Final = "ff::block"
 ONCE: Final = "ff::once"
+MASKED: Final = "ff::masked"  # wide stores of some elements; needs `pack` too
 # By what they are and not by macros of the compiler: NVRTC, hiprtc and the host agree on them.
 TYPES: Final = """\
 typedef bool b8;

@@ -9,7 +9,7 @@ from ...runtime.gpu.host_block import FIBRES
 from ...runtime.gpu.host_grid import LOOPS, PLACE, REPORT
 from ...runtime.gpu.host_grid import WIDE as ACCESSES
 from ...runtime.gpu.host_shared import SHARED
-from .dialect import BLOCK, ONCE, TYPES, WIDE
+from .dialect import BLOCK, MASKED, ONCE, TYPES, WIDE
 from .vendor import Library, Usage, Vendor, never
 
 # The macro asks GCC's C++ library for the headers of the C library as they are: to read its own
@@ -42,6 +42,19 @@ template <int N, typename T> DEVICE void store_once(T* to, const pack<T, N>& val
 }  // namespace ff
 """
 
+_MASKED: Final = """\
+namespace ff {
+template <int N, typename T> DEVICE void store_some(T* to, const pack<T, N>& values, u32 mask,
+                       int line = __builtin_LINE()) {
+  if (mask == (1u << N) - 1) return store<N>(to, values, line);
+  for (int i = 0; i < N; ++i) {
+    if (mask >> i & 1) to[i] = values[i];
+  }
+}
+DEVICE s64 opaque(s64 value) { return value; }
+}  // namespace ff
+"""
+
 
 def dialect(asked: Collection[str]) -> str:
     """Return what stands before kernels: names, and what runs the threads that they ask for.
@@ -49,11 +62,11 @@ def dialect(asked: Collection[str]) -> str:
     >>> ["struct Fibre" in dialect([each]) for each in (WIDE, BLOCK)]
     [False, True]
     """
-    once = _ONCE if ONCE in asked else ""
+    more = (_ONCE if ONCE in asked else "") + (_MASKED if MASKED in asked else "")
     if BLOCK in asked:
-        return TYPES + _MACROS + PLACE + REPORT + ACCESSES + FIBRES + SHARED + once
-    wide = REPORT + ACCESSES if {WIDE, ONCE} & set(asked) else ""
-    return TYPES + _MACROS + PLACE + wide + LOOPS + once
+        return TYPES + _MACROS + PLACE + REPORT + ACCESSES + FIBRES + SHARED + more
+    wide = REPORT + ACCESSES if {WIDE, ONCE, MASKED} & set(asked) else ""
+    return TYPES + _MACROS + PLACE + wide + LOOPS + more
 
 
 def grid_of(kernel: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from .dialect import BLOCK, ONCE, TYPES, WIDE
+from .dialect import BLOCK, MASKED, ONCE, TYPES, WIDE
 
 _MACROS: Final = """\
 #define KERNEL extern "C" __global__ void
@@ -129,7 +129,25 @@ template <int N> DEVICE void async_wait() {
 }  // namespace ff
 """
 
+_MASKED: Final = """\
+namespace ff {
+template <int N, typename T> DEVICE void store_some(T* to, const pack<T, N>& values, u32 mask) {
+  if (mask == (1u << N) - 1) return store<N>(to, values);
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    if (mask >> i & 1) to[i] = values[i];
+  }
+}
+#ifdef __HIP__
+DEVICE s64 opaque(s64 value) { asm volatile("" : "+v"(value)::"memory"); return value; }
+#else
+DEVICE s64 opaque(s64 value) { asm volatile("" : "+l"(value)::"memory"); return value; }
+#endif
+}  // namespace ff
+"""
+
 
 def dialect(asked: Collection[str]) -> str:
     """Return what stands before kernels, with the functions of a block if they ask for any."""
-    return TYPES + _MACROS + (_BLOCK if {WIDE, BLOCK, ONCE} & set(asked) else "")
+    block = _BLOCK if {WIDE, BLOCK, ONCE, MASKED} & set(asked) else ""
+    return TYPES + _MACROS + block + (_MASKED if MASKED in asked else "")

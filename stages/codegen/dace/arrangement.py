@@ -61,9 +61,11 @@ def _state(nests: Sequence[Nest]) -> Tiles:
 def _joins(members: Sequence[Nest], nest: Nest, fields: set[str]) -> bool:
     """Tell whether a nest may stand in one state with the nests before it."""
     stored = arrays_of(nest, Store)
-    if members[0].group != nest.group or any(fields & arrays_of(each, Store) for each in members):
-        return False
-    if any(stored & arrays_of(each) for each in members):
+    if (
+        members[0].group != nest.group
+        or any(fields & arrays_of(each, Store) for each in members)
+        or any(stored & arrays_of(each) for each in members)
+    ):
         return False
     if not fields & stored:
         return True
@@ -126,7 +128,7 @@ def touches_fields(kernel: Kernel, nest: Nest) -> bool:
     return not arrays_of(nest) <= {each.name for each in kernel.buffers if each.memory == "arena"}
 
 
-def inside(nest: Nest, dim: Dimension) -> Nest:
+def without_loop(nest: Nest, dim: Dimension) -> Nest:
     """Return a nest without its loop over one dimension."""
     (place,) = (n for n, loop in enumerate(nest.loops) if loop.range.dim is dim)
     body = tuple(classes.evolve(row, level=row.level - (row.level > place)) for row in nest.body)
@@ -135,11 +137,10 @@ def inside(nest: Nest, dim: Dimension) -> Nest:
 
 def needs_guard(nest: Nest, guard: Ranges) -> bool:
     """Tell whether a nest must test its guard, because its loops alone may read out of range."""
-    if not guard:
-        return False
-    if not set(guard) <= set(nest.box):
-        return True
-    return any(isinstance(row, Load) and row.level < len(nest.loops) for row in nest.body)
+    return bool(guard) and (
+        not set(guard) <= set(nest.box)
+        or any(isinstance(row, Load) and row.level < len(nest.loops) for row in nest.body)
+    )
 
 
 # --- threads of a GPU ---------------------------------------------------------------------------

@@ -116,5 +116,7 @@ class Entry:
 
 def defined(scope: Scope) -> Iterator[str]:
     """Write the definitions of what a call passes: integers, scalars, memory."""
-    yield from (f"  const s64 n{place} = ints[{place}];" for place in range(len(scope.places)))
-    yield from (line for _, line in (*scalars(scope), *pointers(scope)))
+    yield from (
+        *(f"  const s64 n{place} = ints[{place}];" for place in range(len(scope.places))),
+        *(line for _, line in (*scalars(scope), *pointers(scope))),
+    )

@@ -30,9 +30,8 @@ def build_graph(loops: SdfgLoops, build: Build) -> Any:
     """
     sdfg = build.dace.SDFG(SDFG_NAME)
     only = build.symbol(sdfg, build.names.symbol(ONLY)) if loops.steps else None
-    blocks = _Blocks(build.dace, sdfg, only)
     first = 0
-    states = _states(loops.kernel, blocks, build, loops.steps, {})
+    states = _states(loops.kernel, _Blocks(build.dace, sdfg, only), build, loops.steps, {})
     for place, (node, inside, around) in enumerate(states):
         nests = [each.nest for each in node.members] if isinstance(node, Tiles) else [node]
         state = inside.state(_label(nests, place), _statement(node, loops.steps))
@@ -56,9 +55,9 @@ def _states(
     steps: Sequence[int],
     around: Mapping[Dimension, str],
 ) -> Iterator[tuple[Tiles | Column, _Blocks, Mapping[Dimension, str]]]:
-    """Yield what is a state each, in order, with its place and the indices of loops `around`.
+    """Yield the nodes that become one state each, in order; add the loops around them.
 
-    These loops are added.
+    Each comes with what adds its state, and with the indices of the loops `around` it.
     """
     match node:
         case Tiles() | Column():
@@ -130,8 +129,7 @@ def _label(nests: Sequence[Nest | Column], place: int) -> str:
     stored = [row.buffer for nest in nests for row in accesses(nest, Store)]
     fields = [name for name in dict.fromkeys(stored) if not name.startswith(("@", "%"))]
     words = "_".join("".join(c if c.isalnum() else "_" for c in name) for name in fields[:3])
-    plain = words.encode("ascii", "ignore").decode()
-    return f"state{place}_{plain or 'values'}"
+    return f"state{place}_{words.encode('ascii', 'ignore').decode() or 'values'}"
 
 
 class _Blocks:
@@ -156,8 +154,9 @@ class _Blocks:
     def inside(self, loop: Any, statement: int) -> _Blocks:
         """Add a loop of a statement; return what adds states inside it."""
         self._enter(statement)
-        is_first = self.region not in self.previous
-        self.region.add_node(loop, is_start_block=is_first, ensure_unique_name=True)
+        self.region.add_node(
+            loop, is_start_block=self.region not in self.previous, ensure_unique_name=True
+        )
         self._follows(self.region, loop)
         return _Blocks(self.dace, self.sdfg, region=loop)
 

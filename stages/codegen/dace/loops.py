@@ -71,8 +71,7 @@ class SdfgLoops:
 
 def sdfg_loops(lowered: Lowered, variant: Variant, rules: SdfgRules) -> SdfgLoops:
     """Schedule a program; scans run row by row only where an SDFG can say so."""
-    passes = cpu_passes(rules.loop_passes)
-    kernel, groups = make_loops(lowered, variant, rules.schedule, passes)
+    kernel, groups = make_loops(lowered, variant, rules.schedule, cpu_passes(rules.loop_passes))
     ints = integers(kernel)
     clamping = clamping_of(lowered.program, groups, ints)
     has_tile_arrays = any(buffer.memory == "tile" for buffer in kernel.buffers)

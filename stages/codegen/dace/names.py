@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Final, TypeAlias
 
 from ....runtime.language.dimension import Dimension
@@ -108,10 +108,9 @@ class SdfgNames:
             self._loops[letter, dim] = self._claim(f"{letter}_{dim.value}")
         return self._loops[letter, dim]
 
-    def loops_over(self, dims: Iterable[str]) -> tuple[str, ...]:
+    def loops_over(self, dims: Collection[str]) -> tuple[str, ...]:
         """Return the names of the loops over some dimensions."""
-        wanted = set(dims)
-        return tuple(name for (_, dim), name in self._loops.items() if dim.value in wanted)
+        return tuple(name for (_, dim), name in self._loops.items() if dim.value in dims)
 
     # --- integers -------------------------------------------------------------------------------
 
@@ -189,7 +188,7 @@ def _loops_of(node: Nest | Column) -> Nest:
     return Nest(node.group, loops, (), node.reason)
 
 
-def stored_type(dtype: str) -> str:
+def stored_dtype(dtype: str) -> str:
     """Return the NumPy name of an element in memory; a bool is a byte."""
     return "uint8" if dtype == "bool" else dtype
 

@@ -11,7 +11,7 @@ from ...ir.bounds import Const, Range
 from ...ir.loops.gpu import marks_of
 from ...ir.loops.nest import Instruction, Load, NestLoop, Row, Store
 from ..rows.body import NAMELESS
-from .arrangement import free_loops, inside, needs_guard, on_threads, shared_by_parts
+from .arrangement import free_loops, needs_guard, on_threads, shared_by_parts, without_loop
 from .columns import add_column
 from .grid import GridOptions
 from .names import STATUS, GuardedStop
@@ -41,7 +41,11 @@ class NestBuilder:
         nest = build.names.nests[number]
         self.guard = () if row else build.names.guard(nest)
         self.shared = shared_by_parts(nest) if build.grid else frozenset[Row]()
-        self.nest = nest = inside(nest, row[0]) if row else on_threads(nest) if build.grid else nest
+        if row:
+            nest = without_loop(nest, row[0])
+        elif build.grid:
+            nest = on_threads(nest)
+        self.nest = nest
         self.indices = {**around}
         self.indices |= {loop.range.dim: build.names.loop(loop) for loop in nest.loops}
         self.indices |= [row] if row else []
@@ -114,7 +118,6 @@ class NestBuilder:
     ) -> Room:
         """Return the room inside a map over ranges; `steps` are the indices its body works for."""
         dace, grid = self.build.dace, self.build.grid
-        pairs = zip(ranges, steps, strict=True)
         outer = level == 0 and not room.maps and not room.nested
         kinds = dace.ScheduleType
         shared = kinds.CPU_Multicore if grid is None else kinds.GPU_Device
@@ -122,7 +125,7 @@ class NestBuilder:
             label,
             {
                 name: dace.subsets.Range([(first, stop - 1, step)])
-                for (name, (first, stop)), step in pairs
+                for (name, (first, stop)), step in zip(ranges, steps, strict=True)
             },
             schedule=shared if outer else kinds.Sequential,
         )
@@ -185,12 +188,11 @@ class NestBuilder:
 
     def _rows(self, level: int, part: int = 0) -> list[Row]:
         """Return the named instructions inside `level` loops, for one part of the innermost."""
-        inside = level == self.depth
         return [
             number
             for number, row in enumerate(self.nest.body)
             if row.level == level
-            and (not inside or row.part == part or number in self.shared)
+            and (level < self.depth or row.part == part or number in self.shared)
             and not isinstance(row, NAMELESS)
         ]
 

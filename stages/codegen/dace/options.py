@@ -30,11 +30,6 @@ FUSION: Final = one_of(FUSIONS)
 DACE_PASSES: Final = ("simplify", "fuse_vertical", "block", "unroll_scans")
 
 
-def name_of(step: SdfgPass) -> str:
-    """Return the name of a pass: itself, or that of the function."""
-    return step if isinstance(step, str) else step.__name__
-
-
 def check_sdfg_passes(stage: Stage, _: Any, passes: tuple[SdfgPass, ...]) -> None:
     """Refuse unknown names, and functions without a name."""
     for step in passes:

@@ -16,8 +16,9 @@ from typing import Any, Final
 
 from ....runtime.process.errors import OptionError
 from ..errors import CodegenError
+from ..pass_list import name_of
 from .one_state import one_state
-from .options import DaceOptions, SdfgPass, name_of
+from .options import DaceOptions, SdfgPass
 from .time_limit import PassTimeLimitError, time_limit
 from .transformations import BY_NAME, maps_in, simplify, states_of
 
@@ -87,9 +88,10 @@ def _applied(step: SdfgPass, sdfg: Any, options: DaceOptions) -> int:
     if isinstance(step, str):
         return BY_NAME[step](sdfg, options)
     written = _written_arguments(sdfg)
-    every = list(sdfg.all_sdfgs_recursive())
     # before DaCe 2, `sdfg.states()` returned a list
-    listed = _with_method("states", lambda own: list(type(own).states(own)), every)
+    listed = _with_method(
+        "states", lambda own: list(type(own).states(own)), list(sdfg.all_sdfgs_recursive())
+    )
     with listed, time_limit(name_of(step), options.pass_seconds):
         result = step(sdfg)
     if result is not None and not isinstance(result, int | dict):

@@ -9,7 +9,7 @@ from ....runtime.process import classes
 from ...ir.bounds import Bound
 from ..rows.dialect import Dialect
 from .grid import GridOptions
-from .names import STATUS, GuardedStop, SdfgNames, stored_type
+from .names import STATUS, GuardedStop, SdfgNames, stored_dtype
 
 
 @classes.frozen
@@ -66,8 +66,9 @@ class Build:
 
     def add_register(self, sdfg: Any, name: str, dtype: str) -> None:
         """Add a number that a thread keeps."""
-        storage = self.dace.StorageType.Register
-        sdfg.add_scalar(name, self.type(dtype), transient=True, storage=storage)
+        sdfg.add_scalar(
+            name, self.type(dtype), transient=True, storage=self.dace.StorageType.Register
+        )
 
     def whole(self, sdfg: Any, data: str) -> Any:
         """Return the range of all elements."""
@@ -80,7 +81,7 @@ class Build:
 
     def stored(self, dtype: str) -> Any:
         """Return DaCe's name of the type of an element in memory."""
-        return self.type(stored_type(dtype))
+        return self.type(stored_dtype(dtype))
 
     def symbol(self, sdfg: Any, name: str) -> Any:
         """Return a symbol, known to an SDFG."""

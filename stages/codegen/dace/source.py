@@ -139,8 +139,7 @@ def dace_text(loops: SdfgLoops, rules: SdfgRules) -> DaceText:
     after, most = loops.after(left), left.workspace
     if after.clamping is not None and not rules.writer.checked:  # it has two versions
         most = maximum(most, after.kernel.workspace)
-    called = tuple(filter(None, init))
-    return DaceText(tuple(objects), called, signature, listing, left, after, most, build)
+    return DaceText(tuple(objects), init, signature, listing, left, after, most, build)
 
 
 def _with_arrays_left(kernel: Kernel, names: SdfgNames, whole: Any) -> Kernel:
@@ -229,11 +228,10 @@ def _annotated(
     for line in lines:
         bare = line.lstrip()
         indent = line[: len(line) - len(bare)]
-        found = _PARALLEL.match(bare)
         if bare.startswith("#pragma unroll"):
             yield f"{indent}#pragma GCC {bare.removeprefix('#pragma ')}"
             continue
-        if found:
+        if found := _PARALLEL.match(bare):
             pending = f"{found[1]} schedule(static){_limit(found[2], names, known, parallel_from)}"
             continue
         vector = bare.startswith("for (int64_t v_")

@@ -43,15 +43,13 @@ NOWHERE: Final = "none0"  # a row that is computed elsewhere has no name here
 
 def _scope_of(names: SdfgNames, options: WriterOptions) -> Scope:
     """Return the names of a kernel as they are spelled in an SDFG; pointers lead to constants."""
-
-    def pointer(type_: str, name: str, address: str, is_told: bool) -> str:
-        return held_pointer(f"const {type_}", name, address, is_told)
-
     return Scope(
         names.kernel,
         {},
         options,
-        classes.evolve(cpp(options), pointer=pointer),
+        classes.evolve(
+            cpp(options), pointer=lambda type_, *given: held_pointer(f"const {type_}", *given)
+        ),
         bounds=names.text,
         strides=lambda buffer, axis: names.strides(buffer)[axis],
         buffers=names.data,
@@ -211,10 +209,14 @@ class SdfgStrips:
         """Peel points until strips are aligned."""
         if not targets:
             return
-        for number, each in enumerate(targets):
-            yield f"{stored_type(each.buffer)}* const s{number} = {each.address};"
-        yield from aligned(self.scope, _rows(targets), self._is_far(nests[-1]), STRIP)
-        yield f"if ({PAST} && {FIRST} > {AT}) {END} = {STOP} < {FIRST} ? {STOP} : {FIRST};"
+        yield from (
+            *(
+                f"{stored_type(each.buffer)}* const s{number} = {each.address};"
+                for number, each in enumerate(targets)
+            ),
+            *aligned(self.scope, _rows(targets), self._is_far(nests[-1]), STRIP),
+            f"if ({PAST} && {FIRST} > {AT}) {END} = {STOP} < {FIRST} ? {STOP} : {FIRST};",
+        )
 
 
 def _asked(ahead: _Ahead, lanes: int) -> Iterator[str]:

@@ -20,7 +20,6 @@ from ...ir.loops.nest import (
     State,
     Store,
 )
-from ..rows.addresses import places_of
 from .names import STATUS, type_name
 from .rooms import Build
 
@@ -148,10 +147,9 @@ def _store(own: SdfgNest, number: Row, store: Store, block: Block) -> Iterator[s
 def _index(own: SdfgNest, load: Load, block: Block) -> str:
     """Return the index along the axes that the memlet leaves open."""
     buffer = own.build.names.by_name[load.buffer]
-    places, strides = places_of(load, buffer), own.build.names.strides(buffer)
-    terms = []
+    strides, terms = own.build.names.strides(buffer), []
     for axis in ranged_axes(load):
-        row, offset = places[axis]
+        _, row, offset = load.places[axis]
         around = own.indices.get(buffer.dims[axis], "")
         base = around if row is None else _operand(own, row, block)
         index = f"{base} + ({offset})" if base and offset else base or str(offset)

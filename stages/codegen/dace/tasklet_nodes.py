@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from ...ir.loops.nest import Access, Load, Row, Store
-from ..rows.addresses import places_of
 from .names import STATUS, THREAD
 from .rooms import Room
 from .strips import NEST
@@ -137,9 +136,10 @@ def _element(own: SdfgNest, room: Room, access: Access) -> Any:
     if own.rows is not None and buffer.memory == "arena":
         indices[own.rows] = THREAD
     named = dace.symbolic.pystr_to_symbolic
+    offsets = (offset for _, offset in access.coordinates(len(buffer.dims)))
     places = [
         (named(indices[dim]) if dim in indices else 0) + offset
-        for dim, (_, offset) in zip(buffer.dims, places_of(access, buffer), strict=True)
+        for dim, offset in zip(buffer.dims, offsets, strict=True)
     ]
     return dace.subsets.Range([(place, place, 1) for place in places] or [(0, 0, 1)])
 

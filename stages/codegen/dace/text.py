@@ -27,8 +27,9 @@ def show_graph(sdfg: Any, kernel: Kernel, names: SdfgNames) -> str:
 
 def _head(sdfg: Any, kernel: Kernel, names: SdfgNames) -> Iterator[str]:
     yield f"sdfg of {kernel.name}"
-    for name, dtype in kernel.scalars:
-        yield f"  {names.scalars[name]} = scalar {name} {dtype}"
+    yield from (
+        f"  {names.scalars[name]} = scalar {name} {dtype}" for name, dtype in kernel.scalars
+    )
     for buffer in names.touched():
         if names.data[buffer.name] in sdfg.arrays:
             dims = ", ".join(dim.value for dim in buffer.dims)
@@ -39,10 +40,8 @@ def _head(sdfg: Any, kernel: Kernel, names: SdfgNames) -> Iterator[str]:
     for symbol, meaning in names.symbols.items():
         if not symbol.endswith("_stride"):
             yield f"  {symbol} = {meaning}"
-    for note in kernel.notes:
-        yield f"  # {note}"
-    for index, nest in enumerate(names.nests):
-        yield f"  # nest{index}: {nest.reason}"
+    yield from (f"  # {note}" for note in kernel.notes)
+    yield from (f"  # nest{number}: {nest.reason}" for number, nest in enumerate(names.nests))
 
 
 def show_sdfg(sdfg: Any, indent: str = "") -> Iterator[str]:
@@ -71,19 +70,17 @@ def _block_lines(block: Any, indent: str) -> Iterator[str]:
     from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
     if isinstance(block, SDFGState):
-        yield f"{indent}state {block.label}"
-        yield from _nodes(block, None, f"{indent}  ")
+        yield from (f"{indent}state {block.label}", *_nodes(block, None, f"{indent}  "))
     elif isinstance(block, ConditionalBlock):
         for condition, branch in block.branches:
             yield f"{indent}if {condition.as_string if condition is not None else 'not'}"
             yield from show_sdfg(branch, f"{indent}  ")
-    elif isinstance(block, LoopRegion):
-        texts = (block.init_statement, block.loop_condition, block.update_statement)
-        yield f"{indent}loop {'; '.join(each.as_string for each in texts)}"
-        yield from show_sdfg(block, f"{indent}  ")
     elif isinstance(block, ControlFlowRegion):
-        yield f"{indent}region {block.label}"
-        yield from show_sdfg(block, f"{indent}  ")
+        title = f"region {block.label}"
+        if isinstance(block, LoopRegion):
+            texts = (block.init_statement, block.loop_condition, block.update_statement)
+            title = f"loop {'; '.join(each.as_string for each in texts)}"
+        yield from (f"{indent}{title}", *show_sdfg(block, f"{indent}  "))
 
 
 def _nodes(state: Any, scope: Any, indent: str) -> Iterator[str]:
@@ -102,15 +99,18 @@ def _nodes(state: Any, scope: Any, indent: str) -> Iterator[str]:
                 for name, (first, last, step) in pairs
             )
             collapse = f" collapse {node.map.collapse}" if node.map.collapse > 1 else ""
-            yield f"{indent}map {node.map.label} [{ranges}] {node.map.schedule.name}{collapse}"
-            yield from (f"{indent}  {_place(edge)} ->" for edge in _full(state.in_edges(node)))
-            yield from _nodes(state, node, f"{indent}  ")
+            yield from (
+                f"{indent}map {node.map.label} [{ranges}] {node.map.schedule.name}{collapse}",
+                *(f"{indent}  {_place(edge)} ->" for edge in _full(state.in_edges(node))),
+                *_nodes(state, node, f"{indent}  "),
+            )
         elif isinstance(node, nodes.Tasklet | nodes.NestedSDFG | nodes.LibraryNode):
-            yield f"{indent}{type(node).__name__.lower()} {node.label}"
-            yield from _edges(state.in_edges(node), indent, "<-")
+            yield from (
+                f"{indent}{type(node).__name__.lower()} {node.label}",
+                *_edges(state.in_edges(node), indent, "<-"),
+            )
             if isinstance(node, nodes.Tasklet):
-                code = node.code.as_string.splitlines()
-                yield from (f"{indent}    {line}" for line in code)
+                yield from (f"{indent}    {line}" for line in node.code.as_string.splitlines())
             elif isinstance(node, nodes.NestedSDFG):
                 yield from show_sdfg(node.sdfg, f"{indent}    ")
             yield from _edges(state.out_edges(node), indent, "->")

@@ -32,11 +32,10 @@ def block(sdfg: Any, options: DaceOptions) -> int:
     from dace.transformation.dataflow import StripMining
 
     count = 0
-    wanted = frozenset(options.blocking_dims)
-    for state in list(states_of(sdfg)):
+    for state in states_of(sdfg):
         for entry in [each for each in state.nodes() if isinstance(each, nodes.MapEntry)]:
             around = entry
-            for param in [each for each in entry.map.params if each in wanted]:
+            for param in [each for each in entry.map.params if each in options.blocking_dims]:
                 cut = {
                     "dim_idx": around.map.params.index(param),
                     "new_dim_prefix": "block",

@@ -50,7 +50,7 @@ class KernelPart:
 
 
 def parts(node: Node | Kernel, first: int = 0) -> list[KernelPart]:
-    """Return what is a kernel each, in order; numbers of nests are from `first` on.
+    """Return the parts that are one kernel each, in order; nests are counted from `first` on.
 
     Of a choice, groups come first, then what runs without them, then a nest instead of others. What
     both sides contain runs in either case.

@@ -49,9 +49,7 @@ class Order:
     @property
     def bounds(self) -> Iterator[Bound]:
         """Everything that the call computes for it."""
-        yield from self.blocks
-        yield from self.slots.values()
-        yield self.shared
+        yield from (*self.blocks, *self.slots.values(), self.shared)
 
 
 @classes.frozen
@@ -110,8 +108,7 @@ def _order(tree: Kernel, written: Written) -> Order:
     own = node.launch if isinstance(node, KernelGroup) else alone
     blocks = [own.blocks] if own.blocks else _blocks(nest, tree.groups[nest.group].box)
     blocks[0] = multiply(blocks[0], written.part.when)
-    threads = _triple(own.threads, 1)
-    return Order(written, _triple(blocks, Const(1)), threads, own.shared, own.most)
+    return Order(written, _triple(blocks, Const(1)), _triple(own.threads, 1), own.shared, own.most)
 
 
 def with_launches(
@@ -119,8 +116,9 @@ def with_launches(
 ) -> Interface:
     """Return the interface with launches that name its integers."""
     places: dict[Bound | Stride, int] = {each: i for i, each in enumerate(interface.ints)}
-    launches = tuple(_launch(order, places) for order in orders)
-    return classes.evolve(interface, platform=platform, launches=launches)
+    return classes.evolve(
+        interface, platform=platform, launches=tuple(_launch(order, places) for order in orders)
+    )
 
 
 def _launch(order: Order | Repeated, places: Mapping[Bound | Stride, int]) -> Launch | Repeat:

@@ -90,7 +90,7 @@ class GpuOptions(CodegenOptions):
         """Return what the schedule and the loop passes have to know."""
         return Rules(
             self.target, self.arrays, self.inline, checked=self.checked, columns_apart=True,
-            own=self,
+            hands_on=self.shared and not self.checked, own=self,
         )  # fmt: skip
 
 

@@ -56,15 +56,12 @@ class CodegenGpu(GpuOptions, Stage):
             clamping,
             in_steps=True,
         )
-        generated = Generated(
-            language=self.vendor.language,
-            source=source,
-            loops=show(tree),
-            flags=self._flags(),
-        )
         interface = with_launches(interface, orders, self.vendor.platform)
         if self.checked:
             interface = classes.evolve(interface, codes=codes(tree))
+        archs = () if self.host else tuple(f"arch={arch}" for arch in self.target.archs)
+        flags = (*archs, *self.vendor.flags)
+        generated = Generated(self.vendor.language, source, show(tree), flags)
         return {"generated": generated, "interface": interface}
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
@@ -80,10 +77,6 @@ class CodegenGpu(GpuOptions, Stage):
 
     def _device(self) -> DeviceType:
         return self.target.memory(host=self.host, on_device=self.on_device)
-
-    def _flags(self) -> tuple[str, ...]:
-        archs = () if self.host else tuple(f"arch={arch}" for arch in self.target.archs)
-        return (*archs, *self.vendor.flags)
 
     def _writer_options(self) -> WriterOptions:
         from ..rows.options import WriterOptions

@@ -57,9 +57,8 @@ def _covered(
     own = [any(nest in chain.nests for nest in nests_of(node)) for node in run]
     first, stop = own.index(True), len(own) - own[::-1].index(True)
     others = [run[place] for place in range(first, stop) if not own[place]]
-    otherwise = in_order(*run[first:stop])
-    choice = Choice(cover.fits, in_order(cover, *others), otherwise, reason)
-    return (*run[:first], choice, *run[stop:])
+    then, otherwise = in_order(cover, *others), in_order(*run[first:stop])
+    return (*run[:first], Choice(cover.fits, then, otherwise, reason), *run[stop:])
 
 
 def _go_on(one: Node, other: Node, kinds: Kinds) -> bool:
@@ -173,9 +172,8 @@ def members_of(
             if not owner:
                 return None
         made.append(PatchMember(bool(own), bytes_, owner, back, tuple(readings)))  # type: ignore[arg-type]
-    if made[-1].fills or not any(way for _, way in made[-1].readings):
-        return None
-    return tuple(made)
+    leads = any(way for _, way in made[-1].readings)
+    return tuple(made) if leads and not made[-1].fills else None
 
 
 def extent(range_: Range) -> Bound:

@@ -96,9 +96,8 @@ def _key(
         case Load(rows=rows) if row.when is None and row.buffer not in shared and index in rows:
             axis = rows.index(index)
             others = [each for each in rows if each not in (None, index)]
-            if others or row.offsets[axis] or row.dims[axis] is not dim:
-                return None
-            return classes.evolve(row, rows=())
+            leads = not others and not row.offsets[axis] and row.dims[axis] is dim
+            return classes.evolve(row, rows=()) if leads else None
     return None
 
 

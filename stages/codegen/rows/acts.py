@@ -19,8 +19,7 @@ def write_acts(scope: Scope, column: Column) -> Iterator[str]:
     positions = {dim: f"i{level}" for level, dim in enumerate(dims)}
     rows = tuple(instructions(column))
     body = Body(scope, column.group, rows, len(dims), None, {**scope.around, **positions}, {})
-    for number, dtype in enumerate(column.registers):
-        yield f"{TYPES[dtype][0]} g{number} = 0;"
+    yield from (f"{TYPES[dtype][0]} g{n} = 0;" for n, dtype in enumerate(column.registers))
     yield from _acts(body, column.acts, count())
 
 
@@ -31,17 +30,22 @@ def _acts(body: Body, acts: Sequence[Act], numbers: Iterator[int]) -> Iterator[s
             case Sweep(range=range_):
                 index = f"i{len(body.positions)}"
                 inner = classes.evolve(body, positions={**body.positions, range_.dim: index})
-                yield loop_over(index, body.scope.ends(range_), backward=act.backward)
-                yield from _inside(inner, act.acts, numbers)
+                yield from (
+                    loop_over(index, body.scope.ends(range_), backward=act.backward),
+                    *_inside(inner, act.acts, numbers),
+                )
             case If(row=row, then=then, otherwise=otherwise):
-                yield f"if ({operand(body, row)}) {{"
-                yield from _inside(body, then, numbers, "} else {" if otherwise else "}")
-                if otherwise:
-                    yield from _inside(body, otherwise, numbers)
+                yield from (
+                    f"if ({operand(body, row)}) {{",
+                    *_inside(body, then, numbers, "} else {" if otherwise else "}"),
+                    *(_inside(body, otherwise, numbers) if otherwise else ()),
+                )
             case While(condition=condition, row=row, acts=inner_acts):
-                yield "for (;;) {"
-                yield from _inside(body, condition, numbers, f"  if (!{operand(body, row)}) break;")
-                yield from _inside(body, inner_acts, numbers)
+                yield from (
+                    "for (;;) {",
+                    *_inside(body, condition, numbers, f"  if (!{operand(body, row)}) break;"),
+                    *_inside(body, inner_acts, numbers),
+                )
             case _:
                 number = next(numbers)
                 if not isinstance(act, NAMELESS):

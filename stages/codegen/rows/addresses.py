@@ -48,13 +48,6 @@ def is_given(address: Address | None) -> bool:
     return isinstance(address, InRow) and address.is_given
 
 
-def places_of(access: Access, buffer: Buffer) -> Places:
-    """Return row and offset of each axis of an access."""
-    count = len(buffer.dims)
-    offsets = access.offsets or (0,) * count
-    return tuple(zip(access.rows or (None,) * count, offsets, strict=True))
-
-
 def row_of(
     access: Access, buffer: Buffer, inner: Dimension | None, is_inside: Callable[[Row], bool]
 ) -> tuple[str, Places] | None:
@@ -65,7 +58,7 @@ def row_of(
     """
     if inner is None or inner not in buffer.dims:
         return None
-    places = list(places_of(access, buffer))
+    places = list(access.coordinates(len(buffer.dims)))
     axis = buffer.dims.index(inner)
     if places[axis][0] is not None or any(n is not None and is_inside(n) for n, _ in places):
         return None

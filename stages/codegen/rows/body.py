@@ -38,7 +38,7 @@ from ...ir.loops.nest import (
     State,
     Store,
 )
-from .addresses import DIRECT, Address, Element, InRow, addresses_of, places_of
+from .addresses import DIRECT, Address, Element, InRow, addresses_of
 from .checks import tested
 from .expressions import TYPES
 from .extrema import spelled, trees
@@ -110,8 +110,10 @@ def written(body: Body, level: int, part: int = 0) -> Iterator[str]:
 
 def states(body: Body) -> Iterator[str]:
     """Define the states of a scan before its loop."""
-    for number, (dtype, row) in enumerate(body.states):
-        yield f"{TYPES[dtype][0]} s{number} = {operand(body, row)};"
+    yield from (
+        f"{TYPES[dtype][0]} s{number} = {operand(body, row)};"
+        for number, (dtype, row) in enumerate(body.states)
+    )
 
 
 def pointers(body: Body) -> Iterator[str]:
@@ -131,9 +133,8 @@ def pointers(body: Body) -> Iterator[str]:
 def pointer(body: Body, access: Access, address: InRow) -> str:
     """Define the pointer to the row of an access."""
     buffer = body.scope.by_name[access.buffer]
-    is_told = any(row is not None for row, _ in places_of(access, buffer))
     start = address.start or start_of_row(body, access)
-    return body.scope.dialect.pointer(stored_type(buffer), address.pointer, start, is_told)
+    return body.scope.dialect.pointer(stored_type(buffer), address.pointer, start, access.is_told)
 
 
 def start_of_row(body: Body, access: Access) -> str:
@@ -242,7 +243,7 @@ def element(body: Body, access: Access, address: Address) -> str:
 def index(body: Body, access: Access, axis: int) -> str:
     """Return the index of an access along an axis."""
     buffer = body.scope.by_name[access.buffer]
-    row, offset = places_of(access, buffer)[axis]
+    row, offset = access.coordinates(len(buffer.dims))[axis]
     dim = buffer.dims[axis]
     if row is not None:
         found = operand(body, row)

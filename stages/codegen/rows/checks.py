@@ -48,8 +48,7 @@ def tested_stores(kernel: Kernel) -> dict[tuple[int, str], int]:
 
 def functions(scope: Scope) -> Iterator[str]:
     """Write the functions that the tests call."""
-    dtypes = {scope.by_name[buffer].dtype for _, buffer in scope.tests}
-    for dtype in sorted(dtypes):
+    for dtype in sorted({scope.by_name[buffer].dtype for _, buffer in scope.tests}):
         bits, exponent, lowest, _ = _BITS[dtype]
         real = TYPES[dtype][0]
         yield from (
@@ -70,8 +69,10 @@ def head(scope: Scope) -> Iterator[tuple[str, str]]:
     together.
     """
     if scope.tests:
-        yield "first", f"  s32 first = {len(scope.tests)};"
-        yield "found", "  s32* const found = &first;"
+        yield from (
+            ("first", f"  s32 first = {len(scope.tests)};"),
+            ("found", "  s32* const found = &first;"),
+        )
     rows = (row for _, rows in bodies(scope.kernel) for row in rows if isinstance(row, Constant))
     dtypes = {row.dtype for row in rows if is_nothing(row.text, row.dtype)}
     for dtype in sorted(dtypes) if scope.options.checked else ():
@@ -125,8 +126,7 @@ class Tests:
 
     def begin(self, indent: str) -> Iterator[str]:
         """Define the variables that gather bits."""
-        for number, dtype in self.stores:
-            yield f"{indent}{_BITS[dtype][0]} e{number} = 0;"
+        yield from (f"{indent}{_BITS[dtype][0]} e{n} = 0;" for n, dtype in self.stores)
 
     @property
     def clause(self) -> str:
@@ -136,8 +136,10 @@ class Tests:
 
     def end(self, indent: str, first: str = "found") -> Iterator[str]:
         """Test the gathered bits; `first` is the pointer to the smallest number."""
-        for number, dtype in self.stores:
-            yield f"{indent}if (e{number} >> {_BITS[dtype][3]}) note({first}, {number});"
+        yield from (
+            f"{indent}if (e{number} >> {_BITS[dtype][3]}) note({first}, {number});"
+            for number, dtype in self.stores
+        )
 
 
 def tests_of(scope: Scope, group: int, rows: Iterable[Instruction]) -> Tests:

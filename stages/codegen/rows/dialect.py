@@ -33,14 +33,11 @@ def cpp(options: WriterOptions) -> Dialect:
     """Return the dialect of compilers for CPUs."""
 
     def constant(text: str, dtype: str) -> str:
-        if options.checked and is_nothing(text, dtype):
-            return f"nothing_{TYPES[dtype][0]}"
-        return literal(text, dtype)
+        is_marked = options.checked and is_nothing(text, dtype)
+        return f"nothing_{TYPES[dtype][0]}" if is_marked else literal(text, dtype)
 
     def operation(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
-        written = None
-        if options.own_math:
-            written = written_out(op, dtype, args, dtypes)
+        written = written_out(op, dtype, args, dtypes) if options.own_math else None
         if written is None and options.vector_math:
             written = vectorised(op, dtype, args, dtypes)
         return written or express(op, dtype, args, dtypes)

@@ -83,6 +83,5 @@ def builtin(name: str, dtype: str) -> str:
 
 def narrow(dtype: str, text: str) -> Expression:
     """Convert a result that C++ computes in `int` back to the small type."""
-    if dtype in ("int8", "uint8", "int16", "uint16", "bool"):
-        return Expression(f"{TYPES[dtype][0]}({text})")
-    return Expression(text)
+    is_small = dtype in ("int8", "uint8", "int16", "uint16", "bool")
+    return Expression(f"{TYPES[dtype][0]}({text})" if is_small else text)

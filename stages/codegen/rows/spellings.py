@@ -106,9 +106,8 @@ def _extreme_of_lanes(
 
 
 def _divide(dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
-    if is_float(dtype):
-        return Expression(f"{args[0]} / {args[1]}")
-    return inline("div", dtype, args, dtypes)
+    quotient = f"{args[0]} / {args[1]}"
+    return Expression(quotient) if is_float(dtype) else inline("div", dtype, args, dtypes)
 
 
 def _raise(dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:

@@ -175,12 +175,11 @@ class BodyWriter(IndexRows):
         if guard == NEVER and node.dims:  # inside a region and outside of it
             zero = "0.0" if node.value.dtype.startswith("float") else "0"
             return self.add(Constant(dtype=node.value.dtype, text=zero))
-        rows: list[Row | None] = []
-        offsets: list[int] = []
-        for dim, coord in zip(node.dims, point[1], strict=True):
-            row, offset = self._index(dim, coord, home, guard, part)
-            rows.append(row)
-            offsets.append(offset)
+        places = [
+            self._index(dim, coord, home, guard, part)
+            for dim, coord in zip(node.dims, point[1], strict=True)
+        ]
+        rows = tuple(row for row, _ in places)
         own = [dim for dim, row in zip(node.dims, rows, strict=True) if row is None]
         level = level_of([dim for dim in own if dim in self.ranges], self.loops)
         level = max([level, *(self.rows[row].level for row in rows if row is not None)])
@@ -191,8 +190,8 @@ class BodyWriter(IndexRows):
                 level=level if when is None else max(level, self.rows[when].level),
                 buffer=home.name,
                 dims=node.dims,
-                offsets=tuple(offsets),
-                rows=tuple(rows) if len(own) < len(rows) else (),
+                offsets=tuple(offset for _, offset in places),
+                rows=rows if len(own) < len(rows) else (),
                 when=when,
             ),
             part,
@@ -222,9 +221,7 @@ class BodyWriter(IndexRows):
             everywhere = all(found.guards.get(point) == ALWAYS for found in self.founds)
             if not everywhere and guard is not None:
                 guard = both(guard, (((InPart(part), True),),))
-        if guard is None or guard == ALWAYS:
-            return None
-        return self.condition(guard, part)
+        return None if guard is None or guard == ALWAYS else self.condition(guard, part)
 
     def _index(
         self, dim: Dimension, coord: Coord, home: Home, guard: Guard | None, part: int
@@ -255,8 +252,7 @@ class BodyWriter(IndexRows):
         for index, home in self.loaded.items():
             need, dims = needs[index], self.points.nodes[index].dims
             found[Reading(home.name, tuple(_needed(need[dim], dim, home) for dim in dims))] = None
-            moved = self.moved.get(home.name, {})
-            if moved:
+            if moved := self.moved.get(home.name):
                 box = tuple(_needed(None if dim in moved else need[dim], dim, home) for dim in dims)
                 found[Reading(home.name, box, moved=True)] = None
         return tuple(found)

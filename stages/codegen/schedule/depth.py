@@ -60,12 +60,8 @@ def computed_again(
     }
     total = 0.0
     for node in reversed(cone[-LONGEST:]):
-        if node not in found or not nodes[node].dims:
-            continue
-        if node != index and users[node] > within[node]:
-            continue
-        value = nodes[node].value
-        if not isinstance(value, COMPUTED):
+        value, is_shared = nodes[node].value, node != index and users[node] > within[node]
+        if node not in found or not value.dims or is_shared or not isinstance(value, COMPUTED):
             continue
         every, single = found[node]
         again = max(len(every) - len(single), 0) * own_cost(value)

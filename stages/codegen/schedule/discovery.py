@@ -131,13 +131,10 @@ class _Discovery:
         self, point: Point, region: dataflow.Region, operands: Sequence[Point]
     ) -> Iterator[tuple[Point, Guard | None]]:
         plain = self.points.indices.plain
-        axes = zip(region.dims, point[1], strict=True)
-        coords = {dim: plain(dim, coord) for dim, coord in axes}
+        coords = {dim: plain(dim, at) for dim, at in zip(region.dims, point[1], strict=True)}
         first = decided(cases_in(region.boxes, coords), self.answer)
         outer = outside_of(region.boxes)
-        second = None
-        if outer is not None:
-            second = decided(cases_in(outer, coords), self.answer)
+        second = None if outer is None else decided(cases_in(outer, coords), self.answer)
         if first not in (ALWAYS, NEVER) and second != NEVER:
             self.choices[point] = first
             there = self._there(region, {dim: base for dim, (_, (base, _)) in coords.items()})
@@ -182,8 +179,6 @@ def _join(old: Guard | None, user: Guard | None, when: Guard | None) -> Guard | 
 
 def _without_waiting(guard: Guard | None) -> Guard | None:
     """Return the guard without tests of values that are needed to compute the guard."""
-    if guard is None:
-        return None
-    tests = (test for case in guard for test, _ in case)
+    tests = (test for case in guard or () for test, _ in case)
     waits = any(isinstance(test, Beyond) and test.base != OWN for test in tests)
     return None if waits else guard

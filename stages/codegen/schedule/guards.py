@@ -55,10 +55,9 @@ def cases_in(boxes: Boxes, coords: Mapping[Dimension, tuple[Dimension, Coord]]) 
 
 def _tests(side: dataflow.Side, dim: Dimension, coord: Coord) -> list[tuple[Test, bool]]:
     base, offset = coord
-    ends = ((side.start, True), (side.stop, False))
     return [
         (Beyond(dim, base, bounds.add(end, -offset)), beyond)
-        for end, beyond in ends
+        for end, beyond in ((side.start, True), (side.stop, False))
         if end is not None
     ]
 

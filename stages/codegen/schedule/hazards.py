@@ -24,8 +24,8 @@ def fields_to_stage(nest: Nest, later: Sequence[Nest], boxes: Sequence[Ranges]) 
     def reads_own(nest: Nest, load: Load) -> bool:
         return is_own(nest, [range_.dim for range_ in boxes[nest.group]], load)
 
-    written = arrays_of(nest, Store)
-    written = {name for name in written if not name.startswith("@")}  # arrays are written once
+    # arrays are written once
+    written = {name for name in arrays_of(nest, Store) if not name.startswith("@")}
     elsewhere = (load.buffer for load in loads(nest) if not reads_own(nest, load))
     risky = {name for name in elsewhere if name in written}
     for other in later if written else ():

@@ -55,8 +55,7 @@ class IndexRows(Rows):
     def shifted(self, dim: Dimension, coord: Coord, part: int) -> Row:
         """Return the row of an index as 64 bits: its base plus its offset."""
         base, offset = coord
-        own = base == OWN
-        row = self._own(dim, part) if own else self._wide(self.base(base, part), part)
+        row = self._own(dim, part) if base == OWN else self._wide(self.base(base, part), part)
         if offset:
             step = self.add(Constant(dtype=INT, text=str(offset)))
             row = self.compute("add", INT, [row, step], part)
@@ -73,8 +72,7 @@ class IndexRows(Rows):
         return self.compute("add", INT, [self.shifted(index.dim, index.at, part), by], part)
 
     def _all(self, case: Case, part: int) -> Row:
-        rows = [self._test(test, wanted, part) for test, wanted in case]
-        return self.folded("and", "bool", rows, part)
+        return self.folded("and", "bool", [self._test(*each, part) for each in case], part)
 
     def _test(self, test: Test, wanted: bool, part: int) -> Row:
         if isinstance(test, InPart):

@@ -60,9 +60,12 @@ def jammed(
 
 def _is_stencil(points: Points, nest: Nest, needs: Mapping[int, Need]) -> bool:
     """Tell whether unroll-and-jam is possible: no regions, all indices known."""
-    if len(nest.loops) < 2 or nest.parts or any(reading.moved for reading in nest.reads):
-        return False
-    if nest.loops[-2].range.dim.kind is not DimensionKind.HORIZONTAL:
+    if (
+        len(nest.loops) < 2
+        or nest.parts
+        or any(reading.moved for reading in nest.reads)
+        or nest.loops[-2].range.dim.kind is not DimensionKind.HORIZONTAL
+    ):
         return False
     loads = sum(isinstance(row, Load) for row in nest.body)
     if sum(isinstance(row, Compute) for row in nest.body) < BUSY * loads:

@@ -18,6 +18,7 @@ from ...ir.bounds import Bound, Const, Range, Ranges
 from ...ir.gates import FAR, far_unless
 from ...ir.settled import settled
 from ...lower.regions import EVERYWHERE, Box, Boxes, is_empty, met
+from ..errors import CodegenError
 from .places import FIXED, OWN, Coord, Entries, Entry, Point
 from .points import Points
 
@@ -64,9 +65,7 @@ def box_of(need: Need, dims: Iterable[Dimension]) -> Ranges:
 
 def joined(left: Need | None, right: Need) -> Need:
     """Return the smallest need around two."""
-    if left is None or left is right:
-        return right
-    return around((left, right))
+    return right if left is None or left is right else around((left, right))
 
 
 def around(needs: Sequence[Need]) -> Need:
@@ -86,10 +85,8 @@ def _around(spans: Sequence[Span | None]) -> Span | None:
     there = [span for (start, _), span in by_base.items() if start != _NOTHING.start]
     if len(there) < 2:
         return there[0] if there else _NOTHING
-    ranges = [span.range(_ANY) for span in there]
-    start = bounds.least(range_.start for range_ in ranges)
-    stop = bounds.greatest(range_.stop for range_ in ranges)
-    return _settled_span(start, stop, any(span.gated for span in there))
+    (whole,) = bounds.hull([(span.range(_ANY),) for span in there])
+    return _settled_span(whole.start, whole.stop, any(span.gated for span in there))
 
 
 def _settled_span(start: Bound, stop: Bound, gated: bool) -> Span:
@@ -103,8 +100,8 @@ _NOTHING: Final = Span(Const(FAR), Const(-FAR), gated=True)
 def need_at(points: Points, point: Point, need: Need) -> Need:
     """Return the need of a point's node, given the need of the point."""
     index, coords = point
-    dims = points.nodes[index].dims
-    return {dim: _along(points, dim, coord, need) for dim, coord in zip(dims, coords, strict=True)}
+    placed = zip(points.nodes[index].dims, coords, strict=True)
+    return {dim: _along(points, dim, coord, need) for dim, coord in placed}
 
 
 def _along(points: Points, dim: Dimension, coord: Coord, need: Need) -> Span | None:
@@ -223,3 +220,16 @@ def _without(piece: Box, hole: Box) -> Boxes:
         if is_empty(piece):
             return (whole,)
     return tuple(rest)
+
+
+def scan_need(value: dataflow.Scan, need: Need) -> Need:
+    """Return all levels of a scan on the columns that are needed, maybe none."""
+    levels = Span(value.start, value.stop)
+    whole: Need = {dim: levels if dim is value.axis else need[dim] for dim in value.dims}
+    if any(span is None for span in whole.values()):
+        raise CodegenError(
+            "The result of a scan is read at a horizontal offset that a field gives; that is not "
+            "supported.",
+            hint="Write the result of the scan to a field, and read that in another statement.",
+        )
+    return whole

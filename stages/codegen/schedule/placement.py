@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Ranges
-from ..errors import CodegenError
-from .costs import point_costs, users_of
+from .costs import ITEMSIZES, point_costs, users_of
 from .needs import (
     Need,
-    Span,
     around,
     box_of,
     gated_by,
@@ -21,6 +20,7 @@ from .needs import (
     need_at,
     need_of,
     outside_of,
+    scan_need,
 )
 from .places import Coords, Point, is_still, still
 from .points import Env, Node, Points
@@ -49,6 +49,11 @@ class Walk:
     box: Ranges
     stores: tuple[tuple[int, int], ...]
     fused: bool = False
+
+    @property
+    def nest(self) -> int:
+        """Its name for placement, with `fused` that of the stores: what both need is one use."""
+        return stores(self.stores[0][0]) if self.fused else self.node
 
 
 @classes.frozen
@@ -103,7 +108,10 @@ class _Placing:
         self.asked = dict.fromkeys(self.needed, 1)  # points of the user that has most of them
         self.above = dict.fromkeys(self.needed, 0.0)  # operations that users compute again
         self.values: dict[int, int] = {}  # how many a nest computes
-        self.weighing = Weighing(points, rules, self.users, self.costs, self.boxes, self.values)
+        self.handed: dict[int, int] = {}  # bytes of a level, by scans that hand results on
+        self.weighing = Weighing(
+            points, rules, self.users, self.costs, self.boxes, self.values, self.handed
+        )
         self.arrays: list[Array] = []
         self.walks: list[Walk] = []
         self.notes: list[str] = []
@@ -129,7 +137,7 @@ class _Placing:
                 self.results.setdefault(scan, []).append(index)
             elif isinstance(value, dataflow.Scan):
                 self._walk(index, value)
-        last = {stores(walk.stores[0][0]): walk.node for walk in self.walks if walk.fused}
+        last = {walk.nest: walk.node for walk in self.walks}
         needs: dict[int, dict[int, Need]] = {}
         for index, uses in self.uses.items():
             for nest, use in uses.items():
@@ -215,8 +223,10 @@ class _Placing:
             room = box_of(around([need for _, need in asks]), value.dims)
             own = [store for result in results for store in self._kept(index, result, room)]
             self.walks.append(Walk(index, self.boxes[index], tuple(sorted(own))))
+            if self.weighing.rules.hands_on:
+                self._hand_on(index, results, value.axis)
         for operand in self.points.nodes[index].operands:
-            self._ask(operand, {}, index, need_of(self.boxes[index]))
+            self._ask(operand, {}, self.walks[-1].nest, need_of(self.boxes[index]))
 
     def _kept(self, index: int, result: int, room: Ranges) -> Iterator[tuple[int, int]]:
         """Yield the roots that a scan stores of a result; others and other nests read an array."""
@@ -229,6 +239,16 @@ class _Placing:
         if self.uses[result]:
             reason = f"{self.points.nodes[result].name} is an array: the result of a scan"
             self.arrays.append(Array(result, room, reason))
+
+    def _hand_on(self, index: int, results: Sequence[int], axis: Dimension) -> None:
+        """Note how much a scan hands on to scans over the same columns, and nothing else reads."""
+        columns = _across(self.boxes[index], axis)
+        alike = {walk.nest for walk in self.walks if _across(walk.box, axis) == columns}
+        taken = [each for each in results if self.uses[each] and self.uses[each].keys() <= alike]
+        takers = {nest for result in taken for nest in self.uses[result]}
+        own = sum(ITEMSIZES[self.points.nodes[result].value.dtype] for result in taken)
+        whole = own + max((self.handed.get(nest, 0) for nest in takers), default=0)
+        self.handed |= dict.fromkeys((index, *takers) if taken else (), whole)
 
     def _is_all_of(self, index: int, group: int) -> bool:
         """Tell whether a nest has the box of a group of stores."""
@@ -280,14 +300,6 @@ class _Placing:
         return gated if len(alike) == len(need) else {**gated, **alike}
 
 
-def scan_need(value: dataflow.Scan, need: Need) -> Need:
-    """Return all levels of a scan on the columns that are needed, maybe none."""
-    levels = Span(value.start, value.stop)
-    whole: Need = {dim: levels if dim is value.axis else need[dim] for dim in value.dims}
-    if any(span is None for span in whole.values()):
-        raise CodegenError(
-            "The result of a scan is read at a horizontal offset that a field gives; that is not "
-            "supported.",
-            hint="Write the result of the scan to a field, and read that in another statement.",
-        )
-    return whole
+def _across(box: Ranges, axis: Dimension) -> Ranges:
+    """Return the columns of a box."""
+    return tuple(range_ for range_ in box if range_.dim is not axis)

@@ -104,10 +104,10 @@ class Indices:
         found: dict[Dimension, tuple[int, int]] = {}
         for dim, (base, offset) in axes:
             if base == OWN:
-                widen(found, dim, (offset, offset))
+                grow(found, dim, (offset, offset))
             elif base > OWN:
                 for other, ends in self._mentions[base - 1].items():
-                    widen(found, other, ends)
+                    grow(found, other, ends)
         return found
 
     def plain(self, dim: Dimension, coord: Coord) -> tuple[Dimension, Coord]:
@@ -146,7 +146,7 @@ def _axes(value: IndexValue, dims: tuple[Dimension, ...]) -> list[tuple[Dimensio
             return [(dim, (OWN, 0))]
 
 
-def widen(ends: dict[Dimension, tuple[int, int]], dim: Dimension, more: tuple[int, int]) -> None:
+def grow(ends: dict[Dimension, tuple[int, int]], dim: Dimension, more: tuple[int, int]) -> None:
     """Grow the range of one dimension."""
     low, high = ends.get(dim, more)
     ends[dim] = min(low, more[0]), max(high, more[1])

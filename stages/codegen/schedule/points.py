@@ -26,8 +26,8 @@ from .places import (
     Moved,
     Point,
     Reach,
+    grow,
     still,
-    widen,
 )
 
 Env: TypeAlias = Mapping[Dimension, Coord]  # coordinates in place of the loop's own index
@@ -165,8 +165,7 @@ class Points:
                 way = Moved(dim, (OWN, 0), self._views[by])
                 return self.placed(self._views[arg], {dim: (self._index(way), 0)})
             case dataflow.Map(op=op, args=args):
-                operands = [self._views[arg] for arg in args]
-                return self._combined(row, value, op, operands)
+                return self._combined(row, value, op, [self._views[arg] for arg in args])
             case dataflow.Reduce(op=op, table=table):
                 operands = self._slots(row, value, self._tables[table])
                 return self._combined(row, value, f"reduce {op}", operands)
@@ -184,9 +183,8 @@ class Points:
         entry = (entries, ((OWN, 0), slot))
         found = self.placed(self._views[arg], {table.source: (self._index(Entry(entry)), 0)})
         dtype = self.nodes[found[0]].value.dtype
-        if self.checked and table.skip and dtype.startswith("float"):
-            return self._or_nothing(row, value, entry, found)
-        return found
+        is_tested = self.checked and table.skip and dtype.startswith("float")
+        return self._or_nothing(row, value, entry, found) if is_tested else found
 
     def _or_nothing(self, row: Ref, value: dataflow.Value, entry: Point, found: Point) -> Point:
         """Return the node of a lookup, NaN where the neighbour is missing."""
@@ -231,10 +229,10 @@ class Points:
             for dim, (base, offset), (low, high) in zip(node.dims, coords, node.reach, strict=True):
                 along, (own, more) = self.indices.plain(dim, (base, offset))
                 if own == OWN:
-                    widen(reach, along, (low + more, high + more))
+                    grow(reach, along, (low + more, high + more))
                 elif base > OWN:
                     for other, ends in self.indices.mentioned([(dim, (base, offset))]).items():
-                        widen(reach, other, ends)
+                        grow(reach, other, ends)
         middle = {dim: sum(reach.get(dim, (0, 0))) // 2 for dim in value.dims}
         back: Env = {dim: (OWN, -place) for dim, place in middle.items() if place}
         relative = tuple(self.placed(operand, back) for operand in operands)

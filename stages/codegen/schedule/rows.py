@@ -56,8 +56,7 @@ class Rows:
         return self._extreme(op, dtype, values, valid, part)
 
     def _sum(self, dtype: str, values: list[Row], valid: list[Row], part: int) -> Row:
-        nothing = self.add(Constant(dtype=dtype, text=neutral("sum", dtype)))
-        total = nothing
+        nothing = total = self.add(Constant(dtype=dtype, text=neutral("sum", dtype)))
         for slot, value in enumerate(values):
             there = value
             if valid:

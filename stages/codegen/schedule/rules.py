@@ -11,8 +11,9 @@ from ...machine import Machine
 class Rules:
     """The target and the options that decide; `arrays` and `inline` name values, as in '%12'.
 
-    With `columns_apart` a scan walks one column after another, whatever the layout. `own` are the
-    options of the platform, such as `GpuOptions`: its passes read them by its `options_of`.
+    With `columns_apart` a scan walks one column after another, whatever the layout; with `hands_on`
+    scans over the same columns hand numbers on in the memory of their core. `own` are the options
+    of the platform, such as `GpuOptions`: its passes read them by its `options_of`.
     """
 
     target: Machine
@@ -22,4 +23,5 @@ class Rules:
     jam: bool = False
     checked: bool = False
     columns_apart: bool = False
+    hands_on: bool = False
     own: object = None

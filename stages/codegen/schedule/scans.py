@@ -91,8 +91,7 @@ def first_levels(box: Ranges, scan: dataflow.Scan, around: bool = False) -> Rang
 def _before(levels: Range, forward: bool, around: bool) -> Range:
     """Return the level before the first, or all levels and that one."""
     if forward:
-        first = add(levels.start, -1)
-        return Range(levels.dim, first, levels.stop if around else levels.start)
+        return Range(levels.dim, add(levels.start, -1), levels.stop if around else levels.start)
     return Range(levels.dim, levels.start if around else levels.stop, add(levels.stop, 1))
 
 
@@ -135,8 +134,7 @@ def scan_body(
     args = [writer.row(operand) for operand in operands[count:]]
     first = [] if states else [writer.row(operand) for operand in operands[:count]]
     old = [writer.add(each) for each in _old_states(states, dtypes, level)]
-    rows = _one_level(writer, value.body, old, args)
-    new = [rows[ref] for ref in value.body.results]
+    new = _one_level(writer, value.body, old, args)
     for node, leaf in results.items():
         writer.places[0, points.here(node)] = new[leaf]
     written = [writer.row(root) for _, root in stores]
@@ -164,7 +162,7 @@ def _old_states(states: Sequence[Held], dtypes: Sequence[str], level: int) -> It
 def _one_level(
     writer: BodyWriter, body: dataflow.Body, states: Sequence[Row], args: Sequence[Row]
 ) -> list[Row]:
-    """Write the body of a scan; instructions that need neither state nor level stand outside."""
+    """Write the body of a scan, return its results; rows without state or level stand outside."""
     rows: list[Row] = []
     for value in body.values:
         match value:
@@ -176,7 +174,7 @@ def _one_level(
                 rows.append(writer.compute(op, value.dtype, [rows[ref] for ref in inner]))
             case _:
                 raise TypeError(f"A scan cannot hold '{type(value).__name__}'.")
-    return rows
+    return [rows[ref] for ref in body.results]
 
 
 def leaves_of(points: Points, scan: int) -> dict[int, int]:

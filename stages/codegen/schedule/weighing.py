@@ -53,6 +53,7 @@ class Weighing:
         costs: the operations of each node at one point.
         boxes: the box of each nest.
         values: how many values a nest computes so far.
+        handed: the bytes of each level that a scan hands on or takes.
 
     """
 
@@ -62,6 +63,7 @@ class Weighing:
     costs: Mapping[int, float]
     boxes: Mapping[int, Ranges]
     values: Mapping[int, int]
+    handed: Mapping[int, int]
 
     def decide(self, index: int, uses: Uses, above: float) -> tuple[bool, str]:
         """Return whether the node becomes an array, and why; no reason for a node with one use.
@@ -83,19 +85,22 @@ class Weighing:
         node, cost = self.points.nodes[index], self.costs[index]
         if cost >= INVARIANT_COST and self._is_repeated(node, uses):
             return True, f"is an array: {cost:.0f} operations that an outer loop would repeat"
-        count = points_of(uses)
-        again = (count - 1) * cost
-        limit = self.rules.target.operations_per_element(ITEMSIZES[node.value.dtype])
-        figures = f"{count} points x {cost:.0f} operations"
+        count, size = points_of(uses), ITEMSIZES[node.value.dtype]
+        lasting = self._lasting(uses, size)
+        again = (lasting - 1) * cost
+        limit = self.rules.target.operations_per_element(size)
+        figures = f"{count} point{'s' * (count > 1)} x {cost:.0f} operations"
+        if lasting > count:
+            figures += f", {lasting / count:.1f} times as long in few threads"
         if count > MOST_POINTS:
             return True, f"is an array: {figures}, more than {MOST_POINTS} points"
         if cost > 1 and any(self.values.get(nest, 0) >= MOST_VALUES for nest in uses):
             return True, f"is an array: its loop computes {MOST_VALUES} other values already"
         if again > limit:
-            enough = limit / (count - 1)
+            enough = limit / (lasting - 1)
             target = self.rules.target
             one = beside_shared(self.points, self.users, self.costs, index, enough, target)
-            own = (count - 1) * one
+            own = (lasting - 1) * one
             if own <= limit:
                 return False, f"is computed in place: {figures}, {own:.0f} beside shared arrays"
             return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
@@ -112,6 +117,14 @@ class Weighing:
         if count == 1:
             return False, ""
         return False, f"is computed in place: {figures}, {again:.0f} again <= {limit:.0f} to store"
+
+    def _lasting(self, uses: Uses, itemsize: int) -> float:
+        """Return how many points of nests with many threads take as long as those of all nests."""
+        slowdown = self.rules.target.slowdown
+        return sum(
+            len(use.places) * slowdown(itemsize, self.handed.get(nest, 0))
+            for nest, use in uses.items()
+        )
 
     def _depth(self, coords: Coords) -> int:
         return max((self.points.indices.depth(base) for base, _ in coords), default=0)

@@ -37,12 +37,9 @@ def empty_where(buffer: Buffer, besides: Dimension | None, when: Bound) -> Buffe
 
     The outermost of its dimensions is cut that is not `besides`.
     """
-    cut = next(dim for dim in buffer.order if dim is not besides)
-    box = []
-    for range_ in buffer.box:
-        if range_.dim is cut:
-            extent = maximum(subtract(range_.stop, range_.start), Const(0))
-            left = multiply(extent, subtract(Const(1), when))
-            range_ = Range(cut, range_.start, add(range_.start, left))  # noqa: PLW2901
-        box.append(range_)
-    return classes.evolve(buffer, box=tuple(box))
+    ranges = {range_.dim: range_ for range_ in buffer.box}
+    cut = ranges[next(dim for dim in buffer.order if dim is not besides)]
+    extent = maximum(subtract(cut.stop, cut.start), Const(0))
+    left = multiply(extent, subtract(Const(1), when))
+    ranges[cut.dim] = Range(cut.dim, cut.start, add(cut.start, left))
+    return classes.evolve(buffer, box=tuple(ranges.values()))

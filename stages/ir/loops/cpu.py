@@ -153,8 +153,14 @@ class Portions(PatchGroup):
     @property
     def bounds(self) -> tuple[Bound, ...]:
         """Where the lists lie, and how many rows and threads there are."""
-        address = PatchBound("address", self.order)
-        return (address, self.patches, self.room, self.pitch, self.fits, self.threads)
+        return (
+            PatchBound("address", self.order),
+            self.patches,
+            self.room,
+            self.pitch,
+            self.fits,
+            self.threads,
+        )
 
     @property
     def workspace(self) -> Bound:

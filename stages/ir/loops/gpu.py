@@ -33,7 +33,8 @@ class GpuMarks(Marks):
     `block` is how many threads a block has along each `thread` loop, inner to outer; one number for
     several loops counts their points in one row. `points` is how many points a thread has along
     each of these loops, 1 where it ends early; `unaligned` tells that these points have a version
-    with single accesses for memory that is not aligned. Threads leave registers for `blocks` blocks
+    with single accesses for memory that is not aligned; `masked` that a thread with points outside
+    loads as others do and leaves out stores. Threads leave registers for `blocks` blocks
     on a multiprocessor. With `reciprocals`, several quotients by one number are products with its
     reciprocal. A scan loads the rows `asked` to registers `ahead` levels before their use.
     """
@@ -44,6 +45,7 @@ class GpuMarks(Marks):
     points: tuple[int, ...] = ()
     blocks: int = 1
     unaligned: bool = False
+    masked: bool = False
     reciprocals: bool = False
 
 

@@ -74,6 +74,15 @@ class Access(Instruction):
         """Whether a row gives the index of an axis, as a table of neighbours does."""
         return any(row is not None for row in self.rows)
 
+    def coordinates(self, axes: int) -> tuple[tuple[Row | None, int], ...]:
+        """Return for each of so many axes the row of its index (None: the current one), the offset.
+
+        >>> Access(dtype="float64", buffer="u", offsets=(0, 1)).coordinates(2)
+        ((None, 0), (None, 1))
+        """
+        rows, offsets = self.rows or (None,) * axes, self.offsets or (0,) * axes
+        return tuple(zip(rows, offsets, strict=True))
+
 
 @classes.frozen(kw_only=True)
 class Load(Access):
@@ -87,8 +96,8 @@ class Load(Access):
     @property
     def places(self) -> tuple[tuple[Dimension, Row | None, int], ...]:
         """For each axis its dimension, the row of its index (None: the current one), the offset."""
-        rows = self.rows or (None,) * len(self.dims)
-        return tuple(zip(self.dims, rows, self.offsets, strict=True))
+        coordinates = self.coordinates(len(self.dims))
+        return tuple((dim, *each) for dim, each in zip(self.dims, coordinates, strict=True))
 
 
 @classes.frozen(kw_only=True)

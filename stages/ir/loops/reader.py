@@ -163,8 +163,11 @@ class _Reader(BoundReader):
         read_all(lines, 0, 0)
         if sorted(rows) != list(range(len(rows))):
             raise ValueError(f"The rows of a nest have the numbers {sorted(rows)}.")
-        body = tuple(rows[row] for row in sorted(rows))
-        return {"loops": tuple(loops), "body": body, "parts": tuple(parts)}
+        return {
+            "loops": tuple(loops),
+            "body": tuple(rows[row] for row in sorted(rows)),
+            "parts": tuple(parts),
+        }
 
     def _loop(self, line: _Entry) -> NestLoop:
         line.opens(line.word)
@@ -217,8 +220,11 @@ class _Reader(BoundReader):
         name = line.name()
         places = list(line.several("]", lambda: self._index(line))) if line.accept("[") else []
         rows = tuple(row for row, _ in places)
-        given: dict[str, Any] = {"buffer": name, "offsets": tuple(offset for _, offset in places)}
-        given["rows"] = rows if any(row is not None for row in rows) else ()
+        given: dict[str, Any] = {
+            "buffer": name,
+            "offsets": tuple(offset for _, offset in places),
+            "rows": rows if any(row is not None for row in rows) else (),
+        }
         if cls is Load:
             given["dims"] = self.dims_of[name] if name in self.dims_of else line.fail("a buffer")
         return given

@@ -33,19 +33,17 @@ class _Printer(Names):
 
     def kernel(self, kernel: Kernel) -> Iterator[str]:
         """Yield the lines of a kernel."""
-        yield f"kernel {quoted(kernel.name)}"
-        for dim, label in self.labels.items():
-            yield f"  dimension {label} {dim.kind}"
-        for order in self.orders:
-            yield from self.lines(order, 1)
-        yield from (f"  {line}" for line in self.definitions())
-        yield from (f"  scalar {quoted(name)} {dtype}" for name, dtype in kernel.scalars)
-        for each in (*kernel.buffers, *kernel.groups):
-            yield from self.lines(each, 1)
-        yield from (f"  slot {self.bound(size)}" for size in kernel.slots)
-        yield from (f"  # {note}" for note in kernel.notes)
-        for step in kernel.steps:
-            yield from self.lines(step, 1)
+        yield from (
+            f"kernel {quoted(kernel.name)}",
+            *(f"  dimension {label} {dim.kind}" for dim, label in self.labels.items()),
+            *self.lines(tuple(self.orders), 1),
+            *(f"  {line}" for line in self.definitions()),
+            *(f"  scalar {quoted(name)} {dtype}" for name, dtype in kernel.scalars),
+            *self.lines((*kernel.buffers, *kernel.groups), 1),
+            *(f"  slot {self.bound(size)}" for size in kernel.slots),
+            *(f"  # {note}" for note in kernel.notes),
+            *self.lines(kernel.steps, 1),
+        )
 
     def lines(self, value: Any, depth: int) -> Iterator[str]:
         """Yield the lines of a part of a kernel, or of several."""
@@ -58,15 +56,19 @@ class _Printer(Names):
                 yield from self.lines(value.steps, depth)
             case Choice() | If():
                 when = f"%{value.row}" if isinstance(value, If) else self.bound(value.when)
-                yield f"{indent}if {when}{_because(value)}"
-                yield from self.lines(value.then, depth + 1)
-                yield from [f"{indent}else"] if value.otherwise else []
-                yield from self.lines(value.otherwise, depth + 1)
+                yield from (
+                    f"{indent}if {when}{_because(value)}",
+                    *self.lines(value.then, depth + 1),
+                    *([f"{indent}else"] if value.otherwise else []),
+                    *self.lines(value.otherwise, depth + 1),
+                )
             case While():
-                yield f"{indent}while"
-                yield from self.lines(value.condition, depth + 1)
-                yield f"{indent}holds %{value.row}"
-                yield from self.lines(value.acts, depth + 1)
+                yield from (
+                    f"{indent}while",
+                    *self.lines(value.condition, depth + 1),
+                    f"{indent}holds %{value.row}",
+                    *self.lines(value.acts, depth + 1),
+                )
             case Instruction():
                 yield f"{indent}{self._instruction(self.row, value)}"
                 self.row += 1
@@ -151,9 +153,8 @@ def _because(value: Any) -> str:
 def _place(access: Access) -> str:
     if not access.offsets and isinstance(access, Store):
         return ""
-    named = access.rows or (None,) * len(access.offsets)
     places = [
         str(offset) if row is None else f"%{row}{offset:+d}" if offset else f"%{row}"
-        for row, offset in zip(named, access.offsets, strict=True)
+        for row, offset in access.coordinates(len(access.offsets))
     ]
     return f"[{', '.join(places)}]"

@@ -41,8 +41,7 @@ def slide(kernel: Kernel, _: Rules) -> Kernel:
 def _slid(nest: Nest) -> Nest:
     if nest.parts or marks_of(nest).usual or nest.states or nest.loops[-1].backward:
         return nest
-    chosen = _worth(nest, _candidates(nest))
-    kept = _joined(chosen)
+    kept = _joined(_worth(nest, _candidates(nest)))
     whole, left = _left(nest, {}), _left(nest, kept)
     if whole - left - SHIFT * len(kept) < LEAST * whole:
         return nest

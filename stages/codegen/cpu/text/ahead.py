@@ -109,7 +109,7 @@ def prefetched(later: Body, nest: Nest, read: Mapping[str, Buffer], lanes: int) 
         for each in later.addresses.values()
         if isinstance(each, InRow) and each.is_given
     }
-    rows = rows_of(later)
+    rows = memory_rows(later)
     for test, some in (("asks", rows.keys() - given), ("alone", given)):
         yield from [f"if ({test}) {{"] if some else ()
         for row, buffer in ((row, buffer) for row, buffer in rows.items() if row in some):
@@ -120,7 +120,7 @@ def prefetched(later: Body, nest: Nest, read: Mapping[str, Buffer], lanes: int) 
         yield from ["}"] if some else ()
 
 
-def rows_of(body: Body) -> dict[str, Buffer]:
+def memory_rows(body: Body) -> dict[str, Buffer]:
     """Return the pointers to rows of memory, each with its buffer."""
     return {
         address.pointer: body.scope.by_name[row.buffer]

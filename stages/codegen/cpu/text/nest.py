@@ -16,7 +16,7 @@ from ...rows.checks import tests_of
 from ...rows.scope import Scope
 from ...schedule.costs import ITEMSIZES
 from .ahead import named_ahead
-from .strips import SIMD, Strips, strips_of, walk
+from .strips import SIMD, Strips, strips_of, write_strips
 from .threads import (
     BLOCK,
     END,
@@ -114,7 +114,7 @@ def innermost(
     for part, range_ in enumerate(nest.parts or (loop.range,)):
         shares = is_shared and set(range(part)) <= rims
         if strips is not None and not shares and part not in rims:
-            yield from indented(walk(strips, ends(range_), part, tests.clause), indent)
+            yield from indented(write_strips(strips, ends(range_), part, tests.clause), indent)
         elif is_shared and loop.kind != "sequential" and part not in rims:
             yield from _in_blocks(scope, nest, body, ends(range_), part)
         else:
@@ -191,13 +191,19 @@ def write_column(scope: Scope, column: Column) -> Iterator[str]:
     is_shared = any(loop.kind != "sequential" for loop in column.loops)
     if is_shared:
         counts, iterations = extents(scope, column.loops)
-        yield from (*indented(counts), opened(scope, column.box, iterations))
-        yield from indented(flat_loops(scope, column.loops), "    ")
+        yield from (
+            *indented(counts),
+            opened(scope, column.box, iterations),
+            *indented(flat_loops(scope, column.loops), "    "),
+        )
     else:
         for level, each in enumerate(column.loops):
             ends = scope.ends(each.range)
             yield f"    {loop_over(f'i{level}', ends, each.step, backward=each.backward)}"
     tests = tests_of(scope, column.group, instructions(column))
-    acts = indented(write_acts(scope, column), "      ")
-    yield from (*tests.begin("      "), *acts, *tests.end("      "))
-    yield f"  }}{END}}}}}" if is_shared else "  " + "}" * (len(column.loops) + 2)
+    yield from (
+        *tests.begin("      "),
+        *indented(write_acts(scope, column), "      "),
+        *tests.end("      "),
+        f"  }}{END}}}}}" if is_shared else "  " + "}" * (len(column.loops) + 2),
+    )

@@ -90,8 +90,9 @@ def sliding_strip(slides: Slides, simd: str) -> Iterator[str]:
     """Write the stages of a strip, before the first one what slides into it."""
     arrays = _arrays(slides)
     yield from _before_first(slides)
-    for row in sorted(arrays):
-        yield f"alignas({LINE}) {_type(slides, row)} a{row}[{slides.lanes}];"
+    yield from (
+        f"alignas({LINE}) {_type(slides, row)} a{row}[{slides.lanes}];" for row in sorted(arrays)
+    )
     for stage in range(max(slides.stages.values()) + 1):
         yield from (
             *(_moves(slides, stage) if stage else ()),
@@ -113,10 +114,10 @@ def _before_first(slides: Slides) -> Iterator[str]:
         for row in reached(bases, lambda row: rows[row].operands)  # without slides
         if rows[row].level == slides.body.depth and not isinstance(rows[row], NAMELESS)
     )
-    yield from ("if (is_first) {", "  is_first = false;")
-    for base in bases:
-        yield f"  alignas({LINE}) {_type(slides, base)} a{base}[{lanes}] = {{}};"
     yield from (
+        "if (is_first) {",
+        "  is_first = false;",
+        *(f"  alignas({LINE}) {_type(slides, base)} a{base}[{lanes}] = {{}};" for base in bases),
         f"  for (s64 l = {lanes - reach}; l < {lanes}; ++l) {{",
         f"    const s64 i{slides.body.depth - 1} = b - {lanes} + l;",
         *(f"    {line(slides.body, row)}" for row in sorted(needed)),
@@ -131,13 +132,17 @@ def _moves(slides: Slides, stage: int) -> Iterator[str]:
     """Move the registers whose values the next stage is the first to use."""
     for base in slides.bases:
         if slides.stages[base] == stage - 1:
-            yield f"{_register(slides, base)} g{base};"
-            yield f"__builtin_memcpy(&g{base}, a{base}, sizeof(g{base}));"
+            yield from (
+                f"{_register(slides, base)} g{base};",
+                f"__builtin_memcpy(&g{base}, a{base}, sizeof(g{base}));",
+            )
     for row, (base, by) in slides.slides.items():
         if slides.stages[row] == stage:
             moved = f"moved_{_type(slides, row)}_{by}(h{base}, g{base})"
-            yield f"const {_register(slides, row)} m{row} = {moved};"
-            yield f"__builtin_memcpy(a{row}, &m{row}, sizeof(m{row}));"
+            yield from (
+                f"const {_register(slides, row)} m{row} = {moved};",
+                f"__builtin_memcpy(a{row}, &m{row}, sizeof(m{row}));",
+            )
 
 
 def _stage(slides: Slides, stage: int, arrays: set[Row]) -> Iterator[str]:

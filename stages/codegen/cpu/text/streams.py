@@ -52,8 +52,10 @@ def aligned(scope: Scope, stored: Stored, far: str, names: StripNames = NAMES) -
     rows, edge, (at, first, past) = list(stored), scope.options.vector_bytes, names
     size = ITEMSIZES[stored[rows[0]][1].dtype]
     alike = [f"((s64)({row} + {first}) & {edge - 1}) == 0" for row in rows]
-    yield f"const s64 {first} = {at} + (-(s64)({rows[0]} + {at}) & {edge - 1}) / {size};"
-    yield f"const bool {past} = {' && '.join([far, *alike])};"
+    yield from (
+        f"const s64 {first} = {at} + (-(s64)({rows[0]} + {at}) & {edge - 1}) / {size};",
+        f"const bool {past} = {' && '.join([far, *alike])};",
+    )
 
 
 def stored_strips(stored: Stored, lanes: int, names: StripNames = NAMES) -> Iterator[str]:

@@ -19,7 +19,7 @@ from ...rows.body import Body, line, name, written
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
-from .ahead import prefetched, rows_ahead, rows_of
+from .ahead import memory_rows, prefetched, rows_ahead
 from .sliding import Slides, before_strips, slides_of, sliding_strip
 from .streams import LINE, aligned, is_far, stored_strips
 from .threads import indented, points
@@ -81,8 +81,10 @@ def strips_of(scope: Scope, nest: Nest, body: Body, both: Collection[Row] | None
     return Strips(nest, body, whole, later, stored, slides, apart, lanes)
 
 
-def walk(strips: Strips, ends: tuple[str, str], part: int, clause: str = "") -> Iterator[str]:
-    """Write one part of the loop; `clause` is what its lanes reduce.
+def write_strips(
+    strips: Strips, ends: tuple[str, str], part: int, clause: str = ""
+) -> Iterator[str]:
+    """Write one part of the innermost loop in strips; `clause` tells OpenMP what lanes reduce.
 
     The last strip of a row ends with it and computes points of the one before again. Rows that
     are shorter than a strip, or whose values the loop changes, end with masked lanes.
@@ -93,8 +95,8 @@ def walk(strips: Strips, ends: tuple[str, str], part: int, clause: str = "") -> 
     if strips.stored:
         scope, nest = strips.body.scope, strips.nest
         far = is_far(scope, nest, points(scope, nest.box))
-        yield from indented(aligned(scope, strips.stored, far))
         yield from (
+            *indented(aligned(scope, strips.stored, far)),
             f"  const bool again = {_again(strips, stop)};",
             f"  for (s64 e = past ? earlier({stop}, f) : b;; e = {stop}) {{",
             *_masked(strips, "e", part, clause),
@@ -104,8 +106,11 @@ def walk(strips: Strips, ends: tuple[str, str], part: int, clause: str = "") -> 
             "  }",
         )
     else:
-        yield f"  const bool again = {_again(strips, stop)};"
-        yield from (*middle, *_masked(strips, stop, part, clause))
+        yield from (
+            f"  const bool again = {_again(strips, stop)};",
+            *middle,
+            *_masked(strips, stop, part, clause),
+        )
     yield "}"
 
 
@@ -134,7 +139,7 @@ def _middle(strips: Strips, stop: str, part: int, clause: str) -> Iterator[str]:
     yield f"for (; b < whole; b += {lanes}) {{"
     if not strips.slides:
         yield f"  b = earlier(b, {stop} - {lanes});"
-    elif len(rows_of(strips.body)) > _POINTERS:
+    elif len(memory_rows(strips.body)) > _POINTERS:
         yield '  asm("" : "+r"(b));'
     yield from indented(_whole(strips, part, clause), "    ")
     yield "}"
@@ -157,7 +162,7 @@ def _masked(strips: Strips, end: str, part: int, clause: str) -> Iterator[str]:
 def _whole(strips: Strips, part: int, clause: str) -> Iterator[str]:
     """Write a strip without masks."""
     usual, stored = marks_of(strips.nest).usual, strips.stored
-    yield from prefetched(strips.later, strips.nest, rows_of(strips.body), strips.lanes)
+    yield from prefetched(strips.later, strips.nest, memory_rows(strips.body), strips.lanes)
     for array, buffer in stored.values():
         yield f"alignas({LINE}) {stored_type(buffer)} {array}[{strips.lanes}];"
     strip = list(_strip(strips, strips.whole, part, "{", clause))

@@ -29,8 +29,7 @@ def write_tiles(scope: Scope, tiles: Tiles, first: int) -> Iterator[Line]:
     groups = [scope.kernel.groups[member.nest.group].box for member in tiles.members]
     nests = [member.nest.box for member in tiles.members]
     _, box = max(zip(groups, nests, strict=True), key=lambda pair: tuple(map(len, pair)))
-    cuts = enumerate(tiles.cuts)
-    lengths = [f"c{level}" if cut.even else str(cut.size) for level, cut in cuts]
+    lengths = [f"c{level}" if cut.even else str(cut.size) for level, cut in enumerate(tiles.cuts)]
     levels = range(len(lengths))
     used = arrays_of(tiles)
     arrays = [b for b in scope.kernel.buffers if b.memory == "tile" and b.name in used]
@@ -85,8 +84,10 @@ def _tile_loop(scope: Scope, tiles: Tiles, sizes: Sequence[str]) -> Iterator[str
     """Open the loop over tiles and define where each ends."""
     starts, stops = zip(*(scope.ends(cut.range) for cut in tiles.cuts), strict=True)
     yield from flat_loop([f"t{level}" for level in range(len(sizes))], starts, stops, sizes)
-    for level, stop in enumerate(stops):
-        yield f"  const s64 u{level} = earlier(t{level} + {sizes[level]}, {stop});"
+    yield from (
+        f"  const s64 u{level} = earlier(t{level} + {size}, {stop});"
+        for level, (size, stop) in enumerate(zip(sizes, stops, strict=True))
+    )
 
 
 def _rows_in_turn(tiles: Tiles) -> Iterator[str]:
@@ -121,8 +122,7 @@ def _in_tile(scope: Scope, range_: Range, tiles: Tiles, member: Member) -> tuple
 def _in_place(scope: Scope, tiles: Tiles, arrays: list[Buffer]) -> Iterator[Definition]:
     """Define the arrays of a tile, moved to index 0 of their dimensions."""
     starts = {cut.range.dim: f"t{level}" for level, cut in enumerate(tiles.cuts)}
-    for array in arrays:
-        yield moved(scope, array, scope.ask(f"own{array.slot}"), starts, "    ")
+    return (moved(scope, each, scope.ask(f"own{each.slot}"), starts, "    ") for each in arrays)
 
 
 def _sizes(scope: Scope, tiles: Tiles, arrays: list[Buffer]) -> Iterator[Definition]:

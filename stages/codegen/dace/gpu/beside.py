@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from .....runtime.language.dimension import Dimension
 from .....runtime.process import classes
 from ....ir.bounds import Ranges
 from ....ir.loops.buffers import Buffer
@@ -87,9 +86,10 @@ class _Copies:
                     yield reading
 
     def _is_written_only(self, nest: Nest, name: str) -> bool:
-        rows = [row for row in nest.body if isinstance(row, Load | Store) and row.buffer == name]
-        plain = all(isinstance(row, Store) and not any(row.offsets) for row in rows)
-        return plain and self._is_deep(nest, name)
+        rows = (row for row in nest.body if isinstance(row, Load | Store) and row.buffer == name)
+        return self._is_deep(nest, name) and all(
+            isinstance(row, Store) and not any(row.offsets) for row in rows
+        )
 
     def _is_deep(self, nest: Nest, name: str) -> bool:
         """Tell whether a field has the dimensions of a scan, and unit stride along its axis."""
@@ -153,14 +153,12 @@ def _turned(buffer: Buffer, nests: Sequence[Nest]) -> Buffer:
     """Return an array that only scans touch with its columns beside each other."""
     if buffer.memory != "arena":
         return buffer
-    around: set[tuple[Dimension, ...]] = set()
-    for nest in nests:
-        if buffer.name in arrays_of(nest):
-            dims = tuple(loop.range.dim for loop in nest.loops)
-            around.add(dims if is_column_scan(nest) else ())
-    if len(around) != 1 or set(min(around)) != set(buffer.dims):
-        return buffer
-    (dims,) = around
-    if buffer.unit is not dims[-1]:
+    around = {
+        tuple(loop.range.dim for loop in nest.loops) if is_column_scan(nest) else ()
+        for nest in nests
+        if buffer.name in arrays_of(nest)
+    }
+    dims = next(iter(around), ())
+    if len(around) != 1 or set(dims) != set(buffer.dims) or buffer.unit is not dims[-1]:
         return buffer
     return classes.evolve(buffer, unit=dims[-2], order=(dims[-1], *dims[:-1]))

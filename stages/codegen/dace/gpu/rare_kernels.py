@@ -45,8 +45,7 @@ def rare_kernels(loops: SdfgLoops, rules: SdfgRules, vendor: Vendor) -> RareVers
         return RareVersion(ints, (f"{flag} return {beyond(loops.kernel)};",))
     options = WriterOptions(0, vector_math=False, own_math=rules.writer.own_math)
     tree = spread(ungrouped(loops.kernel), rules.schedule)
-    dialect = dialect_of(options)
-    scope = Scope(tree, places_of(ints), options, dialect, clamped=clamping.ends)
+    scope = Scope(tree, places_of(ints), options, dialect_of(options), clamped=clamping.ends)
     opening = (f"{flag} clamped(&state, ptrs, ints, scalars, arena);", "  else")
     lines = tuple(_lines(scope, loops.steps, vendor))
     return RareVersion(ints, opening, lines, scope.uses.functions)
@@ -57,13 +56,11 @@ def _lines(scope: Scope, steps: Sequence[int], vendor: Vendor) -> Iterator[str]:
     launches: list[str] = []
     for text, written in write_version(scope, parts(scope.kernel), "c", vendor):
         if vendor.in_turn:  # without the function by which the null platform runs a grid
-            yield text.partition('\nextern "C" void grid_of')[0]
-            yield _on_host(written)
+            yield from (text.partition('\nextern "C" void grid_of')[0], _on_host(written))
         else:
             yield text
         launches += _launch(scope, steps, written, vendor)
-    yield from _HEAD
-    yield from (*defined(scope), *launches, "}")
+    yield from (*_HEAD, *defined(scope), *launches, "}")
 
 
 def _launch(scope: Scope, steps: Sequence[int], written: Written, vendor: Vendor) -> list[str]:
@@ -99,7 +96,6 @@ def _blocks(scope: Scope, nest: Nest, place: int) -> str:
 
 def _on_host(written: Written) -> str:
     """Return the function that gives a thread its arguments."""
-    types = written.types
-    values = ", ".join(f"*({each}*)args[{place}]" for place, each in enumerate(types))
+    values = ", ".join(f"*({each}*)args[{place}]" for place, each in enumerate(written.types))
     kernel = _name(written)
     return f"static void thread_of_{kernel}(void** args) {{ (void)args; {kernel}({values}); }}"

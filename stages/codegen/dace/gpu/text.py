@@ -92,9 +92,7 @@ def _kernel(part: str, vendor: Vendor) -> str:
     takes = [each for each in found["takes"].split(", ") if each]
     head = part[: found.start("takes")] + ", ".join([*takes, "s64 first_y", "s64 first_z"]) + ") {"
     body = _BLOCK_INDEX.sub(r"(s64(blockIdx.\1) + first_\1)", part[found.end() :])
-    if not vendor.in_turn:
-        return head + body
-    return f"{head}{body}\n{_on_host(found['name'], takes)}"
+    return head + body + (f"\n{_on_host(found['name'], takes)}" if vendor.in_turn else "")
 
 
 def _on_host(name: str, takes: Sequence[str]) -> str:
@@ -108,8 +106,7 @@ def _launch(part: str, vendor: Vendor) -> str:
     """Return the function that launches a kernel, on the stream of the call."""
     lines = []
     for line in part.splitlines():
-        found = _LAUNCH.search(line)
-        if found:
+        if found := _LAUNCH.search(line):
             kernel = launched(vendor, found["name"])
             lines.append(
                 f"    launch(__state, {kernel}, Blocks{{{found['grid']}}}, dim3({found['block']}), "

@@ -11,7 +11,7 @@ from typing import Final
 
 from .....runtime.language.dimension import Dimension
 from .....runtime.process import classes
-from ....gpu_target import WIDEST
+from ....gpu_target import USUAL_LEVELS, WIDEST
 from ....ir.bounds import (
     Const,
     Range,
@@ -35,7 +35,6 @@ from ..options import options_of
 LANES: Final = 8  # threads that copy one row
 COLUMNS: Final = 16  # more fill warps better, and leave a multiprocessor fewer blocks
 COLUMNS_OF_WORDS: Final = 24  # of 4 bytes
-USUAL_LEVELS: Final = 82  # by which registers are shared out among blocks
 MOST_BLOCKS: Final = 6  # with more, a thread would have too few registers
 SIZES: Final = (4, 8)  # of elements that can be copied alone
 

@@ -17,6 +17,7 @@ from ....ir.loops.traverse import with_nests
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
+from .registers import registers
 from .thread_blocks import FLAT, OF_LEVELS, OF_WIDE
 from .unrolling import Buffers, unrolled
 
@@ -27,11 +28,13 @@ MOST_LEVELS: Final = 8  # where levels share the entries of tables
 MOST_REGISTERS: Final = 96
 FEW_REGISTERS: Final = 64  # where twice the points cost nothing
 ANY_REGISTERS: Final = 512  # where levels share entries: what was loaded is soon used up
-MANY_REGISTERS: Final = 176  # where wide accesses are still worth it
+# Blocks of a multiprocessor for which threads on rows of levels must have registers. Told of more
+# than they need, compilers load earlier: half of all threads is enough.
+MANY_BLOCKS: Final = 8
+FEW_BLOCKS: Final = 4  # with fewer, wide accesses hide no latency
 LONGEST: Final = 1200  # instructions
 WIDE: Final = 8  # bytes
 MOST_WORDS: Final = 360  # of 32 bits: values of a thread with a version for other alignments
-BLOCKS: Final = 5  # on a multiprocessor, where threads read whole rows that tables name
 # From this share of loads on that the other row saves, a second row is worth its registers.
 WORTH: Final = 0.85
 
@@ -65,15 +68,23 @@ def _widened(nest: Nest, buffers: Buffers, rules: Rules) -> Nest:
     if f"accesses of {WIDEST} bytes" in why:
         how = "by single accesses" if unaligned else "one by one"
         why += f"; {how} where memory is not aligned"
+    one_row = flat and 1 < each[0] <= _wide(nest, buffers, inner) and max(each[1:]) == 1
+    masked = one_row and not unaligned
     blocks = 1
-    is_free = flat and each[0] > 1 and not given and _gathers(nest)
-    if is_free and not _fits(nest, each, buffers, FEW_REGISTERS):
-        blocks = BLOCKS
-        why += f"; room for {blocks} blocks, faster than fewer even if threads spill a little"
+    if masked and not given and registers(nest, each[0]) <= _room(rules, MANY_BLOCKS):
+        blocks = MANY_BLOCKS
+        why += f"; registers for {blocks} blocks, more than it needs"
     return marked(
         classes.evolve(nest, reason=f"{nest.reason}; {why}"),
-        points=each, block=block, blocks=blocks, unaligned=unaligned,
+        points=each, block=block, blocks=blocks, unaligned=unaligned, masked=masked,
     )  # fmt: skip
+
+
+def _room(rules: Rules, blocks: int) -> int:
+    """Return how many registers a thread has if so many blocks share a multiprocessor."""
+    target = options_of(rules).target
+    threads = -(-FLAT[0] // target.wavefront) * target.wavefront
+    return target.registers // (blocks * threads) // 8 * 8
 
 
 def _has_single(nest: Nest, each: tuple[int, ...], buffers: Buffers, rules: Rules) -> bool:
@@ -102,7 +113,8 @@ def _each(nest: Nest, buffers: Buffers, rules: Rules) -> tuple[tuple[int, ...], 
     if _is_of_tables(nest, inner, others):
         return _levels(nest, buffers, ones)
     wide = _wide(nest, buffers, inner)
-    if wide > 1 and not _fits(nest, (wide, *ones), buffers, MANY_REGISTERS):
+    is_long = wide * len(nest.body) > LONGEST
+    if is_long or registers(nest, wide) > _room(rules, FEW_BLOCKS):
         wide = 1
     why = f"one of {inner.value} at a time"
     if wide > 1:

@@ -11,7 +11,7 @@ from ...schedule.costs import ITEMSIZES
 from .grid import axes_of, flat_places
 from .landing import write_landing
 from .lines import arrays, braced, buffers_of, indented, shared_arrays
-from .long import places, write_long
+from .long import level_arrays, write_long
 from .rows import write_rows
 from .scan import scoped, write_scan
 from .windows import scan_of, shared_levels
@@ -27,7 +27,7 @@ def write_columns(scope: Scope, columns: Columns) -> Iterator[str]:
         yield from indented(write_rows(scope, columns, load, nests))
         return
     own = _arrays(scope, columns)
-    yield from indented(places(scope, columns, load, own) if isinstance(load, Long) else own)
+    yield from indented(level_arrays(scope, columns, load, own) if isinstance(load, Long) else own)
     yield from flat_places(scope, nests[0], "i")
     levels = [axis.level for axis in axes_of(nests[0])]
     inside = (f"i{level} < {scope.bound(nests[0].box[level].stop)}" for level in levels)

@@ -9,6 +9,7 @@ from .....runtime.process import classes
 from ....ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
+from ...rows.acts import loop_over
 from ...rows.scope import Scope
 
 AXES = "xyz"
@@ -45,9 +46,8 @@ def is_flat(nest: Nest) -> bool:
 def first_of(nest: Nest, axis: Axis) -> Bound:
     """Return the first point of the first thread: a multiple of its points along the rows."""
     start = nest.loops[axis.level].range.start
-    if axis.points == 1 or axis.level < len(nest.loops) - 1:
-        return start
-    return multiply(floor_divide(start, Const(axis.points)), axis.points)
+    is_plain = axis.points == 1 or axis.level < len(nest.loops) - 1
+    return start if is_plain else multiply(floor_divide(start, Const(axis.points)), axis.points)
 
 
 def blocks_of(nest: Nest) -> list[Bound]:
@@ -72,9 +72,8 @@ def blocks_of(nest: Nest) -> list[Bound]:
 def first_text(scope: Scope, nest: Nest, axis: Axis) -> str:
     """Return the first point of the first thread as an expression."""
     start = scope.bound(nest.loops[axis.level].range.start)
-    if axis.points == 1 or axis.level < len(nest.loops) - 1:
-        return start
-    return f"({start} & -{axis.points})"
+    is_plain = axis.points == 1 or axis.level < len(nest.loops) - 1
+    return start if is_plain else f"({start} & -{axis.points})"
 
 
 def flat_places(scope: Scope, nest: Nest, index: str) -> Iterator[str]:
@@ -94,7 +93,30 @@ def places(scope: Scope, nest: Nest, index: str, left: str, quotient: str) -> It
             stop = scope.bound(nest.loops[level].range.stop)
             more = f" + {axis.points - 1}) / {axis.points}" if times else ")"
             own, size = f"{quotient}{level}", f"m{level}"
-            yield f"const u64 {size} = u64({stop} - {first}{more};"
-            yield f"const u64 {own} = over({left}, {size});"
+            yield from (
+                f"const u64 {size} = u64({stop} - {first}{more};",
+                f"const u64 {own} = over({left}, {size});",
+            )
             number, left = f"{left} - {own} * {size}", own
         yield f"const s64 {index}{level} = {first} + s64({number}){times};"
+
+
+def opened(scope: Scope, nest: Nest, level: int, letter: str = "i") -> str:
+    """Open a loop of a thread, or over what the threads of the grid share along one axis."""
+    loop, indent = nest.loops[level], "  " * (level + 1)
+    start, stop = scope.ends(loop.range)
+    axis = next((axis for axis in axes_of(nest) if axis.level == level), None)
+    if axis is None:
+        return f"{indent}{loop_over(f'i{level}', (start, stop), backward=loop.backward)}"
+    index = f"{letter}{level}"
+    if is_flat(nest):
+        return f"{indent}if ({index} < {stop}) {{"
+    place = axes_of(nest).index(axis)
+    name, size = AXES[place], axis.threads
+    number = f"s64(blockIdx.{name}) * {size} + threadIdx.{name}"
+    number = f"({number}) * {axis.points}" if axis.points > 1 else number
+    first = f"{first_text(scope, nest, axis)} + {number}"
+    if place == 0:
+        return f"{indent}const s64 {index} = {first}; if ({index} < {stop}) {{"
+    step = f"{index} += s64(gridDim.{name}) * {size * axis.points}"
+    return f"{indent}for (s64 {index} = {first}; {index} < {stop}; {step}) {{"

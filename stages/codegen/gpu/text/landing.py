@@ -15,7 +15,7 @@ from .....runtime.process import classes
 from ....ir.loops.gpu import Landed, Landing
 from .lines import braced
 from .scan import twice, write_step
-from .windows import ThreadScan, Window, each_of, fill, moved, wanted
+from .windows import ThreadScan, Window, each_of, fill, moves, wanted
 
 
 @classes.frozen
@@ -49,8 +49,10 @@ def write_landing(
     scan = classes.evolve(scan, windows=windows)
     apart = [window for window in windows if window.name not in landed]
     start, stop = scan.body.scope.ends(scan.nest.loops[-1].range)
-    yield f"const s32 total = s32({stop} - {start});"
-    yield from (f"{each.type_} {each.name}[{each.size}];" for each in windows)
+    yield from (
+        f"const s32 total = s32({stop} - {start});",
+        *(f"{each.type_} {each.name}[{each.size}];" for each in windows),
+    )
     for each in windows:
         yield from fill(scan, each, str(each.low), each.size - each.span, each.span)
     yield from (f"{each.type_} n{each.name}[{steps}];" for each in apart)
@@ -61,9 +63,8 @@ def write_landing(
         )
         own = classes.evolve(scan, windows=tuple(now))
         lines += braced("", _round(own, Landings(load, landed, threads), part))
-    yield "#pragma unroll 1"
     head = f"for (s32 begin = -{load.ahead * load.rounds}; begin < total; begin += {steps})"
-    yield from braced(head, lines)
+    yield from ("#pragma unroll 1", *braced(head, lines))
 
 
 def _round(scan: ThreadScan, landings: Landings, part: int) -> Iterator[str]:
@@ -71,10 +72,12 @@ def _round(scan: ThreadScan, landings: Landings, part: int) -> Iterator[str]:
     ahead, rounds = scan.ahead, landings.load.rounds
     copies = twice(scan, "inside", "later", ahead, partial(_copies, landings))
     visits = twice(scan, "inside", "first", ahead, partial(_visits, landings))
-    yield f"const s32 first = begin + {part}, later = first + {ahead * rounds};"
-    yield from braced("if (later < total)", copies)
-    yield "ff::async_commit();"
-    yield from braced("if (first >= 0)", [f"ff::async_wait<{rounds}>();"], visits)
+    yield from (
+        f"const s32 first = begin + {part}, later = first + {ahead * rounds};",
+        *braced("if (later < total)", copies),
+        "ff::async_commit();",
+        *braced("if (first >= 0)", [f"ff::async_wait<{rounds}>();"], visits),
+    )
 
 
 def _come(scan: ThreadScan, apart: list[Window], steps: int) -> Iterator[str]:
@@ -94,8 +97,7 @@ def _come(scan: ThreadScan, apart: list[Window], steps: int) -> Iterator[str]:
 
 def _newest(window: Window, steps: int, lines: list[str]) -> Iterator[str]:
     """Write that the newest elements of a window become its oldest, and so many new ones."""
-    for old in range(window.span):
-        yield f"{window.name}[{old}] = {window.name}[{steps + old}];"
+    yield from (f"{window.name}[{n}] = {window.name}[{steps + n}];" for n in range(window.span))
     yield from each_of(steps, lines)
 
 
@@ -108,7 +110,7 @@ def _copies(landings: Landings, scan: ThreadScan) -> Iterator[str]:
             address = "from" if window.is_row else f"&{window.element}"
             copy = f"ff::async_copy<1>({array}, {place}, {address});"
             first = f"later + {newest}" if newest else "later"
-            yield from moved(scan, window, first, scan.ahead, partial(_if, copy))
+            yield from moves(scan, window, first, scan.ahead, partial(_if, copy))
 
 
 def _if(statement: str, test: str) -> str:

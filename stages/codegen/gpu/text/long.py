@@ -22,7 +22,7 @@ from .windows import SharedLevels, scan_of, shared_levels
 def write_long(
     scope: Scope, nests: Sequence[Nest], columns: Columns, once: Sequence[Collection[str]]
 ) -> Iterator[str]:
-    """Write the scans of a column; `places` and the arrays in memory are defined.
+    """Write the scans of a column, after what `level_arrays` defines and the arrays in memory.
 
     `once` has of each scan what it touches last.
     """
@@ -31,15 +31,17 @@ def write_long(
         yield from _later(scope, nest, columns, own)
 
 
-def places(scope: Scope, columns: Columns, load: Long, arrays: Iterable[str]) -> Iterator[str]:
+def level_arrays(
+    scope: Scope, columns: Columns, load: Long, arrays: Iterable[str]
+) -> Iterator[str]:
     """Define the arrays in shared memory, by their lines, and which levels they have where."""
     start, threads = scope.bound(load.outside.start), columns.threads
     stop = scope.bound(columns.scans[0].loops[-1].range.stop)
-    yield f"const s32 levels = s32({scope.bound(load.levels)});"
-    yield f"const s32 rest = s32({scope.bound(load.rest)});"
-    yield from arrays
-    yield f"const s32 wrap = (s32({stop} - {start}) - 1) / levels * levels;"
     yield from (
+        f"const s32 levels = s32({scope.bound(load.levels)});",
+        f"const s32 rest = s32({scope.bound(load.rest)});",
+        *arrays,
+        f"const s32 wrap = (s32({stop} - {start}) - 1) / levels * levels;",
         "const auto kept = [&](s64 level) {",
         f"  const s32 place = s32(level - {start}) - wrap;",
         f"  return (place < 0 ? place + levels : place) * {threads} + s32(threadIdx.x);",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from .....runtime.process import classes
 from ....ir.loops.nest import Load, Nest, Row, Store
 from ...mesh.ways import Way, way_of
-from ...rows.addresses import Element, InRow, places_of
+from ...rows.addresses import Element, InRow
 from ...rows.body import NAMELESS, Body, line, pointer, written
 from ...rows.scope import Scope
 from ..passes.unrolling import interleaved
@@ -56,7 +56,8 @@ def near(scope: Scope, nest: Nest, arrays: PatchArrays) -> Near:
         access = nest.body[number]
         if isinstance(access, Load | Store) and access.buffer in arrays.names:
             buffer = scope.by_name[access.buffer]
-            _, offset = places_of(access, buffer)[buffer.dims.index(nest.loops[-1].range.dim)]
+            axis = buffer.dims.index(nest.loops[-1].range.dim)
+            _, offset = access.coordinates(len(buffer.dims))[axis]
             addresses[number] = Element(arrays.names[access.buffer], _level(place, offset))
     return Near(classes.evolve(body, addresses=addresses), nest, arrays, pointers)
 
@@ -121,10 +122,12 @@ def one_by_one(
     start, stop = scope.ends(nest.loops[1].range)
     for level in (0, 1):
         yield from indented(written(own.body, level), f"{indent}{'  ' * level}")
-    yield from indented(_definitions(own).values(), indent)
-    yield "#pragma unroll 1"
     first = f"f1 < {start} ? {start} : f1"
     inside = f"i1 < f1 + {points} && i1 < {stop}"
-    yield f"{indent}for (s64 i1 = {first}; {inside}; ++i1) {{"
-    yield from indented(written(own.body, 2), f"{indent}    ")
-    yield f"{indent}}}"
+    yield from (
+        *indented(_definitions(own).values(), indent),
+        "#pragma unroll 1",
+        f"{indent}for (s64 i1 = {first}; {inside}; ++i1) {{",
+        *indented(written(own.body, 2), f"{indent}    "),
+        f"{indent}}}",
+    )

@@ -9,14 +9,15 @@ from ....ir.loops.column import Column
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
 from ....ir.loops.traverse import instructions
-from ...rows.acts import loop_over, write_acts
+from ...rows.acts import write_acts
 from ...rows.body import Body, pointers, states, written
 from ...rows.checks import tests_of
 from ...rows.scope import Scope
 from ..kernels import threads_of
 from ..passes.unrolling import unrolled
-from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat
+from .grid import Axis, axes_of, flat_places, is_flat, opened
 from .lines import arrays, braced, indented, thread_body
+from .masked import write_masked
 from .scan import write_scan
 from .wide import aligned, packed, packs_of, starts_of
 from .windows import scan_of
@@ -31,7 +32,9 @@ def write_nest(scope: Scope, node: Nest | Column) -> Iterator[str]:
     if isinstance(node, Column):
         lines = _acts(scope, node)
     else:
-        write = _column if node.states else _several if marks_of(node).points else _points
+        marks = marks_of(node)
+        several = write_masked if marks.masked else _several
+        write = _column if node.states else several if marks.points else _points
         lines = write(scope, node)
     tests = tests_of(scope, node.group, instructions(node))
     yield from (*arrays(scope, [node]), *tests.begin("  "), *lines, *tests.end("  ", "first"))
@@ -39,10 +42,12 @@ def write_nest(scope: Scope, node: Nest | Column) -> Iterator[str]:
 
 def _acts(scope: Scope, column: Column) -> Iterator[str]:
     nest = threads_of(column)
-    yield from flat_places(scope, nest, "i") if is_flat(nest) else ()
-    yield from (_opened(scope, nest, level) for level in range(len(nest.loops)))
-    yield from (f"    {line}" for line in write_acts(scope, column))
-    yield "  " + "}" * len(nest.loops)
+    yield from (
+        *(flat_places(scope, nest, "i") if is_flat(nest) else ()),
+        *(opened(scope, nest, level) for level in range(len(nest.loops))),
+        *indented(write_acts(scope, column), "    "),
+        "  " + "}" * len(nest.loops),
+    )
 
 
 def _column(scope: Scope, nest: Nest) -> Iterator[str]:
@@ -51,8 +56,7 @@ def _column(scope: Scope, nest: Nest) -> Iterator[str]:
     yield from indented(written(scan.body, 0), "    ")
     yield from _outer(scope, nest, scan.body, range(inner))
     lines = (*pointers(scan.body), *states(scan.body), *write_scan(scan))
-    yield from indented(lines, "  " * (inner + 1))
-    yield from ["  " + "}" * inner] if inner else []
+    yield from (*indented(lines, "  " * (inner + 1)), *(["  " + "}" * inner] if inner else []))
 
 
 def _points(scope: Scope, nest: Nest) -> Iterator[str]:
@@ -63,7 +67,7 @@ def _points(scope: Scope, nest: Nest) -> Iterator[str]:
     yield from _outer(scope, nest, body, range(depth - 1))
     if not depth:
         return
-    yield from (*indented(pointers(body), indent), _opened(scope, nest, depth - 1))
+    yield from (*indented(pointers(body), indent), opened(scope, nest, depth - 1))
     if len(nest.parts) <= 1:
         yield from indented(written(body, depth), f"{indent}    ")
     for part, range_ in enumerate(nest.parts if len(nest.parts) > 1 else ()):
@@ -84,7 +88,7 @@ def _outer(
     letter = "f" if unrolled else "i"
     yield from flat_places(scope, nest, letter) if is_flat(nest) else ()
     for level in levels:
-        yield _opened(scope, nest, level, letter)
+        yield opened(scope, nest, level, letter)
         if unrolled and nest.loops[level].kind == "thread" and level not in unrolled:
             yield f"{'  ' * (level + 1)}  const s64 i{level} = f{level};"
         if not unrolled or level < min(unrolled):
@@ -108,21 +112,24 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
     own = [axis for axis in axes_of(nest) if axis.points > 1 or axis.level == len(nest.loops) - 1]
     yield from indented(written(one, 0), "    ")
     yield f"  const bool aligned = {aligned(every, packs)};"
-    levels = range(len(nest.loops))
-    yield from _outer(scope, nest, one, levels, [axis.level for axis in own])
+    yield from _outer(scope, nest, one, range(len(nest.loops)), [axis.level for axis in own])
     indent = "  " * (len(nest.loops) + 1)
     inside = list(_all_inside(scope, nest, own))
     for number, (test, body) in enumerate(versions):
         tests = " && ".join([test, *inside] if test else inside) or "true"
-        yield f"{indent}{'} else ' if number else ''}if ({tests}) {{"
-        yield from (f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own))
         around = (row for level in range(body.depth) for row in written(body, level))
         rows = (*around, *pointers(body), *written(body, body.depth))
-        yield from indented(filter(None, rows), f"{indent}  ")
-    yield f"{indent}}} else {{"
-    yield from _one_by_one(scope, nest, one, own[::-1], indent)
-    yield f"{indent}}}"
-    yield "  " + "}" * len(nest.loops)
+        yield from (
+            f"{indent}{'} else ' if number else ''}if ({tests}) {{",
+            *(f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own)),
+            *indented(filter(None, rows), f"{indent}  "),
+        )
+    yield from (
+        f"{indent}}} else {{",
+        *_one_by_one(scope, nest, one, own[::-1], indent),
+        f"{indent}}}",
+        "  " + "}" * len(nest.loops),
+    )
 
 
 def _all_inside(scope: Scope, nest: Nest, own: Sequence[Axis]) -> Iterator[str]:
@@ -156,24 +163,3 @@ def _one_by_one(
             )
         yield from indented(written(body, level + 1), "  " * (level + 4))
     yield f"{indent}  " + "}" * len(axes)
-
-
-def _opened(scope: Scope, nest: Nest, level: int, letter: str = "i") -> str:
-    """Open a loop of a thread, or over what the threads of the grid share along one axis."""
-    loop, indent = nest.loops[level], "  " * (level + 1)
-    start, stop = scope.ends(loop.range)
-    axis = next((axis for axis in axes_of(nest) if axis.level == level), None)
-    if axis is None:
-        return f"{indent}{loop_over(f'i{level}', (start, stop), backward=loop.backward)}"
-    index = f"{letter}{level}"
-    if is_flat(nest):
-        return f"{indent}if ({index} < {stop}) {{"
-    place = axes_of(nest).index(axis)
-    name, size = AXES[place], axis.threads
-    number = f"s64(blockIdx.{name}) * {size} + threadIdx.{name}"
-    number = f"({number}) * {axis.points}" if axis.points > 1 else number
-    first = f"{first_text(scope, nest, axis)} + {number}"
-    if place == 0:
-        return f"{indent}const s64 {index} = {first}; if ({index} < {stop}) {{"
-    step = f"{index} += s64(gridDim.{name}) * {size * axis.points}"
-    return f"{indent}for (s64 {index} = {first}; {index} < {stop}; {step}) {{"

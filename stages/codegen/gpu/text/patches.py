@@ -105,22 +105,27 @@ def _loop(
         tests = [f"{'' if loop.only else '!'}({scope.bound(loop.joint)} > 0)"]
     nest, step = loop.each.nest, patches.threads * patches.points // patches.levels
     done = f"(turn + to - from) % {step}"
-    yield from ("  turn = 0;", "  {") if waits else ("  {",)
-    yield from _list(scope, len(patches.order.members), loop, is_near=bool(arrays.near))
-    yield f"    u32 q = from + (own >= turn ? own - turn : own + {step} - turn);"
-    yield "    u32 next = q < to ? lists[q] : 0;"
-    yield from ("    ff::barrier();",) if waits else ()
-    opening = list(_elements(scope, nest, step))
-    yield from _versions(scope, nest, arrays, patches.points, tests, opening)
-    yield from (f"    turn = {f'{tests[0]} ? {done} : turn' if tests else done};", "  }")
+    yield from (
+        *(("  turn = 0;",) if waits else ()),
+        "  {",
+        *_list(scope, len(patches.order.members), loop, is_near=bool(arrays.near)),
+        f"    u32 q = from + (own >= turn ? own - turn : own + {step} - turn);",
+        "    u32 next = q < to ? lists[q] : 0;",
+        *(("    ff::barrier();",) if waits else ()),
+        *_versions(scope, nest, arrays, patches.points, tests, list(_elements(scope, nest, step))),
+        f"    turn = {f'{tests[0]} ? {done} : turn' if tests else done};",
+        "  }",
+    )
 
 
 def _list(scope: Scope, count: int, loop: _Loop, *, is_near: bool) -> Iterator[str]:
     """Define where the list of a loop begins and ends, and where it tells what lies near."""
     place = loop.each.elements
     if is_near:
-        yield f"    const u16* const near = (const u16*)(lists + lists[{HEADER * place}]);"
-        yield f"    const u32 base = lists[{HEADER * place + 1}];"
+        yield from (
+            f"    const u16* const near = (const u16*)(lists + lists[{HEADER * place}]);",
+            f"    const u32 base = lists[{HEADER * place + 1}];",
+        )
     yield f"    const u32 begin = firsts[{place}], to = firsts[{place + count}];"
     if loop.joint is not None and loop.only is None:
         others = f"firsts[{loop.others + count}] - firsts[{loop.others}]"
@@ -142,11 +147,21 @@ def _versions(
     if not scope.clamped:
         aligned, lines = all_at_once(scope, nest, arrays, points, " " * 10)
         all_ = f"f1 >= {start} && f1 + {points} <= {stop}"
-        yield f"    if ({' && '.join([*tests, aligned, all_])}) {{"
-        yield "      const s64 i1 = f1;"
-        yield from (*opening, *lines, "      }}", "    } else")
-    yield f"    if ({' && '.join([*tests, f'f1 < {stop}'])}) {{  // one by one at the ends"
-    yield from (*opening, *one_by_one(scope, nest, arrays, points, " " * 10), "      }}", "    }")
+        yield from (
+            f"    if ({' && '.join([*tests, aligned, all_])}) {{",
+            "      const s64 i1 = f1;",
+            *opening,
+            *lines,
+            "      }}",
+            "    } else",
+        )
+    yield from (
+        f"    if ({' && '.join([*tests, f'f1 < {stop}'])}) {{  // one by one at the ends",
+        *opening,
+        *one_by_one(scope, nest, arrays, points, " " * 10),
+        "      }}",
+        "    }",
+    )
 
 
 def _arrays_of(

@@ -42,38 +42,39 @@ def write_rows(
 ) -> Iterator[str]:
     """Write the kernel of some columns; the arrays of the arena that it touches are defined."""
     nest, lanes = nests[0], max(1, columns.threads // load.columns)  # that copy one row
-    names = (
-        name
-        for tile in load.tiles
-        for name in (*([tile.source] if tile.source else ()), *dict(tile.written))
-    )
+    touched = ((tile.source, *dict(tile.written)) for tile in load.tiles)
+    names = (name for tile in touched for name in tile if name)
     ranges = (nest.loops[axis.level].range for axis in axes_of(nest))
     extents = (f"u64({stop} - {start})" for start, stop in map(scope.ends, ranges))
-    yield f"const u32 pitch = u32({scope.bound(load.pitch)});"
-    yield f"const s64 first_level = {scope.bound(load.first_level)};"
-    yield from shared_arrays(
-        (
-            (f"t{number}", TYPES[tile.dtype][0], f"pitch * {load.columns}", ITEMSIZES[tile.dtype])
-            for number, tile in enumerate(load.tiles)
-        ),
-        place="{}",
+    tiles = (
+        (f"t{number}", TYPES[tile.dtype][0], f"pitch * {load.columns}", ITEMSIZES[tile.dtype])
+        for number, tile in enumerate(load.tiles)
     )
-    yield f"const bool aligned = {are_aligned(scope, names)};"
-    yield f"const u64 column = u64(blockIdx.x) * {load.columns};"
-    yield f"const u64 columns = {' * '.join(extents)};"
-    yield f"const u32 r = threadIdx.x / {lanes}, lane = threadIdx.x % {lanes};"
-    yield f"const bool copies = r < {load.columns} && column + r < columns;"
+    yield from (
+        f"const u32 pitch = u32({scope.bound(load.pitch)});",
+        f"const s64 first_level = {scope.bound(load.first_level)};",
+        *shared_arrays(tiles, place="{}"),
+        f"const bool aligned = {are_aligned(scope, names)};",
+        f"const u64 column = u64(blockIdx.x) * {load.columns};",
+        f"const u64 columns = {' * '.join(extents)};",
+        f"const u32 r = threadIdx.x / {lanes}, lane = threadIdx.x % {lanes};",
+        f"const bool copies = r < {load.columns} && column + r < columns;",
+    )
     row = list(places(scope, nest, "i", "(column + r)", "d"))
-    yield from braced("if (copies)", row, _copies(scope, lanes, _filled(scope, load, nest)))
-    yield from ("ff::async_commit();", "ff::async_wait<0>();", "ff::barrier();")
     scans = (scan_of(scope, each, _tiles(each, columns, load), tiles=True) for each in nests)
-    yield from braced(
-        f"if (threadIdx.x < {load.columns} && column + threadIdx.x < columns)",
-        places(scope, nest, "i", "(column + threadIdx.x)", "d"),
-        *(scoped(scan, write_scan(scan)) for scan in scans),
+    yield from (
+        *braced("if (copies)", row, _copies(scope, lanes, _filled(scope, load, nest))),
+        "ff::async_commit();",
+        "ff::async_wait<0>();",
+        "ff::barrier();",
+        *braced(
+            f"if (threadIdx.x < {load.columns} && column + threadIdx.x < columns)",
+            places(scope, nest, "i", "(column + threadIdx.x)", "d"),
+            *(scoped(scan, write_scan(scan)) for scan in scans),
+        ),
+        "ff::barrier();",
+        *braced("if (copies)", row, _copies(scope, lanes, _written(scope, load, nest))),
     )
-    yield "ff::barrier();"
-    yield from braced("if (copies)", row, _copies(scope, lanes, _written(scope, load, nest)))
 
 
 @classes.frozen
@@ -144,8 +145,8 @@ def _copies(scope: Scope, lanes: int, copies: Iterator[_Copy]) -> Iterator[str]:
     for (size, range_), several in alike.items():
         start, stop = scope.ends(range_)
         count = WIDEST // size
-        lines = [copy.row for copy in several]
-        lines += [
+        lines = [
+            *(copy.row for copy in several),
             f"const s32 first = s32({start} - first_level);",
             f"const s32 stop = s32({stop} - first_level);",
             f"s32 from = (first + {count - 1}) / {count} * {count};",

@@ -40,16 +40,21 @@ def write_scan(scan: ThreadScan) -> Iterator[str]:
         return
     if scan.unroll:
         yield f"#pragma unroll {scan.unroll}"
-    ends = body.scope.ends(loop.range)
-    yield loop_over(f"i{body.depth - 1}", ends, backward=loop.backward)
-    yield from (*indented(filter(None, written(body_at(scan), body.depth))), "}")
+    yield from (
+        loop_over(f"i{body.depth - 1}", body.scope.ends(loop.range), backward=loop.backward),
+        *indented(filter(None, written(body_at(scan), body.depth))),
+        "}",
+    )
 
 
 def first_elements(scan: ThreadScan) -> Iterator[str]:
     """Define how many steps there are, and windows with what the first round needs."""
     start, stop = scan.body.scope.ends(scan.nest.loops[-1].range)
-    yield from (f"const s32 total = s32({stop} - {start});", "s32 first = 0;")
-    yield from (f"{each.type_} {each.name}[{each.size}];" for each in scan.windows)
+    yield from (
+        f"const s32 total = s32({stop} - {start});",
+        "s32 first = 0;",
+        *(f"{each.type_} {each.name}[{each.size}];" for each in scan.windows),
+    )
     for each in scan.windows:
         yield from fill(scan, each, str(each.low), 0, scan.ahead + each.span)
 
@@ -58,9 +63,13 @@ def rounds(scan: ThreadScan, limit: str) -> Iterator[str]:
     """Write the loop over two rounds each, from step `first` to a limit or the last step."""
     ahead = scan.ahead
     between = (f"first += {ahead};", "if (first >= total) break;")
-    lines = (*_round(scan, 0), *between, *_round(scan, ahead))
     yield "#pragma unroll 1"
-    yield from braced(f"for (; first < {limit}; first += {ahead})", lines)
+    yield from braced(
+        f"for (; first < {limit}; first += {ahead})",
+        _round(scan, 0),
+        between,
+        _round(scan, ahead),
+    )
 
 
 def _round(scan: ThreadScan, slot: int) -> Iterator[str]:

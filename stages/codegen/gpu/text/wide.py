@@ -12,7 +12,7 @@ from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.loops.nest import Load, Row, Store
 from ....vendors.dialect import ONCE, WIDE
-from ...rows.addresses import InRow, places_of
+from ...rows.addresses import InRow
 from ...rows.body import Body, name, operand
 from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
@@ -39,7 +39,7 @@ def packs_of(body: Body, most: int) -> list[Pack]:
             buffer, when = body.scope.by_name[access.buffer], access.when
             if access.level == body.depth and buffer.unit is body.inner:
                 axis = buffer.dims.index(buffer.unit)
-                offset = places_of(access, buffer)[axis][1]
+                _, offset = access.coordinates(len(buffer.dims))[axis]
                 rows.setdefault((address.pointer, when), {})[offset] = number
         for (_, when), own in rows.items():
             if when is None or body.rows[when].level < body.depth:

@@ -122,8 +122,7 @@ def scan_of(
             stores[number] = f"ff::store_once(&{place}, {type_}({value}));"
     body = classes.evolve(body, instead={**body.instead, **stores})
     scan = ThreadScan(nest, body, usual_conditions(nest), shared, once, ahead, unroll)
-    windows = tuple(_windows(scan, tiles=tiles)) if ahead else ()
-    return classes.evolve(scan, windows=windows)
+    return classes.evolve(scan, windows=tuple(_windows(scan, tiles=tiles)) if ahead else ())
 
 
 def _windows(scan: ThreadScan, *, tiles: bool) -> Iterator[Window]:
@@ -210,10 +209,10 @@ def fill(scan: ThreadScan, window: Window, first: str, slot: int, count: int) ->
         loaded = f"{test} ? {value} : {window.type_}(0)" if test else value
         return f"{window.name}[(j + {slot}) % {window.size}] = {loaded};"
 
-    return moved(scan, window, first, count, move)
+    return moves(scan, window, first, count, move)
 
 
-def moved(
+def moves(
     scan: ThreadScan, window: Window, first: str, count: int, move: Callable[[str], str]
 ) -> Iterator[str]:
     """Write the moves of some elements of a row from memory, each by the test that it is wanted."""

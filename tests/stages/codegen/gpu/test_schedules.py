@@ -16,7 +16,7 @@ from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.inside import values_of
-from fieldforge.stages.ir.loops.gpu import Rows
+from fieldforge.stages.ir.loops.gpu import RowTiles
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.sizes import ThreadBlock, ThreadPoints
 from fieldforge.workflows.backends.ready_made import BACKENDS
@@ -45,7 +45,9 @@ def listing(*args: str, **options: object) -> str:
 def rooms(loops: str) -> list[tuple[str, ...]]:
     """Return what each room of columns in shared memory holds, one after the other."""
     return [
-        (each.source, *each.holds) for rows in values_of(read(loops), Rows) for each in rows.tiles
+        (each.source, *each.holds)
+        for rows in values_of(read(loops), RowTiles)
+        for each in rows.tiles
     ]
 
 

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import neighbor_sum
+from fieldforge import neighbor_sum, sqrt
 from fieldforge.examples import advection
 from fieldforge.examples.advection import IW, JS
 from fieldforge.examples.icosahedral import E2V, V2E, E2VDim, Edge, K, V2EDim, Vertex, icosahedral
+from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.codegen.schedule.schedule import schedule
+from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.bounds import Const, Range
 from fieldforge.stages.ir.loops.text import show
 from fieldforge.stages.ir.loops.traverse import nests_of
@@ -68,11 +70,13 @@ def apart(u: Plane, below: Plane, above: Plane):
     smoothed(u, out=(below, above), domain=({I: (0, 5), J: (0, 2)}, {I: (0, 5), J: (90, 92)}))
 
 
-def reasons(program: Any, unit: Any, tables: Any = None) -> tuple[list[str], str]:
+def reasons(
+    program: Any, unit: Any, tables: Any = None, rules: Rules | None = None
+) -> tuple[list[str], str]:
     """Return what each nest does, and the listing."""
     traced = program.with_backend(CPU).trace(until="lower", offset_provider=tables or {})
     lowered = traced["lower"].artifact
-    kernel, _ = schedule(lowered, all_unit(lowered, unit), Rules(TARGET))
+    kernel, _ = schedule(lowered, all_unit(lowered, unit), rules or Rules(TARGET))
     return [nest.reason.partition(";")[0] for nest in nests_of(kernel)], show(kernel)
 
 
@@ -167,3 +171,93 @@ def test_shared_vorticity_has_the_bits_of_embedded_execution(
         program(vn, rot, out, square, edges, vertices, offset_provider=MESH.connectivities())
         found.append((out.asnumpy(), square.asnumpy()))
     assert all(np.array_equal(*pair) for pair in zip(*found, strict=True))
+
+
+# --- what scans compute for themselves ------------------------------------------------------------
+
+Levels = ff.Field[ff.Dims[I, K], ff.float64]
+
+
+@ff.scan_operator(axis=K, forward=True, init=(0.0, 0.0))
+def eliminated(
+    above: tuple[ff.float64, ff.float64], a: ff.float64, d: ff.float64
+) -> tuple[ff.float64, ff.float64]:
+    inverse = 1.0 / (3.0 - a * above[0])
+    return a * inverse, (d - a * above[1]) * inverse
+
+
+@ff.scan_operator(axis=K, forward=False, init=0.0)
+def substituted(below: ff.float64, c: ff.float64, d: ff.float64) -> ff.float64:
+    return d - c * below
+
+
+@ff.field_operator
+def swept(u: Levels, v: Levels) -> Levels:
+    coefficient = sqrt(u * u + v * v) / (1.0 + u)
+    c, d = eliminated(coefficient, v * v)
+    return substituted(c, d)
+
+
+@ff.field_operator
+def swept_once(u: Levels, v: Levels) -> tuple[Levels, Levels]:
+    return eliminated(sqrt(u * u + v * v) / (1.0 + u), v * v)
+
+
+@ff.field_operator
+def swept_twice(u: Levels, v: Levels) -> tuple[Levels, Levels]:
+    steep = sqrt(sqrt(u * u + v * v)) / (1.0 + u)
+    c, d = eliminated(steep, v * v)
+    return c + steep, d
+
+
+@ff.program
+def sweep(u: Levels, v: Levels, out: Levels):
+    swept(u, v, out=out)
+
+
+@ff.program
+def sweep_once(u: Levels, v: Levels, c: Levels, d: Levels):
+    swept_once(u, v, out=(c, d))
+
+
+@ff.program
+def sweep_twice(u: Levels, v: Levels, c: Levels, d: Levels):
+    swept_twice(u, v, out=(c, d))
+
+
+def weighed(program: Any, **options: Any) -> list[str]:
+    """Return what each nest does on a GPU."""
+    rules = GpuOptions(target=GpuTarget("sm_90"), **options).rules()
+    return [nest.split()[0] for nest in reasons(program, I, rules=rules)[0]]
+
+
+def test_scans_that_hand_results_on_read_what_costs_much() -> None:
+    assert weighed(sweep) == ["fills", "walks", "walks"]
+
+
+@pytest.mark.parametrize("options", [{"shared": False}, {"checked": True}])
+def test_scans_with_many_threads_compute_it(options: dict[str, Any]) -> None:
+    assert weighed(sweep, **options) == ["walks", "walks"]
+
+
+def test_a_scan_that_hands_nothing_on_computes_it() -> None:
+    assert weighed(sweep_once) == ["walks"]
+
+
+def test_what_a_scan_and_its_stores_need_at_one_level_is_one_use() -> None:
+    nests, text = reasons(sweep_twice, I)
+    assert nests == ["walks %10, stores c, d"]
+    assert text.count("float64 sqrt ") == 2
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("options", [{}, {"blocked": False}, {"shared": False}])
+def test_sweeps_on_a_gpu_have_the_bits_of_the_cpu(options: dict[str, Any]) -> None:
+    numbers = np.random.default_rng(4)
+    u, v = (ff.as_field({I: 7, K: 9}, numbers.random((7, 9))) for _ in "uv")
+    found = []
+    for backend in (CPU, HOST.with_options(**options)):
+        out = ff.as_field({I: 7, K: 9}, np.full((7, 9), np.nan))
+        sweep.with_backend(backend)(u, v, out)
+        found.append(out.asnumpy())
+    assert np.array_equal(*found)

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process.errors import OptionError
-from ....stages.codegen.dace.options import DACE_PASSES, SdfgPass, name_of
+from ....stages.codegen.dace.options import DACE_PASSES, SdfgPass
+from ....stages.codegen.pass_list import name_of
 from .hooks import GT4PyAutoOptHook
 
 UNROLLED: Final = 4  # the usual choice of compilers, to which gt4py leaves it

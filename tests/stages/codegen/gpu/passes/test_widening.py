@@ -65,3 +65,44 @@ def test_rows_of_arrays_begin_at_lines() -> None:
     text = KERNEL.replace("  group", ARRAY.format("-1 .. 9") + "  group").replace("u[", "@0[")
     text = text.replace("store out", "store @0").replace("load @0", "load u")
     assert ARRAY.format("-16 .. 16") in show(widen(read(text), RULES))
+
+
+ON_MESH = """\
+kernel sums
+  dimension E horizontal
+  dimension K vertical
+  dimension E2C local
+  field table int32 [E, E2C] unit E2C
+  field u float64 [E, K] unit K
+  field out float64 [E, K] unit K
+  group 0 (E: 0 .. 8, K: 1 .. 9)
+  step 0
+    nest n0 group 0  # stores out
+      gpu block 32, 8
+      thread E: 0 .. 8
+        %0 int32 load table[0, 0]
+        thread K: 1 .. 9
+{}"""
+
+
+def _mirrored(count: int) -> str:
+    """Return rows that load numbers, and multiply the first by the last, the second by the next."""
+    last = 2 * count
+    loads = [f"%{n} float64 load u[%0, {8 * n}]" for n in range(1, count + 1)]
+    products = [f"%{count + n} float64 mul %{n} %{count + 1 - n}" for n in range(1, count + 1)]
+    sums = [f"%{last + 1} float64 add %{count + 1} %{count + 2}"]
+    sums += [f"%{last + n} float64 add %{last + n - 1} %{count + n + 1}" for n in range(2, count)]
+    rows = [*loads, *products, *sums, f"%{3 * count} float64 store out %{3 * count - 1}"]
+    return "".join(f"          {row}\n" for row in rows)
+
+
+def test_registers_say_how_many_levels_a_thread_has_and_what_to_ask_for() -> None:
+    def found(rows: str) -> str:
+        return show(widen(read(ON_MESH.format(rows)), RULES))
+
+    few = "".join(f"          %{n} float64 load u[%0, {8 * n}]\n" for n in range(1, 10))
+    few += "          %10 float64 store out %1\n"
+    assert "gpu block 128 points 2, 1 blocks 8 masked\n" in found(few)
+    assert "registers for 8 blocks, more than it needs" in found(few)
+    assert "gpu block 128 points 2, 1 masked\n" in found(_mirrored(12))
+    assert "gpu block 128\n" in found(_mirrored(40))
