@@ -63,7 +63,8 @@ class FieldView:
 class Entry:
     """One compiled variant: a plan as C++ structs and the address of its C entry point.
 
-    A plan that is not well-formed is a `ValueError`.
+    A plan that is not well-formed is a `ValueError`. Rows with an `ask` stand in for compiled code:
+    it is called once their runs have taken `after` seconds, and whenever that time has doubled.
     """
 
     def __new__(
@@ -74,7 +75,13 @@ class Entry:
         set_threads: int = 0,
         get_threads: int = 0,
         threads: int = 0,
+        ask: Callable[[], object] = ...,
+        after: float = 0.0,
     ) -> Self: ...
+    @property
+    def first_tier(self) -> tuple[int, float] | None:
+        """Calls and seconds so far of what stands in for compiled code, None of compiled code."""
+
     @property
     def threads(self) -> int: ...
     @property
@@ -83,6 +90,13 @@ class Entry:
     def address(self) -> int: ...
     @property
     def keepalive(self) -> object: ...
+
+class Rows:
+    """An encoded program and the kernels that run it, the fastest that this processor has."""
+
+    def __init__(self, encoded: object, kernels: str | None = None) -> None: ...
+    @property
+    def kernels(self) -> str: ...
 
 class Program:
     """The variants of one program behind one fast call; may be subclassed.
@@ -129,6 +143,9 @@ class Program:
         It fits calls with certain values only, in rows (parameter, value, same):
         `same(given)` is asked where neither identity nor exact numbers can tell.
         """
+
+    def replace(self, before: Entry, after: Entry, /) -> None:
+        """Exchange the entry of a variant; calls in flight keep theirs."""
 
     def forget(self) -> None:
         """Drop all variants, and what is watched."""
@@ -276,3 +293,12 @@ def kernel_seconds() -> float:
     """Return the seconds that this thread was inside generated code while calls were timed."""
 
 gpu: Any  # the native half of the GPU runtime; typed in `gpu/native.pyi`
+
+def row_instructions() -> list[str]:
+    """Return the names of all kernels."""
+
+def row_kernel_classes() -> list[str]:
+    """Return the classes of kernels that this processor can run, the fastest first."""
+
+def run_row_kernel(name: str, kernels: str, out: int, operands: list[int], count: int) -> None:
+    """Run one kernel on numbers at addresses."""

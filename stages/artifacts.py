@@ -18,6 +18,7 @@ from .ir import codec
 if TYPE_CHECKING:
     from ..runtime.calls.plan import Launch, Plan, Repeat, StatusKind
     from ..runtime.process.source import Span
+    from .encode import program as encoded
     from .ir import bounds, dataflow, syntax
     from .ir.strides import Stride
 
@@ -264,6 +265,31 @@ class Compiled:
     def from_files(cls, files: Mapping[str, bytes]) -> Self:
         """Rebuild the artifact from its files."""
         return cls(files["library.so"], files["manifest.json"].decode(), files["log.txt"].decode())
+
+
+@classes.frozen
+class Encoded:
+    """A program in steps that the native core interprets."""
+
+    program: encoded.Program
+
+    @property
+    def text(self) -> str:
+        """The steps, one a line."""
+        from .encode.text import show
+
+        return show(self.program)
+
+    def files(self) -> Mapping[str, bytes]:
+        """Return the text."""
+        return {"encoded.txt": self.text.encode()}
+
+    @classmethod
+    def from_files(cls, files: Mapping[str, bytes]) -> Self:
+        """Read the text back."""
+        from .encode.text import read
+
+        return cls(read(files["encoded.txt"].decode()))
 
 
 @classes.frozen

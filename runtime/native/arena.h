@@ -23,7 +23,8 @@ struct ArenaLock {
 
 class Arena {
    public:
-    explicit Arena(const Device& device) : device_(device) {}
+    explicit Arena(const Device& device, bool adds_memory = false)
+        : device_(device), adds_memory_(adds_memory) {}
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
     ~Arena();
@@ -33,9 +34,13 @@ class Arena {
     Block take(size_t size) noexcept;
     void give_back(Block block) noexcept;
     const Device& device() const { return device_; }
+    // Whether a call takes memory from here if the workspace of the caller is too small: that has
+    // the size which compiled code needs.
+    bool adds_memory() const { return adds_memory_; }
 
    private:
     const Device& device_;
+    const bool adds_memory_;
     ArenaLock lock_;
     std::vector<Block> free_;
 };

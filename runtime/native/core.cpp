@@ -10,6 +10,7 @@
 #include "limited.h"
 #include "program.h"
 #include "reduce.h"
+#include "rows/rows.h"
 #include "scalar.h"
 #include "sequence.h"
 #include "wishes.h"
@@ -29,5 +30,6 @@ NB_MODULE(_core, m) {
     fieldforge::add_halo(m);
     fieldforge::add_library(m);
     fieldforge::add_reduce(m);
+    fieldforge::rows::add_rows(m);
     fieldforge::gpu::add_gpu(m);
 }

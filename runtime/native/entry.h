@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "arena.h"
+#include "first_tier.h"
 #include "plan.h"
 #include "pool.h"
 #include "wishes.h"
@@ -20,6 +21,7 @@ struct Entry {
     Arena* arena;
     EntryPoint address;  // null if the entry has work for a device
     Work* work;
+    const FirstTier* first_tier;  // `work`, if it stands in for compiled code
     OpenMP openmp;
     Crew crew;  // default of a call
     // What every call gets, with `crew` as its pool; version 0 where the device makes one a call.
@@ -27,6 +29,7 @@ struct Entry {
     bool is_plain;  // a call is one call of `address` with `context`
     PyObject* source;  // the Python plan; the dimensions in `plan` are borrowed from it
     PyObject* keepalive;
+    PyObject* ask;  // what the first tier calls, or null
 };
 
 extern PyTypeObject* entry_type;

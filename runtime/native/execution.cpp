@@ -33,11 +33,12 @@ void Lease::take(int64_t workspace, size_t copied) {
             refusal_ = {Reason::workspace_device, {theirs->device_type, theirs->device_id}};
             return;
         }
-        if (theirs->size < wanted) {
+        const bool fits = theirs->size >= wanted;
+        if (!fits && !arena_.adds_memory()) {
             refusal_ = {Reason::workspace, {workspace, static_cast<int64_t>(theirs->size)}};
             return;
         }
-        if (!theirs->is_taken.exchange(true, std::memory_order_acquire)) {
+        if (fits && !theirs->is_taken.exchange(true, std::memory_order_acquire)) {
             Py_INCREF(theirs);
             theirs_ = theirs;
             data_ = theirs->data;
@@ -173,7 +174,7 @@ int32_t execute_with_care(const Entry& entry, const Words& words, const Lease& m
     const Context& context = is_ready ? entry.context : *entry.device->current(room);
     const Team team(entry.openmp, entry.crew.threads);
     // Work of a device takes its own time: it is queued here.
-    if (entry.work != nullptr || !is_timed.load(std::memory_order_relaxed)) {
+    if (entry.device->queues || !is_timed.load(std::memory_order_relaxed)) {
         return invoke_all(entry, words, memory, context);
     }
     const auto began = std::chrono::steady_clock::now();

@@ -44,6 +44,36 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 // `make` has done everything; a subclass may have an `__init__` with other arguments.
 int init(PyObject*, PyObject*, PyObject*) { return 0; }
 
+// An entry that asks for more is faster where it fits, whenever it was added.
+void insert(Program* self, Variant made) {
+    const auto behind = [](const Variant& one, const Variant& other) {
+        return one.entry->plan->demands() > other.entry->plan->demands();
+    };
+    auto& all = *self->variants;
+    const auto place = std::upper_bound(all.begin(), all.end(), made, behind);
+    all.insert(place, std::move(made));
+    ++self->generation;
+}
+
+// No call finds neither: the variants have room for both, so that the exchange cannot fail.
+PyObject* replace(PyObject* object, PyObject* args) {
+    PyObject *before, *after;
+    if (!PyArg_ParseTuple(args, "OO!:replace", &before, entry_type, &after)) return nullptr;
+    auto& all = *program_of(object)->variants;
+    const auto old = std::find_if(all.begin(), all.end(), [&](const Variant& each) {
+        return reinterpret_cast<PyObject*>(each.entry) == before;
+    });
+    if (old == all.end()) {
+        PyErr_SetString(PyExc_ValueError, "The program does not have the entry to replace.");
+        return nullptr;
+    }
+    Variant made{reinterpret_cast<Entry*>(Py_NewRef(after)), std::move(old->values)};
+    all.erase(old);
+    insert(program_of(object), std::move(made));
+    Py_DECREF(before);
+    Py_RETURN_NONE;
+}
+
 PyObject* add(PyObject* object, PyObject* args) {
     PyObject *given, *values = nullptr;
     if (!PyArg_ParseTuple(args, "O|O:add", &given, &values)) return nullptr;
@@ -59,18 +89,11 @@ PyObject* add(PyObject* object, PyObject* args) {
                      parameters, static_cast<int>(entry->plan->parameters));
         return nullptr;
     }
-    // An entry that asks for more is faster where it fits, whenever it was added.
-    const auto behind = [](const Variant& one, const Variant& other) {
-        return one.entry->plan->demands() > other.entry->plan->demands();
-    };
     Variant made{entry, {}};
     try {
         if (values == nullptr || read_static(values, parameters, made.values)) {
-            auto& all = *self->variants;
-            const auto place = std::upper_bound(all.begin(), all.end(), made, behind);
-            all.insert(place, std::move(made));
+            insert(self, std::move(made));
             Py_INCREF(given);
-            ++self->generation;
             Py_RETURN_NONE;
         }
     } catch (const std::bad_alloc&) {
@@ -194,6 +217,8 @@ PyMethodDef methods[] = {
      "Call natively, whatever a subclass makes of calls; what does not fit is refused."},
     {"add", add, METH_VARARGS,
      "add(entry, values=()): add a variant for rows (parameter, value, same) of static values."},
+    {"replace", replace, METH_VARARGS,
+     "replace(before, after): exchange the entry of a variant; calls in flight keep theirs."},
     {"forget", forget, METH_NOARGS, "Drop all variants, and what is watched."},
     {"watch", watch, METH_VARARGS,
      "watch(triples, on_change): call `on_change()` before a call if a name of (namespace, name, "

@@ -22,7 +22,8 @@ std::shared_ptr<const Round> Round::make(const std::vector<Recorded>& calls,
         if (prepared == nullptr) return nullptr;
         made->workspace_ = std::max(made->workspace_, prepared->workspace());
         made->copied_ = std::max(made->copied_, prepared->copied());
-        made->on_host_ &= !prepared->entry()->device->queues;
+        const Entry* entry = prepared->entry();
+        made->on_host_ &= !entry->device->queues && entry->first_tier == nullptr;
         made->calls_.push_back(std::move(prepared));
     }
     return made;

@@ -56,7 +56,9 @@ class Round {
     bool capture() const;
     mutable std::shared_ptr<void> graph_;
     mutable bool is_tried_ = false;
-    bool on_host_ = true;  // calls on a GPU have memory of their own, in the order of its stream
+    // Calls on a GPU have memory of their own, in the order of its stream, those of a first tier for
+    // what a workspace lacks.
+    bool on_host_ = true;
 };
 
 }  // namespace fieldforge

@@ -17,6 +17,7 @@ from .errors import OptionError
 PREFIX: Final = "FIELDFORGE_"
 MOST_JOBS: Final = 32
 LEVELS: Final = ("debug", "info", "warning", "error")
+TIERS: Final = ("both", "compiled", "rows")
 GPU_PLATFORMS: Final = ("cuda", "hip", "null")
 GPU_SEARCHES: Final = ("order",)
 MOST_NULL_DEVICES: Final = 16
@@ -69,6 +70,10 @@ class Settings:
         backend: name of the default backend; None runs embedded.
         cxx: the C++ compiler; None takes the first one found.
         enable_jit: whether a call compiles a variant that is missing.
+        tiers: what runs calls of backend 'cpu': 'compiled' code, for which the first call waits;
+            'rows', the first tier, which needs no compiler; 'both', the first tier until compiled
+            code is there.
+        build_after: seconds that a variant runs on the first tier before its build begins.
         verbose_exceptions: whether errors of the language show the Python that found them.
         log: the lowest level of events to print; None prints nothing.
         collect_metrics: the level of measurement: 0 nothing, 1 whole calls, 10 compiled code
@@ -107,6 +112,9 @@ class Settings:
     enable_jit: bool = True
     verbose_exceptions: bool = False
     log: str | None = None
+    # The bits of both tiers are equal.
+    tiers: str = classes.field(default="both", eq=False)
+    build_after: float = classes.field(default=0.01, eq=False)
     # Measurements do not change builds, so they do not count for equality.
     collect_metrics: int = classes.field(default=0, eq=False)
     dump_metrics: Path | None = classes.field(default=None, eq=False)
@@ -237,6 +245,12 @@ def _read_level(variable: str, text: str) -> str:
     return text.lower()
 
 
+def _read_tiers(variable: str, text: str) -> str:
+    if text.lower() not in TIERS:
+        raise _refused(variable, text, f"one of {', '.join(TIERS)}")
+    return text.lower()
+
+
 def _read_platform(variable: str, text: str) -> str:
     if text.lower() not in GPU_PLATFORMS:
         raise _refused(variable, text, f"one of {', '.join(GPU_PLATFORMS)}")
@@ -289,6 +303,8 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "backend": _read_backend,
     "cxx": _read_text,
     "enable_jit": read_flag,
+    "tiers": _read_tiers,
+    "build_after": _read_seconds,
     "verbose_exceptions": read_flag,
     "log": _read_level,
     "collect_metrics": _read_metrics_level,

@@ -19,7 +19,7 @@ from fieldforge.runtime import _core
 from fieldforge.runtime.calls.plan import ENTRY, Plan
 from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.process.settings import current
-from fieldforge.stages.artifacts import Generated, Lowered, Variant
+from fieldforge.stages.artifacts import Encoded, Generated, Lowered, Variant
 from fieldforge.stages.bind.stage import Bind
 from fieldforge.stages.codegen.cpu.stage import FLAGS, Codegen
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
@@ -27,6 +27,7 @@ from fieldforge.stages.codegen.dace.source import THREADS, WRAPPED
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.compile.stage import Compile
+from fieldforge.stages.encode.stage import MACHINE, Encode
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
@@ -79,10 +80,14 @@ class Schedule:
 
 @attrs.frozen
 class Written:
-    """A program as far as the compiler: its source, and the plan by which it is called."""
+    """A program as far as the compiler: its source, and the plan by which it is called.
+
+    What the native core interprets has no source.
+    """
 
     source: str
     plan: Plan
+    encoded: Encoded | None = None
 
 
 def define(text: str, unstructured: bool) -> dict[str, Any]:
@@ -116,6 +121,10 @@ def written(low: Lowered, variant: Variant, schedule: Schedule, target: CpuTarge
     arrays, inline = _placed(low, schedule.placement)
     if schedule.small_tiles:
         target = attrs.evolve(target, l2=SMALL_CACHE)
+    if schedule.backend == "rows":
+        machine = attrs.evolve(MACHINE, l2=SMALL_CACHE) if schedule.small_tiles else MACHINE
+        options = {"parallel_from": schedule.parallel_from, "numerics": "strict"}
+        return _finished(Encode(machine, arrays=arrays, inline=inline, **options), low, variant)
     if schedule.backend == "dace_cpu":
         options = {"numerics": "strict", "checked": schedule.checked}
         stage: Any = CodegenDace(
@@ -144,6 +153,8 @@ def written(low: Lowered, variant: Variant, schedule: Schedule, target: CpuTarge
 def _finished(stage: Any, low: Lowered, variant: Variant) -> Written:
     outputs: Any = stage.run(lowered=low, variant=variant)
     plan = Bind().run(interface=outputs["interface"])["bound"].plan  # type: ignore[attr-defined]
+    if "encoded" in outputs:
+        return Written("", plan, outputs["encoded"])
     return Written(outputs["generated"].source, plan)
 
 
@@ -164,6 +175,8 @@ def compiled(programs: Sequence[Written], optimise: str = "-O1") -> list[Any]:
     """Compile programs together and return the callables, in order."""
     if programs and programs[0].plan.platform == "null":
         return compiled_for_gpu(programs, optimise)
+    if programs and programs[0].encoded is not None:
+        return [_interpreted(each) for each in programs]
     source = "\n".join(_apart(index, each.source) for index, each in enumerate(programs))
     settings = current()
     stage = Compile(flags=(optimise,), cxx=settings.cxx, variables=settings.compiler_variables)
@@ -175,6 +188,16 @@ def compiled(programs: Sequence[Written], optimise: str = "-O1") -> list[Any]:
         path.write_bytes(outputs["compiled"].library)
         library = _core.Library(str(path))  # stays loaded when the file is gone
     return [_callable(library, index, each.plan) for index, each in enumerate(programs)]
+
+
+def _interpreted(written: Written) -> Any:
+    """Return the callable of a program whose text is read back."""
+    assert written.encoded is not None, "it was encoded"
+    read = Encoded.from_files(written.encoded.files())
+    assert read == written.encoded, "the text says it all"
+    program = _core.Program(written.plan.program, written.plan.parameters, _never, reject)
+    program.add(_core.Entry(written.plan, 0, _core.Rows(read.program)))
+    return program
 
 
 def _apart(index: int, source: str) -> str:

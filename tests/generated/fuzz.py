@@ -35,7 +35,7 @@ from .running import Disagreement, schedule_of
 from .shrinking import shrink
 
 BATCH: Final = 64
-BACKENDS: Final = ("cpu", "dace_cpu", "gpu-host", "dace_gpu-host")
+BACKENDS: Final = ("cpu", "rows", "dace_cpu", "gpu-host", "dace_gpu-host")
 MOST_OF_A_SORT: Final = 2  # disagreements of one sort that a worker makes small
 OFTEN_CPU: Final = "cpu"
 

@@ -33,6 +33,7 @@ ONE_IN = {"every_dace": 48, "every_gpu_host": 12, "every_gpu_device": 12, "every
 EXECUTIONS = [
     pytest.param(None, id="embedded"),
     pytest.param("reference", id="reference"),
+    pytest.param("rows", id="rows"),
     pytest.param("cpu", id="cpu", marks=[pytest.mark.needs_compiler, pytest.mark.every_optimised]),
     pytest.param(
         "dace_cpu",
@@ -68,7 +69,7 @@ def has_gpu():
 
 
 OPTIMISED_ONE_IN = 4
-BUILDERS = ("reference", "cpu", "dace_cpu", "gpu-host", "dace_gpu-host")
+BUILDERS = ("reference", "rows", "cpu", "dace_cpu", "gpu-host", "dace_gpu-host")
 STRICT = {name: BACKENDS[name].with_options(numerics="strict") for name in BUILDERS}
 STRICT["cpu, not optimised"] = STRICT["cpu"].with_options(flags=("-O0",))
 STRICT["gpu-host"] = STRICT["gpu-host"].with_options(flags=("-O0",))  # an emulation is never fast

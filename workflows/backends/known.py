@@ -33,10 +33,11 @@ class Row:
 
 CPU: Final = Row("cpu", pipelines.cpu, FieldsOnCPU(), aliases=("gtfn_cpu", "cpp_cpu"))
 DACE_CPU: Final = Row("dace_cpu", pipelines.dace, FieldsOnCPU())
+ROW_STEPS: Final = Row("rows", pipelines.rows, FieldsOnCPU())
 REFERENCE: Final = Row("reference", pipelines.reference, FieldsOnCPU(), aliases=("itir_python",))
 GPU: Final = Row("gpu", pipelines.gpu, FieldsOnGPU(), aliases=("gtfn_gpu", "cpp_gpu"))
 GPU_HOST: Final = Row("gpu-host", pipelines.gpu_host, GuardedFields())
 DACE_GPU: Final = Row("dace_gpu", pipelines.dace_gpu, FieldsOnGPU())
 DACE_GPU_HOST: Final = Row("dace_gpu-host", pipelines.dace_gpu_host, FieldsOnCPU())
 
-ROWS: Final = (CPU, DACE_CPU, REFERENCE, GPU, GPU_HOST, DACE_GPU, DACE_GPU_HOST)
+ROWS: Final = (CPU, ROW_STEPS, DACE_CPU, REFERENCE, GPU, GPU_HOST, DACE_GPU, DACE_GPU_HOST)

@@ -30,6 +30,14 @@ def cpu() -> Workflow:
     return Workflow.chain(Parse(), Lower(), Codegen(_target()), _compiler(), Bind(), Load())
 
 
+def rows() -> Workflow:
+    """Encode the loops, and let the native core interpret them: no compiler."""
+    from ...stages.decorate.rows import LoadRows
+    from ...stages.encode.stage import Encode
+
+    return Workflow.chain(Parse(), Lower(), Encode(), Bind(), LoadRows())
+
+
 def dace() -> Workflow:
     """Write the C++ with DaCe's code generator; the other stages are those of `cpu`."""
     from ...stages.codegen.dace.stage import CodegenDace
@@ -89,12 +97,15 @@ def stages() -> Mapping[str, type[Stage]]:
     from ...stages.compile.device_library import CompileLibrary
     from ...stages.compile.kernels import CompileKernels
     from ...stages.decorate.kernels import LoadKernels
+    from ...stages.decorate.rows import LoadRows
+    from ...stages.encode.stage import Encode
     from ...stages.interpret.stage import Interpret
 
     known: tuple[type[Stage], ...] = (
         *(Parse, Lower, Codegen, Compile, Bind, Load),
         *(CodegenDace, CodegenDaceGpu, CompileLibrary),
         *(CodegenGpu, CompileKernels, LoadKernels, Interpret),
+        *(Encode, LoadRows),
     )
     return {stage.name: stage for stage in known}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...runtime.process import classes
 from ...runtime.process.settings import current
+from .call_builds import awaited_builds
 from .order import Order
 from .pool import BuildPool
 
@@ -54,10 +55,11 @@ def begin(order: Order) -> Build:
 
 
 def wait_for_compilation() -> None:
-    """Wait for all builds that `compile` has started.
+    """Wait for all builds that `compile` has started, and for those of calls on the first tier.
 
-    One failed build raises its error, several raise an `ExceptionGroup`. Each failure is raised
-    once.
+    Afterwards every call that was made before takes compiled code, so a benchmark waits here after
+    its first calls. One failed build raises its error, several raise an `ExceptionGroup`. Each
+    failure is raised once.
 
     >>> import fieldforge as ff
     >>> I = ff.Dimension("I")
@@ -69,6 +71,8 @@ def wait_for_compilation() -> None:
     <field_operator halved (cpu)>
     >>> wait_for_compilation()
     """
+    for each in awaited_builds():
+        begin(each.order).future.add_done_callback(each.settle)
     waiting = list(_under_way)
     del _under_way[: len(waiting)]
     errors: list[Exception] = []

@@ -12,6 +12,7 @@ from ...stages.artifacts import Compiled, Parsed, Variant
 from ...stages.parse.stage import Check, Parse
 from ...stages.parse.summary import Summary
 from ..backends.backend import Backend
+from ..engine.deep import Shortcut
 from ..engine.engine import Engine
 from ..engine.events import Warned
 from ..engine.handle import Handle, Result
@@ -63,11 +64,13 @@ def build(
     used: Engine,
     budget: float | None = None,
     tell: Callable[[float], None] | None = None,
+    found: Shortcut | None = None,
 ) -> Any:
     """Build the entry of a variant: a native entry, or a Python function.
 
     A build that takes more than `budget` seconds sends a warning to the observers. `tell` hears
-    how many seconds the stages took to run, maybe in an earlier process.
+    how many seconds the stages took to run, maybe in an earlier process. `found` is the deep record
+    of the build, if somebody has looked it up.
     """
     flow = entry_flow(backend)
     if current_policy() == "build_only":
@@ -75,7 +78,7 @@ def build(
             f"'{definition.name}' is called while the policy 'build_only' is active.",
             hints=["Call it outside of the block 'with policy(\"build_only\")'."],
         )
-    results = _loaded(flow, inputs_of(definition, variant), definition.name, used)
+    results = _loaded(flow, inputs_of(definition, variant), definition.name, used, found)
     if tell is not None:
         tell(sum(result.build_seconds for result in results.values()))
     late = excess(definition.name, results, budget)
@@ -86,11 +89,15 @@ def build(
 
 
 def _loaded(
-    flow: Workflow, inputs: Mapping[str, Any], program: str, used: Engine
+    flow: Workflow,
+    inputs: Mapping[str, Any],
+    program: str,
+    used: Engine,
+    found: Shortcut | None,
 ) -> Mapping[str, Result]:
     """Run the stages up to the entry; a library that does not load is compiled once more."""
     try:
-        return used.run(flow, inputs, program=program)
+        return used.run(flow, inputs, program=program, found=found)
     except LibraryError as error:
         compiles = [step.name for step in flow.plan if Compiled in step.stage.provides.values()]
         if not compiles or current_policy() == "must_hit":

@@ -75,6 +75,7 @@ class Engine:
         load: bool = True,
         policy: Policy | None = None,
         afresh: Collection[str] = (),
+        found: Shortcut | None = None,
     ) -> Mapping[str, Result]:
         """Run the stages that `until` depends on (all, by default) and return results by stage.
 
@@ -88,12 +89,14 @@ class Engine:
             load: also run the stages whose results are never stored.
             policy: what may run; the default is the policy of the innermost block.
             afresh: stages that run even if their results are known, and replace these.
+            found: what `look` has found for this workflow and these inputs.
 
         """
         flow = workflow.upto(*until) if until else workflow
         _require(flow, inputs)
         outside = {need: given(inputs[need]) for need in flow.inputs}
-        shortcut = self._shortcut(flow, outside, program) if deep and not self.dump else None
+        is_deep = deep and not self.dump
+        shortcut = self._shortcut(flow, outside, program, found) if is_deep else None
         if shortcut is not None and afresh:
             shortcut = classes.evolve(shortcut, results={}, remaining=frozenset(flow.names))
         results: dict[str, Result] = dict(shortcut.results) if shortcut else {}
@@ -151,10 +154,15 @@ class Engine:
             run_side_by_side(plan, work, current().jobs)
 
     def _shortcut(
-        self, flow: Workflow, outside: Mapping[str, Handle], program: str
+        self,
+        flow: Workflow,
+        outside: Mapping[str, Handle],
+        program: str,
+        found: Shortcut | None,
     ) -> Shortcut | None:
         began = time.perf_counter()
-        shortcut = find_shortcut(self.store, flow, outside, program, self._resources.memo)
+        memo = self._resources.memo
+        shortcut = found or find_shortcut(self.store, flow, outside, program, memo)
         for result in shortcut.results.values() if shortcut else ():
             seconds = time.perf_counter() - began
             self.tell(Hit(program, result.name, result.key, "deep", seconds))

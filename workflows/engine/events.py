@@ -88,7 +88,18 @@ class Dumped(Moment):
     path: str
 
 
-Event: TypeAlias = Started | Hit | Finished | Failed | Warned | Dumped
+@classes.frozen
+class TierChanged(Moment):
+    """Calls of a variant take compiled code from now on; the first tier ran those before."""
+
+    program: str
+    stage: str  # that made the entry
+    variant: str
+    calls: int
+    seconds: float
+
+
+Event: TypeAlias = Started | Hit | Finished | Failed | Warned | Dumped | TierChanged
 Observer: TypeAlias = Callable[[Event], None]
 
 NAMES = {
@@ -98,8 +109,9 @@ NAMES = {
     Failed: "stage.failed",
     Warned: "stage.warned",
     Dumped: "stage.dumped",
+    TierChanged: "tier.changed",
 }
-LEVELS = {Failed: "error", Warned: "warning", Dumped: "info"}
+LEVELS = {Failed: "error", Warned: "warning", Dumped: "info", TierChanged: "info"}
 
 
 def log_event(event: Event) -> None:

@@ -51,6 +51,10 @@ class NativeEntries:
         if self.guard is not None:
             self.guard(self.program)
 
+    def replace(self, before: Any, entry: Any) -> None:
+        """Exchange an entry for another one of the same variant."""
+        self.program.replace(before, entry)
+
     def forget(self) -> None:
         """Drop all entries."""
         self.program.forget()
@@ -112,7 +116,7 @@ class Calls:
         named = bind_arguments(self.name, variants.shape.parameters, args, kwargs)
         variant = variants.variant(tuple(named.values()), {}, provider)
         variants.allow(variant, enable_jit)
-        entry = variants.entry(variant, provider)
+        entry = variants.serve(variant, provider)
         root = self.name, variants.backend.name if variants.backend else ""
         around = observation.compiled_call(
             entry, args, kwargs, provider, root, variant, programs=variants.pool

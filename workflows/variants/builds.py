@@ -7,13 +7,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ...runtime.process import classes, hooks
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process.errors import CompilerNotFoundError, FieldforgeError
 from ...runtime.process.settings import current
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
-from ..builds.building import build, describe_variant
+from ..backends.first_tier import tiers_of, why_no_first_tier
+from ..builds.building import build, describe_variant, entry_flow, inputs_of
+from ..engine.deep import Shortcut
 from ..engine.engine import Engine
-from ..engine.policy import NotStoredError
+from ..engine.events import TierChanged
+from ..engine.policy import NotStoredError, current_policy
 from ..engine.session import engine
 from .call_shape import CallShape, Provider
 from .dry_run import note_build
@@ -140,7 +143,47 @@ class Variants:
         provider = kwargs.get("offset_provider")
         variant = self.variant(args, kwargs, provider)
         self.allow(variant, kwargs.get("enable_jit"))
-        return self.entry(variant, provider)
+        return self.serve(variant, provider)
+
+    def serve(self, variant: Variant, provider: Provider) -> Any:
+        """Return the entry that a call takes: the first tier's, until compiled code is there."""
+        if self.backend is None or variant in self.table:
+            return self.entry(variant, provider)
+        found = self.table.entries.get(variant)
+        if found is None:
+            found = self._first(variant, provider, self.backend)
+        return self.entry(variant, provider) if found is None else found
+
+    def _first(self, variant: Variant, provider: Provider, backend: Backend) -> Any:
+        """Return a new entry: of the store, or of the first tier; None if the call has to wait."""
+        tiers = tiers_of(backend)
+        if tiers == "compiled" or not current().jobs or current_policy() != "may_build":
+            return None
+        reason = why_no_first_tier(backend)
+        if reason is not None:
+            self.table.tiers[variant] = f"no first tier: {reason}"
+            return None
+        self.shape.source()  # may read the function again, which drops the entries
+        age, definition, used = self.table.age, self.shape.source(), engine()
+        no_compiler: CompilerNotFoundError | None = None
+        if tiers == "both":
+            inputs, found = inputs_of(definition, variant), None
+            try:
+                found = used.look(entry_flow(backend), inputs, program=definition.name)
+            except CompilerNotFoundError as error:
+                no_compiler = error
+            if found is not None and found.results:
+                return self.build(variant, used, provider, "", found)
+        from ..builds.order import Order  # a call from the store imports neither, decision 0005
+        from .stand_in import StandIn, stand_in
+
+        order = Order(definition, backend, variant, used, _Task(self, variant, used, provider, ""))
+        made = stand_in(order, self.table.stands_in, tiers, no_compiler)
+        if not isinstance(made, StandIn):
+            self.table.tiers[variant] = f"no first tier: {made}"
+            return None
+        note_build(definition, backend, variant)
+        return self.table.add_stand_in(variant, made, age)
 
     def begin(self, wanted: Iterable[tuple[Variant, Provider]]) -> None:
         """Start builds in the background; `ValueError` if one is built or in progress."""
@@ -194,8 +237,18 @@ class Variants:
         self.shape.forget()
         self.table.forget()
 
-    def build(self, variant: Variant, used: Engine, provider: Provider, reason: str) -> Any:
-        """Build a variant, add its entry to the table and return it."""
+    def build(
+        self,
+        variant: Variant,
+        used: Engine,
+        provider: Provider,
+        reason: str,
+        found: Shortcut | None = None,
+    ) -> Any:
+        """Build a variant, add its entry to the table and return it.
+
+        `found` is the deep record, if somebody has looked it up.
+        """
         assert self.backend is not None, "embedded functions are not built"
         self.shape.source()  # may read the function again, which drops the entries
         age, definition = self.table.age, self.shape.source()
@@ -205,12 +258,17 @@ class Variants:
             hooks.compile_variant_hook(self.pool, variant, self.backend, static, provider or {})
         told: list[float] = []
         try:
-            made = build(definition, self.backend, variant, used, self.budget, told.append)
+            made = build(definition, self.backend, variant, used, self.budget, told.append, found)
         except NotStoredError as error:
             known = tuple(self.table.entries)
             raise error.explained(f"It is needed for {needed(variant, known)}.") from None
+        stood = self.table.entries.get(variant)
         added = self.table.add(variant, made, reason, age)
         self.table.seconds[variant] = sum(told)
+        ran = None if stood is None or added is not made else stood.first_tier
+        if ran is not None:
+            stage = entry_flow(self.backend).plan[-1].name
+            used.tell(TierChanged(definition.name, stage, variant.text, *ran))
         if not reason:  # a call asked for it, no `compile`
             self._warn_of_many(definition.name)
         return added
@@ -238,6 +296,7 @@ class _Task:
     variant: Variant
     engine: Engine
     provider: Provider
+    reason: str = COMPILE
 
     def __call__(self) -> Any:
-        return self.variants.build(self.variant, self.engine, self.provider, COMPILE)
+        return self.variants.build(self.variant, self.engine, self.provider, self.reason)

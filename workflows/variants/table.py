@@ -13,6 +13,7 @@ from .naming import why
 
 if TYPE_CHECKING:  # a call from the store imports no thread pool, see decision 0005
     from ..builds.background import Build
+    from .stand_in import StandIn
 
 
 class EntrySink(Protocol):
@@ -20,6 +21,9 @@ class EntrySink(Protocol):
 
     def add(self, variant: Variant, entry: Any) -> None:
         """Take a new entry."""
+
+    def replace(self, before: Any, entry: Any) -> None:
+        """Exchange an entry for another one of the same variant."""
 
     def forget(self) -> None:
         """Drop all entries."""
@@ -30,6 +34,8 @@ class VariantTable:
     """The entries by variant, the reason for each build, and the builds in progress.
 
     Threads that find an entry in the table find it in `sink` too: both change under one lock.
+    `stand_ins` has the variants whose entry is of the first tier, and `tiers` what else there is to
+    say of the tiers of a variant.
     """
 
     sink: EntrySink | None = None
@@ -38,6 +44,8 @@ class VariantTable:
     seconds: dict[Variant, float] = classes.field(
         factory=dict, init=False
     )  # to build, by the stages
+    stand_ins: dict[Variant, StandIn] = classes.field(factory=dict, init=False)
+    tiers: dict[Variant, str] = classes.field(factory=dict, init=False)
     age: int = classes.field(default=0, init=False)  # how often the entries were dropped
     _in_progress: dict[Variant, Build] = classes.field(factory=dict, init=False)
     _lock: Any = classes.field(factory=RLock, init=False)  # `forget` may be called inside itself
@@ -48,15 +56,24 @@ class VariantTable:
         return (*self.entries, *self._in_progress)
 
     def __contains__(self, variant: Variant) -> bool:
-        return variant in self.entries or variant in self._in_progress
+        """Tell whether a variant is compiled, or in progress."""
+        return self.entry_compiled(variant) is not None or variant in self._in_progress
+
+    def entry_compiled(self, variant: Variant) -> Any:
+        """Return the entry of compiled code, None if there is none."""
+        with self._lock:
+            return None if variant in self.stand_ins else self.entries.get(variant)
+
+    def stands_in(self, variant: Variant) -> bool:
+        """Tell whether calls of a variant run on the first tier."""
+        return variant in self.stand_ins
 
     def find(self, variant: Variant) -> Any:
-        """Return the entry, after waiting for a build in progress; None if there is neither.
+        """Return the compiled entry, after waiting for a build in progress; None without either.
 
         A failed build raises its error once; the next call builds again.
         """
-        with self._lock:
-            found = self.entries.get(variant)
+        found = self.entry_compiled(variant)
         if found is None and variant in self._in_progress:
             under_way = self._in_progress[variant]
             try:
@@ -72,17 +89,40 @@ class VariantTable:
     def add(self, variant: Variant, entry: Any, reason: str, age: int) -> Any:
         """Add an entry and return the one that the table has, which may be another thread's.
 
-        An entry whose build began at another `age` belongs to an old definition: it serves the
-        caller and is not added.
+        It replaces an entry of the first tier. An entry whose build began at another `age` belongs
+        to an old definition: it serves the caller and is not added.
         """
         with self._lock:
             if age != self.age:
                 return entry
             self.reasons.setdefault(variant, reason or why(variant, tuple(self.entries)))
-            known = self.entries.setdefault(variant, entry)
-            if known is entry and self.sink is not None:
-                self.sink.add(variant, entry)
-        return known
+            known = self.entry_compiled(variant)
+            if known is not None:
+                return known
+            self._put(variant, entry)
+        return entry
+
+    def add_stand_in(self, variant: Variant, made: StandIn, age: int) -> Any:
+        """Add an entry of the first tier unless there is one; return as `add` does."""
+        with self._lock:
+            if age != self.age:
+                return made.entry
+            if variant not in self.entries:
+                self.reasons.setdefault(variant, why(variant, tuple(self.entries)))
+                self._put(variant, made.entry)
+                self.stand_ins[variant] = made
+            return self.entries[variant]
+
+    def _put(self, variant: Variant, entry: Any) -> None:
+        """Set the entry of a variant, here and where calls find it."""
+        before, self.entries[variant] = self.entries.get(variant), entry
+        stood = self.stand_ins.pop(variant, None)
+        if stood is not None:
+            self.tiers[variant] = f"compiled after {stood.calls_text}"
+        if self.sink is not None and before is None:
+            self.sink.add(variant, entry)
+        elif self.sink is not None:
+            self.sink.replace(before, entry)
 
     def forget(self) -> None:
         """Drop all entries: the function has changed."""
@@ -91,6 +131,8 @@ class VariantTable:
             self.entries.clear()
             self.reasons.clear()
             self.seconds.clear()
+            self.stand_ins.clear()
+            self.tiers.clear()
             self._in_progress.clear()
             if self.sink is not None:
                 self.sink.forget()
@@ -106,15 +148,22 @@ class VariantTable:
                     self.sink.add(variant, entry)
             for variant in self.entries.keys() - kept.keys():
                 del self.entries[variant], self.reasons[variant]
-                self.seconds.pop(variant, None)
+                for kept_beside in (self.seconds, self.stand_ins, self.tiers):
+                    kept_beside.pop(variant, None)
         return count
 
     @property
     def text(self) -> str:
         """The variants, one per line, with the reason for each build."""
         with self._lock:
-            known = [(in_words(variant.text), self.reasons[variant]) for variant in self.entries]
+            known = [(in_words(each.text), self._said(each)) for each in self.entries]
         rows = [
             f"{text.replace(chr(10), '; ') or 'any layout'}  ({reason})" for text, reason in known
         ]
         return "\n".join(f"  {number}  {row}" for number, row in enumerate(rows)) or "  none yet"
+
+    def _said(self, variant: Variant) -> str:
+        """Return the reason for a build, and what there is to say of its tiers."""
+        standing = self.stand_ins.get(variant)
+        tier = self.tiers.get(variant, "") if standing is None else standing.text
+        return f"{self.reasons[variant]}; {tier}" if tier else self.reasons[variant]

@@ -1,0 +1,201 @@
+// The instructions that touch memory by its indices; kernels do the rest.
+#include "frame.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fieldforge::rows {
+namespace {
+
+constexpr int64_t line = 64;
+
+int64_t rounded(int64_t bytes) { return (bytes + line - 1) / line * line; }
+
+// Calls `body` with an unsigned integer of the size.
+template <class Body>
+void sized(int size, const Body& body) {
+    switch (size) {
+        case 1: return body(uint8_t{});
+        case 2: return body(uint16_t{});
+        case 4: return body(uint32_t{});
+        default: return body(uint64_t{});
+    }
+}
+
+void point(const Frame& frame, int32_t number) {
+    const Access& access = frame.nest->accesses[number];
+    const Memory& memory = frame.memory[access.buffer];
+    const int32_t ring = (*frame.buffers)[access.buffer].ring;
+    char* found = memory.base;
+    for (size_t axis = 0; axis < access.axes.size(); ++axis) {
+        const Axis& each = access.axes[axis];
+        int64_t index = each.offset;
+        if (each.kind == Axis::Kind::value) index += frame.values[each.number];
+        if (static_cast<int32_t>(axis) == ring) {
+            const Span& rows = (*frame.buffers)[access.buffer].box[axis];
+            index &= rows.stop.constant - 1;
+        }
+        found += index * memory.strides[axis];
+    }
+    frame.pointers[number] = found;
+    frame.strides[number] = access.lane < 0 ? 0 : memory.strides[access.lane];
+}
+
+// Calls `body(lane, address)` for the lanes of an access.
+template <class T, class Body>
+void each_lane(const Frame& frame, int32_t number, int64_t at, int64_t count, const Body& body) {
+    const Access& access = frame.nest->accesses[number];
+    const int64_t stride = frame.strides[number];
+    char* const first = frame.pointers[number] + at * stride;
+    if (access.told.empty()) {
+        for (int64_t i = 0; i < count; ++i) body(i, reinterpret_cast<T*>(first + i * stride));
+        return;
+    }
+    const Memory& memory = frame.memory[access.buffer];
+    const auto blocks = static_cast<int32_t>(frame.nest->accesses.size());
+    const auto index_of = [&](int32_t axis) {
+        return reinterpret_cast<const int64_t*>(
+            frame.pointers[blocks + access.axes[axis].number]);
+    };
+    if (access.told.size() == 1) {
+        const int64_t* index = index_of(access.told[0]);
+        const int64_t step = memory.strides[access.told[0]];
+        for (int64_t i = 0; i < count; ++i) {
+            body(i, reinterpret_cast<T*>(first + i * stride + index[i] * step));
+        }
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        char* address = first + i * stride;
+        for (int32_t axis : access.told) address += index_of(axis)[i] * memory.strides[axis];
+        body(i, reinterpret_cast<T*>(address));
+    }
+}
+
+template <class T>
+void load(const Frame& frame, const Step& step, int64_t at, int64_t count) {
+    auto* out = reinterpret_cast<T*>(frame.pointers[step.out.slot]);
+    const Access& access = frame.nest->accesses[step.access];
+    if (step.b.slot >= 0) {
+        auto* when = reinterpret_cast<const uint8_t*>(frame.pointers[step.b.slot]);
+        each_lane<T>(frame, step.access, at, count,
+                     [=](int64_t i, const T* from) { out[i] = when[i] ? *from : T{0}; });
+    } else if (access.told.empty() && frame.strides[step.access] == sizeof(T)) {
+        std::memcpy(out, frame.pointers[step.access] + at * sizeof(T), count * sizeof(T));
+    } else {
+        each_lane<T>(frame, step.access, at, count,
+                     [=](int64_t i, const T* from) { out[i] = *from; });
+    }
+    if (step.is_truth) {
+        for (int64_t i = 0; i < count; ++i) out[i] = out[i] != 0;
+    }
+}
+
+template <class T>
+void store(const Frame& frame, const Step& step, int64_t at, int64_t count) {
+    auto* from = reinterpret_cast<const T*>(frame.pointers[step.a.slot]);
+    const Access& access = frame.nest->accesses[step.access];
+    if (step.b.slot >= 0) {
+        auto* when = reinterpret_cast<const uint8_t*>(frame.pointers[step.b.slot]);
+        each_lane<T>(frame, step.access, at, count, [=](int64_t i, T* to) {
+            if (when[i]) *to = from[i];
+        });
+    } else if (access.told.empty() && frame.strides[step.access] == sizeof(T)) {
+        std::memcpy(frame.pointers[step.access] + at * sizeof(T), from, count * sizeof(T));
+    } else {
+        each_lane<T>(frame, step.access, at, count, [=](int64_t i, T* to) { *to = from[i]; });
+    }
+}
+
+void set_known(const Frame& frame, const int64_t* ints, const void* scalars) {
+    for (const Known& known : frame.nest->known) {
+        int64_t& value = frame.values[known.value];
+        const char* scalar = static_cast<const char*>(scalars) + 8 * known.bits;
+        switch (known.kind) {
+            case Known::Kind::constant: value = known.bits; break;
+            case Known::Kind::scalar: std::memcpy(&value, scalar, known.size); break;
+            case Known::Kind::truth: value = *scalar != 0; break;
+            case Known::Kind::number: value = known.number.of(ints); break;
+        }
+    }
+}
+
+}  // namespace
+
+int64_t Nest::bytes() const {
+    const auto loop_count = static_cast<int64_t>(loops.size() + parts.size());
+    return rounded(slots() * sizeof(char*)) + rounded(accesses.size() * sizeof(int64_t)) +
+           rounded(values * sizeof(int64_t)) + rounded(loop_count * sizeof(Ends)) +
+           blocks * rounded(strip * 8);
+}
+
+Frame make_frame(const Nest& nest, const std::vector<Buffer>& buffers, const Memory* memory,
+                 const int64_t* ints, const void* scalars, char* room) {
+    const auto take = [&room](int64_t bytes) {
+        char* const taken = room;
+        room += rounded(bytes);
+        return taken;
+    };
+    Frame frame{&nest, memory, &buffers, nullptr, nullptr, nullptr, nullptr, nullptr};
+    const auto accesses = static_cast<int64_t>(nest.accesses.size());
+    frame.pointers = reinterpret_cast<char**>(take(nest.slots() * sizeof(char*)));
+    frame.strides = reinterpret_cast<int64_t*>(take(accesses * sizeof(int64_t)));
+    frame.values = reinterpret_cast<int64_t*>(take(nest.values * sizeof(int64_t)));
+    frame.loops = reinterpret_cast<Ends*>(take((nest.loops.size() + nest.parts.size()) * sizeof(Ends)));
+    frame.parts = frame.loops + nest.loops.size();
+    for (int64_t i = 0; i < nest.blocks; ++i) frame.pointers[accesses + i] = take(nest.strip * 8);
+    char** const values = frame.pointers + accesses + nest.blocks;
+    for (int64_t i = 0; i < nest.values; ++i) {
+        frame.values[i] = 0;
+        values[i] = reinterpret_cast<char*>(frame.values + i);
+    }
+    const auto ends = [ints](const Span& span) {
+        return Ends{span.start.of(ints), span.stop.of(ints)};
+    };
+    for (size_t i = 0; i < nest.loops.size(); ++i) frame.loops[i] = ends(nest.loops[i].range);
+    for (size_t i = 0; i < nest.parts.size(); ++i) frame.parts[i] = ends(nest.parts[i].range);
+    set_known(frame, ints, scalars);
+    return frame;
+}
+
+void run(const Frame& frame, const Code& code, int64_t at, int64_t count, int64_t filled) {
+    char** const pointers = frame.pointers;
+    const auto address = [=](const Place& place) {
+        return place.slot < 0 ? nullptr : pointers[place.slot] + at * place.scale;
+    };
+    for (const Step& step : code) {
+        switch (step.kind) {
+            case Step::Kind::kernel:
+                step.run(address(step.out), address(step.a), address(step.b), address(step.c), count);
+                break;
+            case Step::Kind::chain: {
+                const Chain& chain = frame.nest->chains[step.access];
+                const Link* forms[form_count];
+                for (int i = 0; i < form_count; ++i) forms[i] = chain.forms[i].data();
+                frame.nest->links->run(forms, {pointers, at, 0, 0}, count);
+                break;
+            }
+            case Step::Kind::point: point(frame, step.access); break;
+            case Step::Kind::load:
+                sized(step.size, [&](auto item) { load<decltype(item)>(frame, step, at, count); });
+                break;
+            case Step::Kind::store:
+                sized(step.size, [&](auto item) { store<decltype(item)>(frame, step, at, count); });
+                break;
+            case Step::Kind::fill:
+                sized(step.size, [&](auto item) {
+                    using T = decltype(item);
+                    const T value = *reinterpret_cast<const T*>(pointers[step.a.slot]);
+                    std::fill_n(reinterpret_cast<T*>(pointers[step.out.slot]), filled, value);
+                });
+                break;
+            case Step::Kind::index: {
+                auto* out = reinterpret_cast<int64_t*>(pointers[step.out.slot]);
+                for (int64_t i = 0; i < count; ++i) out[i] = at + i;
+                break;
+            }
+        }
+    }
+}
+
+}  // namespace fieldforge::rows

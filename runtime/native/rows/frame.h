@@ -1,0 +1,40 @@
+// What one thread has of a nest: pointers, values and blocks of lanes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "program.h"
+
+namespace fieldforge::rows {
+
+// Where a buffer lies in a call: the address of index 0, and the bytes from index to index.
+struct Memory {
+    char* base = nullptr;
+    int64_t strides[most_axes] = {};
+};
+
+// The ranges of the loops of a nest, those of its parts included.
+struct Ends {
+    int64_t start, stop;
+};
+
+struct Frame {
+    const Nest* nest;
+    const Memory* memory;  // by buffer
+    const std::vector<Buffer>* buffers;
+    char** pointers;   // by slot: of accesses to lane 0, of blocks, of values
+    int64_t* strides;  // of accesses, from lane to lane in bytes
+    int64_t* values;
+    Ends* loops;
+    Ends* parts;
+};
+
+// Lays a frame out in `room` of `nest.bytes()`, and sets what the call knows.
+Frame make_frame(const Nest& nest, const std::vector<Buffer>& buffers, const Memory* memory,
+                 const int64_t* ints, const void* scalars, char* room);
+
+// Runs code on `count` lanes from lane `at` on; copies of one value fill `filled` lanes.
+void run(const Frame& frame, const Code& code, int64_t at, int64_t count, int64_t filled);
+
+}  // namespace fieldforge::rows

@@ -1,0 +1,159 @@
+// An encoded program (`stages/encode/program.py`) as C++ structs: read once, then run by every call.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "chains.h"
+#include "kernels.h"
+
+namespace fieldforge::rows {
+
+constexpr int most_axes = 8;
+
+// An integer of the call plus a constant; the constant alone if `place` is negative.
+struct Count {
+    int32_t place = -1;
+    int64_t constant = 0;
+
+    int64_t of(const int64_t* ints) const { return constant + (place < 0 ? 0 : ints[place]); }
+};
+
+struct Span {
+    Count start, stop;
+};
+
+// Memory that nests read and write.
+struct Buffer {
+    enum class Kind : uint8_t { given, arena, tile } kind;
+    int32_t place;                // of a pointer of the call, or of a slot of the arena
+    int64_t size;                 // of an element, in bytes
+    std::vector<Count> strides;   // of what is given, in elements
+    std::vector<Span> box;        // of an array
+    std::vector<int32_t> order;   // its axes, outer to inner
+    std::vector<int32_t> cuts;    // by axis: the cut whose tiles it begins with, or -1
+    int32_t ring = -1;            // the axis of which it keeps the last indices
+};
+
+// How an access finds the index of an axis.
+struct Axis {
+    enum class Kind : uint8_t { fixed, value, lane, block } kind;
+    int32_t number;  // of the value or of the block
+    int64_t offset;
+};
+
+struct Access {
+    int32_t buffer;
+    std::vector<Axis> axes;
+    int32_t lane = -1;           // the axis along which lanes lie
+    std::vector<int32_t> told;   // axes whose indices are those of a block
+    bool is_row = false;         // lanes lie one after the other in memory
+};
+
+struct Place {
+    int32_t slot = -1;   // in the table of pointers
+    int32_t scale = 0;   // bytes from lane to lane
+};
+
+struct Step {
+    enum class Kind : uint8_t { kernel, point, load, store, fill, index, chain } kind;
+    uint8_t size = 0;      // of an element, in bytes
+    bool is_truth = false;  // loads bytes as bools
+    int32_t access = -1;    // or the number of the chain
+    const char* name = "";  // of the kernel
+    Kernel run = nullptr;
+    Place out, a, b, c;    // `b` is the condition of a load or store
+};
+
+using Code = std::vector<Step>;
+
+// A value that is known from the call on.
+struct Known {
+    enum class Kind : uint8_t { constant, scalar, truth, number } kind;
+    int32_t value;
+    int64_t bits = 0;  // of a constant; the place of a scalar
+    uint8_t size = 8;
+    Count number;
+};
+
+struct Loop {
+    Span range;
+    bool backward, is_shared;
+};
+
+// Steps in registers: the same links for each number of lanes.
+struct Chain {
+    std::vector<Link> forms[form_count];
+};
+
+struct Part {
+    Span range;
+    Code code;
+};
+
+struct Nest {
+    std::vector<Span> guard;
+    std::vector<Loop> loops;
+    int32_t lanes;   // the loop whose indices are lanes, -1 for a single lane
+    int32_t outer;   // how many loops stand around the lanes
+    int32_t shared;  // how many of them threads share
+    bool has_inner;  // whether a loop runs for each strip of lanes
+    std::vector<Access> accesses;
+    int32_t blocks, values;
+    int64_t strip;  // the most lanes at a time
+    std::vector<Known> known;
+    std::vector<Code> around;  // by the number of loops around
+    Code first;                // before the loop inside of lanes
+    std::vector<Part> parts;   // of the innermost loop
+    std::vector<Chain> chains;
+    const ChainTable* links;
+
+    int32_t slots() const { return static_cast<int32_t>(accesses.size()) + blocks + values; }
+    int64_t bytes() const;  // of a frame
+};
+
+struct Cut {
+    Span range;
+    int64_t size;
+    bool even;
+};
+
+struct Member {
+    Nest nest;
+    std::vector<int32_t> cuts;  // by loop: the cut of its dimension, or -1
+    std::vector<std::pair<int64_t, int64_t>> margins;  // by cut
+};
+
+struct Tiles {
+    std::vector<Span> guard;
+    std::vector<Cut> cuts;
+    std::vector<Span> box;  // whose points decide about threads
+    std::vector<Member> members;
+    int32_t rolled;  // the cut along which nests take turns, or -1
+    int64_t threads;
+};
+
+// What runs in order: one nest, or tiles of some.
+struct Node {
+    int64_t statement;  // 0 if statements cannot run alone
+    std::vector<Nest> nest;
+    std::vector<Tiles> tiles;
+};
+
+struct Program {
+    std::vector<Buffer> buffers;
+    std::vector<Count> slots;
+    std::vector<Node> nodes;
+    std::vector<Node> clamped;  // in place of these where `clamping` is 1
+    int32_t clamping = -1, stepped = -1;
+    int64_t parallel_from = -1;  // points; -1: the machine of the call decides
+};
+
+// Reads an `Encoded`; the table gives its kernels. Throws std::invalid_argument or
+// nanobind::python_error.
+Program read_program(PyObject* encoded, const KernelTable& table);
+
+}  // namespace fieldforge::rows

@@ -1,0 +1,1 @@
+"""Encode loops for the native core, which interprets them without a compiler."""

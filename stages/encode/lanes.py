@@ -1,0 +1,69 @@
+"""Which loop of a nest has the lanes, and where its rows stand: around the lanes or in them."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+import attrs
+
+from ...runtime.language.dimension import Dimension
+from ..ir.loops.nest import Index, Instruction, Nest, Row
+
+# Where a row is computed: by a number of loops around the lanes, before the loop inside of a strip,
+# or in a part of the innermost loop.
+Around: TypeAlias = int
+FIRST: Final = -1
+NO_LANES: Final = -1
+
+
+@attrs.frozen
+class Lanes:
+    """The loops of a nest as an interpreter runs them.
+
+    The innermost loop has the lanes if its iterations are independent. That of a scan with states
+    is sequential: columns side by side are the lanes then, the loop around it. Columns of which
+    arrays keep a few at a time (`rings`) come one by one.
+    """
+
+    nest: Nest
+    rings: frozenset[Dimension] = frozenset()
+
+    @property
+    def depth(self) -> int:
+        """The number of loops."""
+        return len(self.nest.loops)
+
+    @property
+    def loop(self) -> int:
+        """The loop whose indices are lanes, or -1 for a single lane."""
+        loops = self.nest.loops
+        if not loops or loops[-1].kind == "vector":
+            return self.depth - 1
+        is_alone = self.depth == 1 or loops[-2].range.dim in self.rings
+        return NO_LANES if is_alone else self.depth - 2
+
+    @property
+    def outer(self) -> int:
+        """How many loops stand around the lanes."""
+        return self.loop if self.loop >= 0 else max(0, self.depth - 1)
+
+    @property
+    def has_inner(self) -> bool:
+        """Whether a loop runs for each strip of lanes."""
+        return self.depth > 0 and self.loop < self.depth - 1
+
+    def is_around(self, level: int) -> bool:
+        """Tell whether rows of a level are single values around the lanes."""
+        return level <= self.outer and not (level == self.depth and self.depth > 0)
+
+    def level_of(self, row: Instruction) -> int:
+        """Return how many loops stand around a row; indices know their loop only."""
+        if isinstance(row, Index):
+            dims = [loop.range.dim for loop in self.nest.loops]
+            return dims.index(row.dim) + 1
+        return row.level
+
+    def section(self, row: Row) -> int:
+        """Return where a row in lanes is computed: `FIRST`, or its part."""
+        body = self.nest.body[row]
+        return FIRST if body.level < self.depth else body.part

@@ -1,0 +1,71 @@
+"""Schedule a program and encode its loops, for calls that no compiled code serves yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import attrs
+
+from ...runtime.process import classes
+from ..artifacts import Encoded, Interface, Lowered, Variant
+from ..base import Artifact, Stage
+from ..codegen.options import CodegenOptions
+from ..option_kinds import BYTES, option, optional, whole
+from ..target import CPU_TARGET, CpuTarget
+
+PASSES = ("tile", "prefetch", "plan_arena")
+# The class of machines that schedules are for: instruction sets are chosen when an entry is made.
+MACHINE = CpuTarget("x86-64-v3", cores=64)
+
+
+@classes.frozen
+class Encode(CodegenOptions, Stage):
+    """Choose loops and temporaries, and write steps for the native core.
+
+    Attributes:
+        machine: the class of machines for which arrays are placed; any runs the steps.
+        parallel_from: as that of `Codegen`.
+
+    """
+
+    name: ClassVar[str] = "encode"
+    needs: ClassVar[tuple[str, ...]] = ("lowered", "variant")
+    provides: ClassVar[Mapping[str, type[Artifact]]] = {
+        "encoded": Encoded,
+        "interface": Interface,
+    }
+
+    machine: CpuTarget = option(CPU_TARGET, MACHINE)
+    parallel_from: int | None = option(optional(whole(0, BYTES)), None)
+
+    def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
+        """Return the steps and what they expect of a call."""
+        from ..codegen.cpu.options import CpuOptions
+        from ..codegen.cpu.pass_list import cpu_passes
+        from ..codegen.errors import CodegenError
+        from ..codegen.integers import integers
+        from ..codegen.interface import describe, step_numbers, step_place
+        from ..codegen.passes import make_loops
+        from ..codegen.soft_reads import clamping_of
+        from .tree import encode
+
+        if self.checked or self.numerics == "fast" or self.mathematics != "own":
+            raise CodegenError("Programs with these options wait for compiled code.")
+        options = CpuOptions(self.machine, arrays=self.arrays, inline=self.inline, jam=False)
+        tree, groups = make_loops(lowered, variant, options.rules(), cpu_passes(PASSES))
+        ints = integers(tree)
+        alike = () if variant.domain else variant.alike
+        clamping = clamping_of(lowered.program, groups, ints)
+        place = step_place(ints, groups, clamping)
+        own = self.numerics == "contract"
+        program = encode(tree, ints, own, clamping, place, step_numbers(groups))
+        if self.parallel_from is not None:
+            program = attrs.evolve(program, parallel_from=self.parallel_from)
+        return {
+            "encoded": Encoded(program),
+            "interface": describe(
+                lowered.program, tree, groups, "rows", self.machine.device, alike,
+                clamping=clamping, in_steps=True,
+            ),
+        }  # fmt: skip

@@ -1,0 +1,127 @@
+"""Encode a kernel: its buffers, and the nodes of its tree in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import attrs
+
+from ...runtime.language.dimension import Dimension
+from ..codegen.errors import CodegenError
+from ..codegen.soft_reads import Clamping
+from ..ir.bounds import Bound
+from ..ir.loops.buffers import Buffer
+from ..ir.loops.cpu import Tiles
+from ..ir.loops.kernel import Kernel, Node, Seq
+from ..ir.loops.nest import Nest
+from ..ir.loops.traverse import arrays_of, nests_of, nodes_of, with_nests
+from ..ir.strides import Stride
+from . import program as encoded
+from .clamping import clamped_nest
+from .nests import Naming, encode_nest
+
+
+def encode(
+    kernel: Kernel,
+    ints: Sequence[Bound | Stride],
+    own_functions: bool,
+    clamping: Clamping | None = None,
+    stepped: int | None = None,
+    steps: Sequence[int] = (),
+) -> encoded.Program:
+    """Return a kernel as steps; see `write_cpp` for the arguments."""
+    places: Mapping[Bound | Stride, int] = {source: place for place, source in enumerate(ints)}
+    naming = Naming(kernel, places, own_functions)
+    numbers = steps if stepped is not None else [0] * len(kernel.groups)
+    clamped: tuple[encoded.Node, ...] = ()
+    if clamping is not None:
+        places = {s: place for place, s in enumerate((*ints, *clamping.integers)) if place != clamping.flag}
+        inside = attrs.evolve(naming, ints=places)
+        safe = with_nests(kernel, lambda nest: clamped_nest(nest, kernel, clamping.ends))
+        clamped = tuple(_nodes(attrs.evolve(inside, kernel=safe), safe, numbers))
+    return encoded.Program(
+        kernel.name,
+        tuple(_buffers(naming)),
+        tuple(map(naming.count, kernel.slots)),
+        tuple(_nodes(naming, kernel, numbers)),
+        clamped,
+        -1 if clamping is None else clamping.flag,
+        -1 if stepped is None else stepped,
+    )
+
+
+def _nodes(naming: Naming, kernel: Kernel, numbers: Sequence[int]) -> Iterator[encoded.Node]:
+    for step in kernel.steps:
+        for node in _in_order(step.body):
+            number = numbers[nests_of(node)[0].group]
+            match node:
+                case Nest():
+                    yield encoded.Node(number, encode_nest(naming, node))
+                case Tiles():
+                    yield encoded.Node(number, _tiles(naming, node))
+                case _:
+                    raise CodegenError(f"'{type(node).__name__}' cannot be encoded.")
+
+
+def _in_order(node: Node) -> Iterator[Node]:
+    for step in node.steps if isinstance(node, Seq) else (node,):
+        yield from _in_order(step) if isinstance(step, Seq) else (step,)
+
+
+def _tiles(naming: Naming, tiles: Tiles) -> encoded.Tiles:
+    cuts = {cut.range.dim: number for number, cut in enumerate(tiles.cuts)}
+    box = max((member.nest.box for member in tiles.members), key=len)
+    guard = naming.kernel.groups[tiles.members[0].nest.group].box
+    return encoded.Tiles(
+        tuple(map(naming.span, guard)),
+        tuple(map(naming.span, box)),
+        tuple(encoded.Cut(naming.span(cut.range), cut.size, cut.even) for cut in tiles.cuts),
+        tuple(
+            encoded.Member(
+                encode_nest(naming, member.nest),
+                tuple(cuts.get(loop.range.dim, -1) for loop in member.nest.loops),
+                member.margins,
+            )
+            for member in tiles.members
+        ),
+        -1 if tiles.rolled is None else cuts[tiles.rolled],
+        tiles.threads,
+    )
+
+
+def _buffers(naming: Naming) -> Iterator[encoded.Buffer]:
+    """Yield the memory; a call has its fields first, then its tables."""
+    kernel = naming.kernel
+    given = [each for kind in ("field", "table") for each in kernel.buffers if each.memory == kind]
+    touched = arrays_of(kernel)
+    cuts: dict[str, dict[Dimension, int]] = {
+        name: {cut.range.dim: number for number, cut in enumerate(tiles.cuts)}
+        for tiles in nodes_of(kernel, Tiles)
+        for name in tiles.arrays
+    }
+    for each in kernel.buffers:
+        if each.memory in ("field", "table"):
+            strides = tuple(
+                (-1, 1)
+                if dim is each.unit or each.name not in touched
+                else (naming.ints[Stride(each.name, axis)], 0)
+                for axis, dim in enumerate(each.dims)
+            )
+            yield encoded.Buffer(each.name, each.memory, each.dtype, given.index(each), strides)
+        else:
+            yield _array(naming, each, cuts.get(each.name, {}))
+
+
+def _array(naming: Naming, array: Buffer, cuts: Mapping[Dimension, int]) -> encoded.Buffer:
+    ranges = {range_.dim: range_ for range_ in array.box}
+    assert array.memory in ("arena", "tile"), "a CPU has no shared memory"
+    return encoded.Buffer(
+        array.name,
+        array.memory,  # type: ignore[arg-type]
+        array.dtype,
+        array.slot,
+        box=tuple(naming.span(ranges[dim]) for dim in array.dims),
+        order=tuple(array.dims.index(dim) for dim in array.order),
+        cuts=tuple(cuts.get(dim, -1) for dim in array.dims),
+        ring=-1 if array.ring is None else array.dims.index(array.ring),
+    )
