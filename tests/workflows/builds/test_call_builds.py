@@ -36,9 +36,8 @@ SCRIPT = textwrap.dedent(
     u, out = ff.ones({I: 9}), ff.zeros({I: 8})
     for program in (rise, twice)[: int(sys.argv[1])]:
         program(u, out=out)
-XX
-              ["compiled" if entry.first_tier is None else "rows"
-               for entry in program._compiled_programs.compiled_programs.values()])
+        tiers = ["rows" if entry.first_tier else "compiled" for entry in program.entries]
+        print(program.__name__, tiers)
     if len(sys.argv) > 2:
         pathlib.Path(sys.argv[2]).touch()
     """
