@@ -6,11 +6,20 @@ import attrs
 
 from ..codegen.soft_reads import Ends
 from ..ir.bounds import add
-from ..ir.loops.kernel import Kernel
-from ..ir.loops.nest import Compute, Constant, Index, Instruction, Load, Nest, Number, Row, with_operands
+from ..ir.loops.nest import (
+    Compute,
+    Constant,
+    Index,
+    Instruction,
+    Load,
+    Nest,
+    Number,
+    Row,
+    with_operands,
+)
 
 
-def clamped_nest(nest: Nest, kernel: Kernel, ends: Ends) -> Nest:
+def clamped_nest(nest: Nest, ends: Ends) -> Nest:
     """Return a nest whose loads from the fields in `ends` stay inside of them."""
     if not any(isinstance(row, Load) and row.buffer in ends for row in nest.body):
         return nest
@@ -48,13 +57,15 @@ def _clamped(load: Load, rows: list[Instruction], nest: Nest, ends: Ends) -> Loa
             part = load.part if level == len(nest.loops) else 0
             found = write(Index(dtype="int64", level=level, part=part, dim=dim))
         elif row is None:
-            found, offset = write(Constant(dtype="int64", text=str(offset))), 0
+            found = write(Constant(dtype="int64", text=str(offset)))
         elif rows[row].dtype != "int64":
             at = rows[row]
-            found = write(Compute(dtype="int64", level=at.level, part=at.part, op="cast", args=(row,)))
+            found = write(
+                Compute(dtype="int64", level=at.level, part=at.part, op="cast", args=(row,))
+            )
         else:
             found = row
-        if offset:
+        if offset and (row is not None or dim in depth):
             found = compute("add", found, write(Constant(dtype="int64", text=str(offset))))
         last = write(Number(dtype="int64", bound=add(stop, -1)))
         first = write(Number(dtype="int64", bound=start))

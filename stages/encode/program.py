@@ -49,18 +49,23 @@ class Buffer:
     ring: int = -1
 
 
-# What gives an index along an axis, its number, and an offset: the value or the block of that
-# number, the lane, or nothing.
-Axis: TypeAlias = tuple[OneOf["value", "block", "lane", "fixed"], int, int]
+# What gives an index along an axis, its number, and an offset: the value of that number, the block
+# for each lane, the block for each row, the lane itself, or nothing.
+Axis: TypeAlias = tuple[OneOf["value", "block", "row", "lane", "fixed"], int, int]
 
 
 @attrs.frozen
 class Access:
-    """Elements of a buffer, one for each lane; `is_row` if they lie side by side."""
+    """Elements of a buffer, one for each lane; `is_row` if they lie side by side.
+
+    With `ahead` it is the row that the nest reads so many iterations of the loop around the lanes
+    later: chains prefetch it.
+    """
 
     buffer: int
     axes: tuple[Axis, ...]
     is_row: bool = False
+    ahead: int = 0
 
 
 @attrs.frozen
@@ -124,6 +129,8 @@ class Nest:
         values: how many values, those of loops first.
         known: values of the call.
         around: what each index of the loops around the lanes does, by the number of loops.
+        rows: what several indices of the loop right around the lanes do at once; these indices are
+            the lanes. Place `r0` is the number that block `t0` has for the current one.
         first: what a strip does before the loop inside of it.
         parts: the parts of the innermost loop in order.
 
@@ -137,6 +144,7 @@ class Nest:
     values: int
     known: tuple[Known, ...]
     around: tuple[Code, ...]
+    rows: Code
     first: Code
     parts: tuple[Part, ...]
 

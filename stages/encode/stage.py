@@ -16,7 +16,9 @@ from ..target import CPU_TARGET, CpuTarget
 
 PASSES = ("tile", "prefetch", "plan_arena")
 # The class of machines that schedules are for: instruction sets are chosen when an entry is made.
-MACHINE = CpuTarget("x86-64-v3", cores=64)
+# Steps go through the first cache, so two operations take as long as an array's element.
+_CORES = 64
+MACHINE = CpuTarget("x86-64-v3", cores=_CORES, bandwidth=_CORES * 432e9)
 
 
 @classes.frozen
@@ -49,6 +51,7 @@ class Encode(CodegenOptions, Stage):
         from ..codegen.passes import make_loops
         from ..codegen.soft_reads import clamping_of
         from .tree import encode
+        from .verify import verify
 
         if self.checked or self.numerics == "fast" or self.mathematics != "own":
             raise CodegenError("Programs with these options wait for compiled code.")
@@ -63,7 +66,7 @@ class Encode(CodegenOptions, Stage):
         if self.parallel_from is not None:
             program = attrs.evolve(program, parallel_from=self.parallel_from)
         return {
-            "encoded": Encoded(program),
+            "encoded": Encoded(verify(program)),
             "interface": describe(
                 lowered.program, tree, groups, "rows", self.machine.device, alike,
                 clamping=clamping, in_steps=True,

@@ -32,7 +32,7 @@ from .program import (
 )
 
 _COUNT: Final = re.compile(r"n(\d+)([+-]\d+)?|([+-]?\d+)")
-_AXIS: Final = re.compile(r"(value|block|lane|fixed)(\d+)([+-]\d+)")
+_AXIS: Final = re.compile(r"(value|block|row|lane|fixed)(\d+)([+-]\d+)")
 
 
 @attrs.frozen
@@ -94,7 +94,7 @@ FORMS: Final[Mapping[type[Any], tuple[str, Mapping[str, Kind]]]] = {
         "name": NAME, "memory": WORD, "dtype": WORD, "place": INT, "strides": _many(COUNT),
         "box": _many(SPAN), "order": _many(INT), "cuts": _many(INT), "ring": INT,
     }),
-    Access: ("access", {"buffer": INT, "axes": _many(AXIS), "is_row": FLAG}),
+    Access: ("access", {"buffer": INT, "axes": _many(AXIS), "is_row": FLAG, "ahead": INT}),
     Known: ("known", {
         "value": INT, "kind": WORD, "dtype": WORD, "text": NAME, "place": INT, "count": COUNT,
     }),
@@ -113,6 +113,7 @@ FORMS: Final[Mapping[type[Any], tuple[str, Mapping[str, Kind]]]] = {
     }),
 }  # fmt: skip
 BY_KEYWORD: Final = {keyword: cls for cls, (keyword, _) in FORMS.items()}
+CODES: Final = ("around", "rows", "first", "code")
 SINGLE: Final = ("nest", "body")  # fields that are one part
 
 
@@ -137,7 +138,7 @@ def _lines(value: Any, indent: str) -> Iterator[str]:
 
 
 def _held(name: str, held: Any, indent: str) -> Iterator[str]:
-    if name in ("around", "first", "code"):
+    if name in CODES:
         for code in held if name == "around" else (held,):
             yield f"{indent}{name}"
             yield from (f"{indent}  {_step(step)}" for step in code)
@@ -177,7 +178,7 @@ def _value(lines: list[tuple[int, list[str]]], at: int) -> tuple[Any, int]:
         inner, (name,) = lines[at]
         at += 1
         own = found.setdefault(name, [])
-        if name in ("around", "first", "code"):
+        if name in CODES:
             steps, at = _code(lines, at, inner)
             own.append(steps)
             continue
@@ -187,7 +188,7 @@ def _value(lines: list[tuple[int, list[str]]], at: int) -> tuple[Any, int]:
     for field in attrs.fields(cls):
         if field.name not in kinds:
             own = found.get(field.name, [])
-            is_one = field.name in ("first", "code", *SINGLE)
+            is_one = field.name in ("rows", "first", "code", *SINGLE)
             given[field.name] = own[0] if is_one else tuple(own)
     return cls(**given), at
 

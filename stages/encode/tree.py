@@ -18,7 +18,8 @@ from ..ir.loops.traverse import arrays_of, nests_of, nodes_of, with_nests
 from ..ir.strides import Stride
 from . import program as encoded
 from .clamping import clamped_nest
-from .nests import Naming, encode_nest
+from .naming import Naming
+from .nests import encode_nest
 
 
 def encode(
@@ -35,9 +36,13 @@ def encode(
     numbers = steps if stepped is not None else [0] * len(kernel.groups)
     clamped: tuple[encoded.Node, ...] = ()
     if clamping is not None:
-        places = {s: place for place, s in enumerate((*ints, *clamping.integers)) if place != clamping.flag}
+        places = {
+            s: place
+            for place, s in enumerate((*ints, *clamping.integers))
+            if place != clamping.flag
+        }
         inside = attrs.evolve(naming, ints=places)
-        safe = with_nests(kernel, lambda nest: clamped_nest(nest, kernel, clamping.ends))
+        safe = with_nests(kernel, lambda nest: clamped_nest(nest, clamping.ends))
         clamped = tuple(_nodes(attrs.evolve(inside, kernel=safe), safe, numbers))
     return encoded.Program(
         kernel.name,
@@ -117,7 +122,7 @@ def _array(naming: Naming, array: Buffer, cuts: Mapping[Dimension, int]) -> enco
     assert array.memory in ("arena", "tile"), "a CPU has no shared memory"
     return encoded.Buffer(
         array.name,
-        array.memory,  # type: ignore[arg-type]
+        array.memory,
         array.dtype,
         array.slot,
         box=tuple(naming.span(ranges[dim]) for dim in array.dims),

@@ -185,6 +185,14 @@ void store(PARAMETERS) {
     NEXT(link + 1);
 }
 
+// Prefetches the lines of the block in a row of elements of `T`.
+template <class T, int count>
+void ask(PARAMETERS) {
+    const char* from = address<T, Source::row>(link->x, lanes);
+    for (int64_t at = 0; at < int64_t(count * sizeof(T)); at += 64) __builtin_prefetch(from + at, 0, 3);
+    NEXT(link + 1);
+}
+
 void end(PARAMETERS) {
     (void)link, (void)lanes, (void)r0, (void)r1, (void)r2, (void)r3, (void)r4, (void)r5, (void)r6, (void)r7;
 }
@@ -336,6 +344,7 @@ constexpr int whole = vector_bytes;
 #define FOR_TYPE(size, T)                                                                          \
     SOURCES(LINK_X, "load", size, load, T)                                                         \
     LINK_X("store", size, store, T, Source::row) LINK_X("store", size, store, T, Source::block)    \
+    {{"ask", size, 0, Source::row, Source::row}, {ANY((ask<T, whole>)), ANY((ask<T, whole / 4>)), ANY((ask<T, whole / 8>)), ANY((ask<T, 1>))}}, \
     LINK_1("neg", size, T, Neg) LINK_1("abs", size, T, Abs) LINK_1("sqrt", size, T, Sqrt)          \
     BOTH("add", size, two, T, Add) BOTH("sub", size, two, T, Sub) BOTH("mul", size, two, T, Mul)   \
     BOTH("div", size, two, T, Div) BOTH("minimum", size, two, T, Minimum)                          \
@@ -359,15 +368,15 @@ const NamedLink links[] = {
     {{"end", 0, 0, Source::row, Source::row}, {ANY(end), ANY(end), ANY(end), ANY(end)}},
 };
 
-void run(const Link* const* forms, Lanes lanes, int64_t count) {
+void run(const Link* const* forms, Lanes* lanes, int64_t count) {
     constexpr int64_t sizes[form_count] = {whole, whole / 4, whole / 8, 1};
-    const int64_t first = lanes.inside, last = first + count;
-    int form = 0;
-    while (lanes.inside < last) {
-        while (lanes.inside + sizes[form] > last) ++form;
-        const Register none{};
-        reinterpret_cast<Run>(forms[form]->run)(forms[form], &lanes, none, none, none, none, none, none, none, none);
-        lanes.inside += sizes[form], lanes.lane += sizes[form];
+    const Register none{};
+    for (int form = 0; count > 0; ++form) {
+        const int64_t size = sizes[form];
+        for (; count >= size; count -= size) {
+            reinterpret_cast<Run>(forms[form]->run)(forms[form], lanes, none, none, none, none, none, none, none, none);
+            lanes->inside += size, lanes->lane += size;
+        }
     }
 }
 

@@ -52,8 +52,9 @@ struct ChainTable {
     const NamedLink* links;
     size_t count;
     int64_t lanes[form_count];
-    // Runs a chain on `count` lanes; `forms` are its links for each number of lanes.
-    void (*run)(const Link* const* forms, Lanes lanes, int64_t count);
+    // Runs a chain on `count` lanes from those of `lanes` on, which it changes; `forms` are its links
+    // for each number of lanes.
+    void (*run)(const Link* const* forms, Lanes* lanes, int64_t count);
 
     const NamedLink* find(const LinkName& wanted) const;  // null if there is none
 };

@@ -8,6 +8,7 @@ namespace fieldforge::rows {
 namespace {
 
 constexpr int64_t line = 64;
+constexpr int64_t second_cache = 1 << 20;  // bytes: below, nothing is prefetched
 
 int64_t rounded(int64_t bytes) { return (bytes + line - 1) / line * line; }
 
@@ -23,22 +24,76 @@ void sized(int size, const Body& body) {
 }
 
 void point(const Frame& frame, int32_t number) {
-    const Access& access = frame.nest->accesses[number];
-    const Memory& memory = frame.memory[access.buffer];
-    const int32_t ring = (*frame.buffers)[access.buffer].ring;
-    char* found = memory.base;
-    for (size_t axis = 0; axis < access.axes.size(); ++axis) {
-        const Axis& each = access.axes[axis];
-        int64_t index = each.offset;
-        if (each.kind == Axis::Kind::value) index += frame.values[each.number];
-        if (static_cast<int32_t>(axis) == ring) {
-            const Span& rows = (*frame.buffers)[access.buffer].box[axis];
-            index &= rows.stop.constant - 1;
-        }
-        found += index * memory.strides[axis];
+    const Pointed& pointed = frame.points[number];
+    if (pointed.leader >= 0) {
+        frame.pointers[number] = frame.pointers[pointed.leader] + pointed.offset;
+        return;
+    }
+    char* found = pointed.memory->base + pointed.offset;
+    for (int32_t i = 0; i < pointed.count; ++i) {
+        const Term& term = pointed.terms[i];
+        const int64_t row = term.is_row ? std::min(frame.row + pointed.ahead, frame.last_row) : 0;
+        found += ((term.from[row] + term.offset) & term.mask) * term.stride;
     }
     frame.pointers[number] = found;
+}
+
+// Whether two rows have the same distance wherever indices lead.
+bool is_alike(const Pointed& one, const Pointed& other) {
+    if (one.memory != other.memory || one.count != other.count) return false;
+    for (int32_t i = 0; i < one.count; ++i) {
+        const Term &a = one.terms[i], &b = other.terms[i];
+        if (a.from != b.from || a.offset != b.offset || a.mask != b.mask || a.stride != b.stride ||
+            (a.is_row && one.ahead != other.ahead)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Finds out once for a frame how the row of an access follows from indices; returns the end of its terms.
+Term* prepare_point(const Frame& frame, int32_t number, Term* terms) {
+    const Nest& nest = *frame.nest;
+    const Access& access = nest.accesses[number];
+    const Buffer& buffer = (*frame.buffers)[access.buffer];
+    const Memory& memory = frame.memory[access.buffer];
+    Pointed& made = frame.points[number];
+    made = {&memory, 0, terms, 0, access.ahead, -1};
     frame.strides[number] = access.lane < 0 ? 0 : memory.strides[access.lane];
+    for (size_t axis = 0; axis < access.axes.size(); ++axis) {
+        const Axis& each = access.axes[axis];
+        const int64_t stride = memory.strides[axis];
+        const bool is_ring = static_cast<int32_t>(axis) == buffer.ring;
+        if (each.kind == Axis::Kind::row) {
+            const auto block = nest.accesses.size() + each.number;
+            const auto* from = reinterpret_cast<const int64_t*>(frame.pointers[block]);
+            made.offset += each.offset * stride;
+            *terms++ = {from, 0, -1, stride, true};
+        } else if (each.kind == Axis::Kind::value) {
+            const bool is_next = each.number == nest.outer - 1;
+            const int64_t ahead = !is_next ? 0 : nest.loops[each.number].backward ? -access.ahead : access.ahead;
+            const int64_t offset = each.offset + ahead;
+            if (is_ring) {
+                const int64_t mask = buffer.box[axis].stop.constant - 1;
+                *terms++ = {frame.values + each.number, offset, mask, stride, false};
+            } else {
+                made.offset += offset * stride;
+                *terms++ = {frame.values + each.number, 0, -1, stride, false};
+            }
+        } else {
+            made.offset += each.offset * stride;
+        }
+    }
+    made.count = static_cast<int32_t>(terms - made.terms);
+    for (int32_t i = 0; i < number; ++i) {
+        const Pointed& other = frame.points[i];
+        if (other.leader < 0 && other.ahead == 0 && is_alike(made, other)) {
+            made.offset -= other.offset;
+            made.leader = i;
+            return const_cast<Term*>(made.terms);
+        }
+    }
+    return terms;
 }
 
 // Calls `body(lane, address)` for the lanes of an access.
@@ -107,6 +162,15 @@ void store(const Frame& frame, const Step& step, int64_t at, int64_t count) {
     }
 }
 
+// The points of the whole nest.
+int64_t points_of(const Frame& frame) {
+    int64_t points = 1;
+    for (size_t i = 0; i < frame.nest->loops.size(); ++i) {
+        points *= std::max<int64_t>(frame.loops[i].stop - frame.loops[i].start, 0);
+    }
+    return points;
+}
+
 void set_known(const Frame& frame, const int64_t* ints, const void* scalars) {
     for (const Known& known : frame.nest->known) {
         int64_t& value = frame.values[known.value];
@@ -125,8 +189,9 @@ void set_known(const Frame& frame, const int64_t* ints, const void* scalars) {
 int64_t Nest::bytes() const {
     const auto loop_count = static_cast<int64_t>(loops.size() + parts.size());
     return rounded(slots() * sizeof(char*)) + rounded(accesses.size() * sizeof(int64_t)) +
-           rounded(values * sizeof(int64_t)) + rounded(loop_count * sizeof(Ends)) +
-           blocks * rounded(strip * 8);
+           rounded(accesses.size() * sizeof(Pointed)) +
+           rounded(accesses.size() * most_axes * sizeof(Term)) + rounded(values * sizeof(int64_t)) + rounded(loop_count * sizeof(Ends)) +
+           blocks * rounded(std::max(strip, rows_at_once) * 8);
 }
 
 Frame make_frame(const Nest& nest, const std::vector<Buffer>& buffers, const Memory* memory,
@@ -136,14 +201,17 @@ Frame make_frame(const Nest& nest, const std::vector<Buffer>& buffers, const Mem
         room += rounded(bytes);
         return taken;
     };
-    Frame frame{&nest, memory, &buffers, nullptr, nullptr, nullptr, nullptr, nullptr};
+    Frame frame{};
+    frame.nest = &nest, frame.memory = memory, frame.buffers = &buffers;
     const auto accesses = static_cast<int64_t>(nest.accesses.size());
     frame.pointers = reinterpret_cast<char**>(take(nest.slots() * sizeof(char*)));
     frame.strides = reinterpret_cast<int64_t*>(take(accesses * sizeof(int64_t)));
     frame.values = reinterpret_cast<int64_t*>(take(nest.values * sizeof(int64_t)));
     frame.loops = reinterpret_cast<Ends*>(take((nest.loops.size() + nest.parts.size()) * sizeof(Ends)));
     frame.parts = frame.loops + nest.loops.size();
-    for (int64_t i = 0; i < nest.blocks; ++i) frame.pointers[accesses + i] = take(nest.strip * 8);
+    frame.points = reinterpret_cast<Pointed*>(take(accesses * sizeof(Pointed)));
+    auto* terms = reinterpret_cast<Term*>(take(accesses * most_axes * sizeof(Term)));
+    for (int64_t i = 0; i < nest.blocks; ++i) frame.pointers[accesses + i] = take(std::max(nest.strip, rows_at_once) * 8);
     char** const values = frame.pointers + accesses + nest.blocks;
     for (int64_t i = 0; i < nest.values; ++i) {
         frame.values[i] = 0;
@@ -155,6 +223,12 @@ Frame make_frame(const Nest& nest, const std::vector<Buffer>& buffers, const Mem
     for (size_t i = 0; i < nest.loops.size(); ++i) frame.loops[i] = ends(nest.loops[i].range);
     for (size_t i = 0; i < nest.parts.size(); ++i) frame.parts[i] = ends(nest.parts[i].range);
     set_known(frame, ints, scalars);
+    for (int32_t i = 0; i < static_cast<int32_t>(accesses); ++i) terms = prepare_point(frame, i, terms);
+    frame.asks = !nest.asked.empty() && points_of(frame) * nest.point_bytes > second_cache;
+    frame.may_repeat =
+        nest.may_repeat && std::none_of(nest.apart.begin(), nest.apart.end(), [=](const auto& pair) {
+            return memory[pair.first].base == memory[pair.second].base;
+        });
     return frame;
 }
 
@@ -171,11 +245,16 @@ void run(const Frame& frame, const Code& code, int64_t at, int64_t count, int64_
             case Step::Kind::chain: {
                 const Chain& chain = frame.nest->chains[step.access];
                 const Link* forms[form_count];
-                for (int i = 0; i < form_count; ++i) forms[i] = chain.forms[i].data();
-                frame.nest->links->run(forms, {pointers, at, 0, 0}, count);
+                const auto& links = frame.asks ? chain.asking : chain.forms;
+                for (int i = 0; i < form_count; ++i) forms[i] = links[i].data();
+                Lanes lanes{pointers, at, 0, frame.row};
+                frame.nest->links->run(forms, &lanes, count);
                 break;
             }
-            case Step::Kind::point: point(frame, step.access); break;
+            case Step::Kind::point:
+                if (step.is_asked && !frame.asks) break;
+                for (int32_t i = 0; i < step.count; ++i) point(frame, step.access + i);
+                break;
             case Step::Kind::load:
                 sized(step.size, [&](auto item) { load<decltype(item)>(frame, step, at, count); });
                 break;
@@ -185,7 +264,7 @@ void run(const Frame& frame, const Code& code, int64_t at, int64_t count, int64_
             case Step::Kind::fill:
                 sized(step.size, [&](auto item) {
                     using T = decltype(item);
-                    const T value = *reinterpret_cast<const T*>(pointers[step.a.slot]);
+                    const T value = *reinterpret_cast<const T*>(pointers[step.a.slot] + frame.row * step.a.step);
                     std::fill_n(reinterpret_cast<T*>(pointers[step.out.slot]), filled, value);
                 });
                 break;

@@ -19,6 +19,23 @@ struct Ends {
     int64_t start, stop;
 };
 
+// An index times a stride, of which the address of a row is the sum.
+struct Term {
+    const int64_t* from;
+    int64_t offset, mask, stride;
+    bool is_row;  // the index of each of several rows
+};
+
+// Where the row of an access lies.
+struct Pointed {
+    const Memory* memory;
+    int64_t offset;  // of indices that stay
+    const Term* terms;
+    int32_t count;
+    int32_t ahead;   // rows
+    int32_t leader;  // an access before it whose row lies `offset` bytes away, or -1
+};
+
 struct Frame {
     const Nest* nest;
     const Memory* memory;  // by buffer
@@ -26,8 +43,13 @@ struct Frame {
     char** pointers;   // by slot: of accesses to lane 0, of blocks, of values
     int64_t* strides;  // of accesses, from lane to lane in bytes
     int64_t* values;
+    Pointed* points;   // by access
     Ends* loops;
     Ends* parts;
+    bool may_repeat = false;  // whether lanes may be computed twice
+    bool asks = false;        // whether it prefetches
+    mutable int64_t row = 0;  // among those that are computed at once
+    mutable int64_t last_row = 0;
 };
 
 // Lays a frame out in `room` of `nest.bytes()`, and sets what the call knows.

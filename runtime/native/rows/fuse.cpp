@@ -38,19 +38,23 @@ class Fuser {
         const auto blocks = static_cast<size_t>(nest.blocks);
         exposed_.resize(blocks), copies_.resize(blocks), writes_.resize(blocks);
         each_code([this](Code& code) { look_at(code); });
+        look_at_rows();
     }
 
     void run() {
         const auto lanes = [this](Code& code) { code = fused(code); };
+        lanes(nest_.rows);
         lanes(nest_.first);
         for (Part& part : nest_.parts) lanes(part.code);
         drop_fills();
+        for (Chain& chain : nest_.chains) ask(chain);
     }
 
    private:
     template <class Body>
     void each_code(const Body& body) {
         for (Code& code : nest_.around) body(code);
+        body(nest_.rows);
         body(nest_.first);
         for (Part& part : nest_.parts) body(part.code);
     }
@@ -76,7 +80,7 @@ class Fuser {
             if (block < 0) continue;
             written[block] = true;
             ++writes_[block];
-            if (step.kind == Step::Kind::fill) copies_[block] = step.a.slot;
+            if (step.kind == Step::Kind::fill) copies_[block] = {step.a.slot, step.a.step};
         }
     }
 
@@ -87,6 +91,21 @@ class Fuser {
         const Access& access = nest_.accesses[step.access];
         const auto accesses = static_cast<int32_t>(nest_.accesses.size());
         for (int32_t axis : access.told) body(accesses + access.axes[axis].number);
+    }
+    // Blocks of which single numbers are read: they must be in memory.
+    void look_at_rows() {
+        const auto accesses = static_cast<int32_t>(nest_.accesses.size());
+        const auto note = [&](int32_t block) { exposed_[block] = true; };
+        for (const Access& access : nest_.accesses) {
+            for (const Axis& axis : access.axes) {
+                if (axis.kind == Axis::Kind::row) note(axis.number);
+            }
+        }
+        each_code([&](const Code& code) {
+            for (const Step& step : code) {
+                if (step.a.step > 0) note(step.a.slot - accesses);
+            }
+        });
     }
 
     // Whether a block keeps its value after step `at` of a code, for a later reader.
@@ -120,8 +139,8 @@ class Fuser {
         if (is_access(place.slot)) return {Source::row, {place.slot, 0}};
         const int32_t block = block_of(place.slot);
         if (block < 0) return {Source::one, {place.slot, place.scale}};
-        const bool is_copy = writes_[block] == 1 && copies_[block] > 0;
-        if (is_copy) return {Source::one, {copies_[block], 0}};
+        const bool is_copy = writes_[block] == 1 && copies_[block].slot > 0;
+        if (is_copy) return {Source::one, copies_[block]};
         return {Source::block, {place.slot, 0}};
     }
 
@@ -245,6 +264,29 @@ class Fuser {
         made.push_back(step);
     }
 
+    // --- prefetches -----------------------------------------------------------------------------
+
+    // Spreads the prefetches of all rows over the links of the longest chain; other chains have none.
+    void ask(Chain& chain) {
+        const auto longest = std::max_element(
+            nest_.chains.begin(), nest_.chains.end(), [](const Chain& one, const Chain& other) {
+                return one.forms[0].size() < other.forms[0].size();
+            });
+        const size_t links = chain.forms[0].size(), rows = &chain == &*longest ? nest_.asked.size() : 0;
+        for (int form = 0; form < form_count; ++form) {
+            size_t done = 0;
+            for (size_t i = 0; i < links; ++i) {
+                for (; done < rows && done * links <= i * rows; ++done) {
+                    const auto& [row, size] = nest_.asked[done];
+                    const uint8_t wide = size == 8 ? 8 : 4;
+                    const NamedLink* const found = find("ask", {nullptr, wide, 0, Source::row, Source::row});
+                    chain.asking[form].push_back({found->run[form], row, {}});
+                }
+                chain.asking[form].push_back(chain.forms[form][i]);
+            }
+        }
+    }
+
     // --- copies of values ------------------------------------------------------------------------
 
     void drop_fills() {
@@ -275,7 +317,7 @@ class Fuser {
     Nest& nest_;
     const ChainTable& table_;
     std::vector<bool> exposed_;    // by block: some code reads it before it writes it
-    std::vector<int32_t> copies_;  // by block: the value that it is filled with
+    std::vector<Operand> copies_;  // by block: the number that it is filled with
     std::vector<int32_t> writes_;  // by block: how many steps write it
     Chain chain_;
     size_t at_ = 0;

@@ -13,6 +13,8 @@
 namespace fieldforge::rows {
 
 constexpr int most_axes = 8;
+constexpr int most_cuts = 4;
+constexpr int64_t rows_at_once = 64;
 
 // An integer of the call plus a constant; the constant alone if `place` is negative.
 struct Count {
@@ -40,7 +42,7 @@ struct Buffer {
 
 // How an access finds the index of an axis.
 struct Axis {
-    enum class Kind : uint8_t { fixed, value, lane, block } kind;
+    enum class Kind : uint8_t { fixed, value, lane, block, row } kind;
     int32_t number;  // of the value or of the block
     int64_t offset;
 };
@@ -50,19 +52,23 @@ struct Access {
     std::vector<Axis> axes;
     int32_t lane = -1;           // the axis along which lanes lie
     std::vector<int32_t> told;   // axes whose indices are those of a block
+    int32_t ahead = 0;           // it is that of so many rows later
     bool is_row = false;         // lanes lie one after the other in memory
 };
 
 struct Place {
     int32_t slot = -1;   // in the table of pointers
     int32_t scale = 0;   // bytes from lane to lane
+    int32_t step = 0;    // bytes from row to row, of a number that several rows have
 };
 
 struct Step {
     enum class Kind : uint8_t { kernel, point, load, store, fill, index, chain } kind;
     uint8_t size = 0;      // of an element, in bytes
     bool is_truth = false;  // loads bytes as bools
+    bool is_asked = false;  // points to a row to prefetch
     int32_t access = -1;    // or the number of the chain
+    int32_t count = 1;      // of accesses in turn that it points to rows
     const char* name = "";  // of the kernel
     Kernel run = nullptr;
     Place out, a, b, c;    // `b` is the condition of a load or store
@@ -87,6 +93,7 @@ struct Loop {
 // Steps in registers: the same links for each number of lanes.
 struct Chain {
     std::vector<Link> forms[form_count];
+    std::vector<Link> asking[form_count];  // the same with prefetches between
 };
 
 struct Part {
@@ -105,10 +112,17 @@ struct Nest {
     int32_t blocks, values;
     int64_t strip;  // the most lanes at a time
     std::vector<Known> known;
+    std::vector<std::pair<Operand, uint8_t>> asked;  // rows to prefetch, and bytes of an element
+    int64_t point_bytes = 0;     // of the buffers that have the lanes, at one point
     std::vector<Code> around;  // by the number of loops around
+    Code rows;                 // of several indices of the last loop around the lanes
     Code first;                // before the loop inside of lanes
     std::vector<Part> parts;   // of the innermost loop
     std::vector<Chain> chains;
+    // Whether points may be computed twice: it loads nothing that it stores. Calls may let an input
+    // be an output: then not, if one of these pairs of buffers lies at one address.
+    bool may_repeat = true;
+    std::vector<std::pair<int32_t, int32_t>> apart;
     const ChainTable* links;
 
     int32_t slots() const { return static_cast<int32_t>(accesses.size()) + blocks + values; }

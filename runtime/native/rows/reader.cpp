@@ -103,6 +103,7 @@ class NestReader {
             many(given_, "accesses", [this](nb::handle each) { return read_access(each); });
         nest_.known = many(given_, "known", [this](nb::handle each) { return read_known(each); });
         nest_.around = many(given_, "around", [this](nb::handle each) { return read_code(each); });
+        nest_.rows = read_code(nb::object(given_.attr("rows")));
         nest_.first = read_code(nb::object(given_.attr("first")));
         nest_.parts = many(given_, "parts", [this](nb::handle each) {
             return Part{read_span(nb::object(each.attr("range"))),
@@ -111,10 +112,14 @@ class NestReader {
         nest_.has_inner = depth > 0 && nest_.lanes != depth - 1;
         nest_.outer = nest_.lanes >= 0 ? nest_.lanes : std::max(0, depth - 1);
         if (nest_.around.size() != static_cast<size_t>(nest_.outer) + 1) refuse("levels of a nest");
+        if (nest_.outer == 0 && !nest_.rows.empty()) refuse("rows of a nest");
         while (nest_.shared < nest_.outer && nest_.loops[nest_.shared].is_shared) ++nest_.shared;
         constexpr int64_t room = 24 << 10, narrow = 64, wide = 512;
         const int64_t fits = room / (8 * std::max(nest_.blocks, 1)) / narrow * narrow;
-        nest_.strip = nest_.lanes < 0 ? 1 : std::clamp(fits, narrow, wide);
+        // Lanes that lie apart in memory: a few lines of each stay in the first cache.
+        nest_.strip = nest_.lanes < 0 ? 1 : nest_.has_inner ? narrow : std::clamp(fits, narrow, wide);
+        look_for_rows();
+        look_for_repeats();
         nest_.links = table_.chains;
         fuse(nest_, *table_.chains);
         return std::move(nest_);
@@ -126,6 +131,7 @@ class NestReader {
         made.buffer = get<int32_t>(given, "buffer");
         if (made.buffer < 0 || static_cast<size_t>(made.buffer) >= buffers_.size()) refuse("a buffer");
         made.is_row = get<bool>(given, "is_row");
+        made.ahead = get<int32_t>(given, "ahead");
         for (nb::handle each : nb::object(given.attr("axes"))) {
             const auto kind = nb::cast<std::string>(nb::object(each[0]));
             Axis axis{Axis::Kind::fixed, nb::cast<int32_t>(nb::object(each[1])),
@@ -141,6 +147,9 @@ class NestReader {
                 axis.kind = Axis::Kind::block;
                 check(axis.number, nest_.blocks, "block");
                 made.told.push_back(number);
+            } else if (kind == "row") {
+                axis.kind = Axis::Kind::row;
+                check(axis.number, nest_.blocks, "block");
             }
             made.axes.push_back(axis);
         }
@@ -168,7 +177,18 @@ class NestReader {
     }
 
     Code read_code(nb::handle given) {
-        return many(given, [this](nb::handle each) { return read_step(each); });
+        Code code;
+        for (nb::handle each : given) {
+            const Step step = read_step(each);
+            const bool is_point = step.kind == Step::Kind::point && !code.empty();
+            Step* const last = is_point && code.back().kind == Step::Kind::point ? &code.back() : nullptr;
+            if (last != nullptr && last->access + last->count == step.access && last->is_asked == step.is_asked) {
+                ++last->count;
+            } else {
+                code.push_back(step);
+            }
+        }
+        return code;
     }
 
     Step read_step(nb::handle given) {
@@ -187,6 +207,7 @@ class NestReader {
         if (op == "point") {
             step.kind = Step::Kind::point;
             step.access = access_of(out);
+            step.is_asked = nest_.accesses[step.access].ahead != 0;
         } else if (op == "index") {
             step.kind = Step::Kind::index;
         } else if (op == "load" || op == "store") {
@@ -194,13 +215,15 @@ class NestReader {
             step.kind = loads ? Step::Kind::load : Step::Kind::store;
             step.size = size_of(dtype);
             step.is_truth = dtype == "bool";
-            if (args.empty()) refuse("an access");
+            if (args.empty()) refuse("an access is missing");
             step.access = access_of(loads ? args[0] : out);
             step.a = arg(0), step.b = arg(1);
         } else if (op == "fill") {
+            if (args.empty()) refuse("a value is missing");
             step.kind = Step::Kind::fill;
             step.size = size_of(dtype);
             step.a = arg(0);
+            if (args[0][0] == 'r') step.a.step = step.size;
         } else {
             const NamedKernel* const kernel = table_.find(name);
             if (kernel == nullptr) refuse("there is no instruction '" + name + "'");
@@ -209,6 +232,52 @@ class NestReader {
             step.a = arg(0), step.b = arg(1), step.c = arg(2);
         }
         return step;
+    }
+
+    // Notes the rows to prefetch, and how much memory a point of the nest touches.
+    void look_for_rows() {
+        std::vector<bool> seen(buffers_.size());
+        for (size_t i = 0; i < nest_.accesses.size(); ++i) {
+            const Access& access = nest_.accesses[i];
+            if (access.ahead != 0) {
+                const auto size = static_cast<uint8_t>(buffers_[access.buffer].size);
+                nest_.asked.emplace_back(Operand{static_cast<int32_t>(i), 0}, size);
+            }
+            if (access.lane >= 0 && !seen[access.buffer]) {
+                seen[access.buffer] = true;
+                nest_.point_bytes += buffers_[access.buffer].size;
+            }
+        }
+    }
+
+    // Finds out whether points may be computed twice.
+    void look_for_repeats() {
+        std::vector<bool> stored(buffers_.size()), loaded(buffers_.size());
+        const auto accesses = static_cast<int32_t>(nest_.accesses.size());
+        const auto note = [&](std::vector<bool>& to, int32_t slot) {
+            if (slot >= 0 && slot < accesses) to[nest_.accesses[slot].buffer] = true;
+        };
+        const auto look_at = [&](const Code& code) {
+            for (const Step& step : code) {
+                if (step.kind == Step::Kind::point) continue;
+                note(stored, step.kind == Step::Kind::store ? step.access : step.out.slot);
+                if (step.kind == Step::Kind::load) note(loaded, step.access);
+                for (const Place& each : {step.a, step.b, step.c}) note(loaded, each.slot);
+            }
+        };
+        for (const Code& code : nest_.around) look_at(code);
+        look_at(nest_.rows);
+        look_at(nest_.first);
+        for (const Part& part : nest_.parts) look_at(part.code);
+        for (size_t out = 0; out < buffers_.size(); ++out) {
+            if (!stored[out]) continue;
+            if (loaded[out]) nest_.may_repeat = false;
+            for (size_t in = 0; in < buffers_.size(); ++in) {
+                const bool are_given = buffers_[in].kind == Buffer::Kind::given &&
+                                       buffers_[out].kind == Buffer::Kind::given;
+                if (loaded[in] && in != out && are_given) nest_.apart.emplace_back(out, in);
+            }
+        }
     }
 
     int32_t access_of(const std::string& text) const {
@@ -226,6 +295,7 @@ class NestReader {
                 const auto size = static_cast<int32_t>(buffers_[access.buffer].size);
                 return {number, access.is_row ? size : 0};
             }
+            case 'r':
             case 't': return {accesses + check(number, nest_.blocks, "block"), 0};
             case 'v': return {accesses + nest_.blocks + check(number, nest_.values, "value"), 0};
             default: refuse("'" + text + "' is no place");
@@ -251,6 +321,7 @@ Tiles read_tiles(nb::handle given, const std::vector<Buffer>& buffers, const Ker
         return Cut{read_span(nb::object(each.attr("range"))), get<int64_t>(each, "size"),
                    get<bool>(each, "even")};
     });
+    if (made.cuts.empty() || made.cuts.size() > most_cuts) refuse("the cuts of tiles");
     made.rolled = get<int32_t>(given, "rolled");
     made.threads = get<int64_t>(given, "threads");
     for (nb::handle each : nb::object(given.attr("members"))) {
