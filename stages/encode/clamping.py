@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
-
+from ...runtime.process import classes
 from ..codegen.soft_reads import Ends
 from ..ir.bounds import add
 from ..ir.loops.nest import (
@@ -32,7 +31,7 @@ def clamped_nest(nest: Nest, ends: Ends) -> Nest:
         moved.append(len(rows))
         rows.append(each)
     states = tuple((dtype, moved[row]) for dtype, row in nest.states)
-    return attrs.evolve(nest, body=tuple(rows), states=states, marks=None)
+    return classes.evolve(nest, body=tuple(rows), states=states, marks=None)
 
 
 def _clamped(load: Load, rows: list[Instruction], nest: Nest, ends: Ends) -> Load:
@@ -70,4 +69,4 @@ def _clamped(load: Load, rows: list[Instruction], nest: Nest, ends: Ends) -> Loa
         last = write(Number(dtype="int64", bound=add(stop, -1)))
         first = write(Number(dtype="int64", bound=start))
         indices.append(compute("maximum", compute("minimum", found, last), first))
-    return attrs.evolve(load, rows=tuple(indices), offsets=(0,) * len(load.dims))
+    return classes.evolve(load, rows=tuple(indices), offsets=(0,) * len(load.dims))

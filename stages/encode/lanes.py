@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 from ..ir.loops.nest import Index, Instruction, Nest, Row
 
 # Where a row is computed: by a number of loops around the lanes, before the loop inside of a strip,
@@ -16,7 +15,7 @@ FIRST: Final = -1
 NO_LANES: Final = -1
 
 
-@attrs.frozen
+@classes.frozen
 class Lanes:
     """The loops of a nest as an interpreter runs them.
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 from ..codegen.integers import split
 from ..ir.bounds import Bound, Range
 from ..ir.loops.buffers import Buffer
@@ -20,7 +19,7 @@ from .program import Count, Span
 CALL: Final = (Constant, Argument, Number)  # rows whose values the call knows
 
 
-@attrs.frozen
+@classes.frozen
 class Naming:
     """What the nests of a kernel share: buffers, and the places of integers and scalars."""
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import attrs
-
+from ...runtime.process import classes
 from ..codegen.errors import CodegenError
 from ..codegen.schedule.costs import ITEMSIZES
 from ..ir.loops.cpu import marks_of
@@ -169,5 +168,5 @@ def _prefetch(places: Places) -> None:
         access = places.access(load, axes)
         found = places.accesses.pop()
         if found.is_row:
-            places.accesses.append(attrs.evolve(found, ahead=marks.ahead))
+            places.accesses.append(classes.evolve(found, ahead=marks.ahead))
             places.around[places.lanes.outer].append(Step("point", access))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 from typing import Literal as OneOf
 
-import attrs
+from ...runtime.process import classes
 
 # Raise it when the meaning of an instruction changes, or of a field below.
 INSTRUCTIONS: Final = "1"
@@ -21,7 +21,7 @@ Span: TypeAlias = tuple[Count, Count]  # start and stop
 Place: TypeAlias = str  # of an access, a block or a value
 
 
-@attrs.frozen
+@classes.frozen
 class Buffer:
     """Memory that nests read and write.
 
@@ -54,7 +54,7 @@ class Buffer:
 Axis: TypeAlias = tuple[OneOf["value", "block", "row", "lane", "fixed"], int, int]
 
 
-@attrs.frozen
+@classes.frozen
 class Access:
     """Elements of a buffer, one for each lane; `is_row` if they lie side by side.
 
@@ -68,7 +68,7 @@ class Access:
     ahead: int = 0
 
 
-@attrs.frozen
+@classes.frozen
 class Known:
     """A value that stays in a call: a constant, a scalar argument, an integer."""
 
@@ -80,7 +80,7 @@ class Known:
     count: Count = (-1, 0)
 
 
-@attrs.frozen
+@classes.frozen
 class Step:
     """An instruction on places.
 
@@ -97,7 +97,7 @@ class Step:
 Code: TypeAlias = tuple[Step, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Loop:
     """A loop of a nest; value `v<number of the loop>` is its index."""
 
@@ -107,7 +107,7 @@ class Loop:
     shared: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Part:
     """A range of the innermost loop, and what each strip or index of it does."""
 
@@ -115,7 +115,7 @@ class Part:
     code: Code
 
 
-@attrs.frozen
+@classes.frozen
 class Nest:
     """Loops around steps.
 
@@ -149,7 +149,7 @@ class Nest:
     parts: tuple[Part, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Cut:
     """A range cut into tiles of at most `size` indices, of nearly equal sizes if `even`."""
 
@@ -158,7 +158,7 @@ class Cut:
     even: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Member:
     """A nest of tiles: by loop the cut of its dimension or -1, by cut the points around a tile."""
 
@@ -167,7 +167,7 @@ class Member:
     margins: tuple[tuple[int, int], ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Tiles:
     """Nests that run tile by tile; see `stages/ir/loops/cpu.py`. `rolled` is a cut, or -1."""
 
@@ -179,7 +179,7 @@ class Tiles:
     threads: int
 
 
-@attrs.frozen
+@classes.frozen
 class Node:
     """A nest or tiles of some, for a statement; 0 where statements cannot run alone."""
 
@@ -187,7 +187,7 @@ class Node:
     body: Nest | Tiles
 
 
-@attrs.frozen
+@classes.frozen
 class Program:
     """All nodes in order; `clamped` run in their place where integer `clamping` is 1.
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-import attrs
-
+from ...runtime.process import classes
 from ..codegen.schedule.costs import ITEMSIZES
 from ..ir.loops.nest import Advance, Compute, Index, Load, Row, State, Store
 from ..ir.loops.traverse import reached
@@ -220,7 +219,7 @@ class Section:
         if target is None:
             return False
         if made in emitted and self.code[-1].out == made:
-            self.code[-1] = attrs.evolve(self.code[-1], out=target)
+            self.code[-1] = classes.evolve(self.code[-1], out=target)
         else:
             self.code.append(Step(f"copy.{ITEMSIZES[each.dtype]}", target, (made,)))
         self._used(row)

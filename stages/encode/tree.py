@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
-
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 from ..codegen.errors import CodegenError
 from ..codegen.soft_reads import Clamping
 from ..ir.bounds import Bound
@@ -41,9 +40,9 @@ def encode(
             for place, s in enumerate((*ints, *clamping.integers))
             if place != clamping.flag
         }
-        inside = attrs.evolve(naming, ints=places)
+        inside = classes.evolve(naming, ints=places)
         safe = with_nests(kernel, lambda nest: clamped_nest(nest, clamping.ends))
-        clamped = tuple(_nodes(attrs.evolve(inside, kernel=safe), safe, numbers))
+        clamped = tuple(_nodes(classes.evolve(inside, kernel=safe), safe, numbers))
     return encoded.Program(
         kernel.name,
         tuple(_buffers(naming)),

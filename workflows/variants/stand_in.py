@@ -8,6 +8,7 @@ from typing import Final
 from ...runtime import _core
 from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError
+from ...runtime.process.garbage import without_collections
 from ...stages.artifacts import Variant
 from ...stages.codegen.errors import CodegenError
 from ..backends.first_tier import Tiers, build_after, first_tier
@@ -61,7 +62,8 @@ def stand_in(
     """
     flow = first_tier(order.backend)
     try:
-        results = order.engine.run(flow, order.inputs, program=order.name)
+        with without_collections():  # what the stages import and make stays
+            results = order.engine.run(flow, order.inputs, program=order.name)
     except CodegenError as error:
         return error.message
     made: _core.Entry = results[flow.plan[-1].name].outputs[ENTRY].get()
