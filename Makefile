@@ -11,6 +11,9 @@ OTHERS_STAMP := $(OTHERS)/.installed
 BESIDE := upwind,diffusion,laplacians,tridiagonal,nabla2,vertical_advection,advection
 NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
 
+# What is measured is compiled code, from the first call on.
+export FIELDFORGE_TIERS ?= compiled
+
 .DEFAULT_GOAL := help
 .PHONY: sources help demo dist sphere test test-browser random wheel language-dace test-all check fuzz model bench ulps format clean count \
 	stress tsan bench-calls bench-first bench-others faults test-gpu test-gpu-host sanitize-gpu bench-gpu docs pictures

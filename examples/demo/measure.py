@@ -91,6 +91,7 @@ def compare_with_embedded(elevation: Elevation, backend: Any) -> Comparison:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # advice to choose a backend
         ours.step()
+        ff.wait_for_compilation()
         slow = timeit.timeit(embedded.step, number=COMPARED_STEPS) / COMPARED_STEPS
         ours.wait()
         began = time.perf_counter()
@@ -109,6 +110,7 @@ def _best(work: Callable[[], object], wait: Callable[[], object] = int) -> float
     """
     work()
     wait()
+    ff.wait_for_compilation()
 
     def ten_times() -> None:
         for _ in range(10):

@@ -20,7 +20,6 @@ _compute = make_collector(metrics.PERFORMANCE, "compute")
 # Native entries are timed inside the core: generated code alone, without the checks of the call.
 _inside = make_collector(metrics.PERFORMANCE, "compute", collect_enter_counter=_core.kernel_seconds)
 
-FIRST_TIER: Final = "rows"
 _active: list[bool] = []
 _listeners: Final[list[Callable[[bool], None]]] = []
 
@@ -83,14 +82,15 @@ def compiled_call(
 ) -> Iterator[None]:
     """Wrap the compiled code of one variant; `root` is the program's name and the backend's name.
 
-    `pool` tells programs of one name apart; `programs` is what hooks see of them. Calls on the first
-    tier have a key of their own in metrics.
+    `pool` tells programs of one name apart; `programs` is what hooks see of them. In metrics the
+    first tier has a key of its own.
     """
     if metrics.is_any_level_enabled():
-        tier = FIRST_TIER if getattr(compiled, "first_tier", None) is not None else "compiled"
-        key = source_key(root, variant, pool)
-        source = metrics.set_current_source_key(f"{key} {tier}" if tier == FIRST_TIER else key)
-        source.metadata.setdefault("tier", tier)
+        key, is_entry = source_key(root, variant, pool), isinstance(compiled, _core.Entry)
+        is_first = is_entry and compiled.first_tier is not None
+        source = metrics.set_current_source_key(f"{key} rows" if is_first else key)
+        if is_entry:
+            source.metadata.setdefault("tier", "rows" if is_first else "compiled")
         source.metadata.setdefault("name", root[0])
         source.metadata.setdefault("backend", root[1])
         source.metadata.setdefault("variant", getattr(variant, "text", str(variant)))

@@ -113,7 +113,7 @@ class Settings:
     verbose_exceptions: bool = False
     log: str | None = None
     # The bits of both tiers are equal.
-    tiers: str = classes.field(default="both", eq=False)
+    tiers: str = classes.field(default="compiled", eq=False)
     build_after: float = classes.field(default=0.01, eq=False)
     # Measurements do not change builds, so they do not count for equality.
     collect_metrics: int = classes.field(default=0, eq=False)

@@ -26,6 +26,11 @@ class Naming:
     kernel: Kernel
     ints: Mapping[Bound | Stride, int]
     own_functions: bool
+    numbers: Mapping[str, int] = attrs.field(init=False)
+
+    @numbers.default
+    def _numbers(self) -> dict[str, int]:
+        return {each.name: number for number, each in enumerate(self.kernel.buffers)}
 
     def count(self, bound: Bound) -> Count:
         """Return a bound as an integer of the call and a constant."""
@@ -38,10 +43,8 @@ class Naming:
 
     def buffer(self, name: str) -> tuple[int, Buffer]:
         """Return the number of a buffer, and the buffer."""
-        for number, each in enumerate(self.kernel.buffers):
-            if each.name == name:
-                return number, each
-        raise KeyError(name)
+        number = self.numbers[name]
+        return number, self.kernel.buffers[number]
 
     def may_meet(self, load: Load, store: Store) -> bool:
         """Tell whether a store may write what a load reads: calls let inputs be outputs."""

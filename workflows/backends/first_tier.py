@@ -39,6 +39,11 @@ def build_after(backend: Backend) -> float:
     return current().build_after if own is None else own
 
 
+def compiled_only(backend: Backend) -> Backend:
+    """Return a backend whose calls wait for compiled code, for those that measure them."""
+    return backend if _loading(backend) is None else backend.with_options(tiers="compiled")
+
+
 def why_no_first_tier(backend: Backend) -> str | None:
     """Say why calls wait for compiled code; None if a first tier may run them."""
     if _REASON not in vars(backend):  # kept with the object, as the workflow itself

@@ -44,7 +44,8 @@ class CallBuild:
     is_awaited: bool = False
 
     def __attrs_post_init__(self) -> None:
-        _known.add(self)
+        with _lock:
+            _known.add(self)
 
     def ask(self) -> None:
         """Begin the build when those before it are done; the native core calls this."""
@@ -60,7 +61,8 @@ class CallBuild:
                 self.order.build()
         except Exception as error:  # reported, since no caller waits
             self.error = error
-            if not self.is_awaited:
+            # Nobody reads the reports of a script that has ended.
+            if not self.is_awaited and threading.main_thread().is_alive():
                 self._report(error)
 
     def settle(self, future: Future[Any]) -> None:
@@ -102,11 +104,13 @@ _warned: Final[list[bool]] = []
 _lock = threading.Lock()
 _waiting: Final[deque[CallBuild]] = deque()
 _under_way: Final[list[CallBuild]] = []  # at most one, while the thread runs
+_abandoned: Final[list[CallBuild]] = []  # was under way when this process was forked
 
 
 def _put(build: CallBuild) -> None:
+    is_over = bool(_abandoned) or not threading.main_thread().is_alive()
     with _lock:
-        if build in _waiting or build in _under_way or not threading.main_thread().is_alive():
+        if is_over or build in _waiting or build in _under_way:
             return
         if _under_way:
             _waiting.append(build)
@@ -117,9 +121,14 @@ def _put(build: CallBuild) -> None:
 
 
 def _work(build: CallBuild | None) -> None:
-    while build is not None:
-        build.run()
-        build = _next()
+    try:
+        while build is not None:
+            build.run()
+            build = _next()
+    except BaseException:  # of an observer, or a warning that is an error
+        with _lock:
+            _under_way.clear()
+        raise
 
 
 def _next() -> CallBuild | None:
@@ -132,10 +141,15 @@ def _next() -> CallBuild | None:
 
 
 def _begin_in_child() -> None:
-    """Forget the builds of the parent: the core asks again, and their thread is not here."""
+    """Forget the builds of the parent: their thread is not here, and the core asks again.
+
+    What the thread was building is never finished here, and who needs the same would wait for it:
+    then the child stays on the first tier.
+    """
     global _lock  # noqa: PLW0603  # another thread of the parent may hold it
     _lock = threading.Lock()
     _waiting.clear()
+    _abandoned.extend(_under_way)
     _under_way.clear()
 
 

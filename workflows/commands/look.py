@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from ..backends import pipelines
+from ..backends.backend import Backend
+from ..backends.first_tier import build_after, tiers_of, why_no_first_tier
 from ..engine.session import engine
 from ..graph.options import options_of
 from ..graph.text import show_value
@@ -110,6 +112,16 @@ def explain(program: str, tables: str | None, backend: str | None) -> None:
         if since is not None and (since.record is not None or trace.is_new):
             click.echo(f"{name}: {since}")
     click.echo(trace.explain())
+    if found.backend is not None and found.backend.name == "cpu":
+        click.echo(f"first tier: {_first_tier(found.backend)}.")
+
+
+def _first_tier(backend: Backend) -> str:
+    tiers, reason = tiers_of(backend), why_no_first_tier(backend)
+    if reason is not None:
+        return f"none, because {reason}"
+    after = f"runs calls of what is not built, and builds it after {build_after(backend):g} s"
+    return {"both": after, "rows": "runs all calls"}.get(tiers, "off by the option 'tiers'")
 
 
 @click.command(epilog="Example: fieldforge stages")

@@ -168,7 +168,7 @@ def _program(**options: int) -> Any:
 def _backend(**options: int) -> Any:
     from ..backends.recipes import cpu
 
-    return cpu(parallel_from=1, **options)
+    return cpu(parallel_from=1, tiers="compiled", **options)
 
 
 def _fields(points: int) -> tuple[Any, Any]:

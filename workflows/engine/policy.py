@@ -71,6 +71,11 @@ def current_policy() -> Policy:
     return _chosen[-1][0] if _chosen else "may_build"
 
 
+def has_policy() -> bool:
+    """Tell whether a block has set a policy: calls in it build as it says, and at once."""
+    return _of_thread.get() is not None or bool(_chosen)
+
+
 @contextmanager
 def policy_of_thread(chosen: Policy) -> Iterator[None]:
     """Set what builds may do inside the block in this thread only."""

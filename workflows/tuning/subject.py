@@ -17,6 +17,7 @@ from ...runtime.process.errors import ArgumentError
 from ...stages.artifacts import Variant
 from ...stages.codegen.pass_list import PLAN_ONLY
 from ..backends.backend import Backend
+from ..backends.first_tier import compiled_only
 from ..backends.ready_made import cpu, reference
 from ..entries.checked import written_by
 from ..entries.entry_point import EntryPoint
@@ -47,7 +48,8 @@ class Subject:
     before: Mapping[str, Any]
 
     def on(self, backend: Backend | None) -> EntryPoint:
-        """Return the program on another backend, built when it is called."""
+        """Return the program on another backend, whose calls wait for compiled code."""
+        backend = None if backend is None else compiled_only(backend)
         options = classes.evolve(self.entry.compilation_options, enable_jit=None)
         found: EntryPoint = self.entry._changed(backend=backend, options=options)
         return found

@@ -16,7 +16,7 @@ from ..builds.building import build, describe_variant, entry_flow, inputs_of
 from ..engine.deep import Shortcut
 from ..engine.engine import Engine
 from ..engine.events import TierChanged
-from ..engine.policy import NotStoredError, current_policy
+from ..engine.policy import NotStoredError, has_policy
 from ..engine.session import engine
 from .call_shape import CallShape, Provider
 from .dry_run import note_build
@@ -157,7 +157,7 @@ class Variants:
     def _first(self, variant: Variant, provider: Provider, backend: Backend) -> Any:
         """Return a new entry: of the store, or of the first tier; None if the call has to wait."""
         tiers = tiers_of(backend)
-        if tiers == "compiled" or not current().jobs or current_policy() != "may_build":
+        if tiers == "compiled" or not current().jobs or has_policy():
             return None
         reason = why_no_first_tier(backend)
         if reason is not None:

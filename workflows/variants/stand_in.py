@@ -7,10 +7,9 @@ from typing import Final
 
 from ...runtime import _core
 from ...runtime.process import classes
-from ...runtime.process.errors import CompilerNotFoundError
+from ...runtime.process.errors import CompilerNotFoundError, FieldforgeError
 from ...runtime.process.garbage import without_collections
 from ...stages.artifacts import Variant
-from ...stages.codegen.errors import CodegenError
 from ..backends.first_tier import Tiers, build_after, first_tier
 from ..builds.building import ENTRY
 from ..builds.call_builds import CallBuild, warn_of_no_compiler
@@ -64,8 +63,8 @@ def stand_in(
     try:
         with without_collections():  # what the stages import and make stays
             results = order.engine.run(flow, order.inputs, program=order.name)
-    except CodegenError as error:
-        return error.message
+    except Exception as error:  # compiled code may do without; other errors arise there again
+        return error.message if isinstance(error, FieldforgeError) else str(error)
     made: _core.Entry = results[flow.plan[-1].name].outputs[ENTRY].get()
     build, after = None, NEVER
     if tiers == "both":

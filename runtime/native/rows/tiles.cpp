@@ -123,8 +123,10 @@ class TileWalk {
     }
 
     void run_tile(Frame* frames, const int64_t* first, const int64_t* last) const {
+        const size_t count = tiles_.members.size();
+        for (size_t i = 0; i < count; ++i) enter(frames[i], tiles_.members[i], first, last);
         if (tiles_.rolled < 0) {
-            for (size_t i = 0; i < tiles_.members.size(); ++i) run_member(frames[i], i, first, last, 0);
+            for (size_t i = 0; i < count; ++i) run_from(frames[i], 0);
             return;
         }
         int64_t ahead = 0;
@@ -133,30 +135,46 @@ class TileWalk {
             ahead = std::max(ahead, before + beyond);
         }
         for (int64_t row = first[tiles_.rolled] - ahead; row < last[tiles_.rolled]; ++row) {
-            for (size_t i = 0; i < tiles_.members.size(); ++i) run_member(frames[i], i, first, last, row);
+            for (size_t i = 0; i < count; ++i) run_row(frames[i], tiles_.members[i], row);
         }
     }
 
-    void run_member(Frame& frame, size_t number, const int64_t* first, const int64_t* last,
-                    int64_t row) const {
-        const Member& member = tiles_.members[number];
+    // Sets the loops of a nest to what lies inside of a tile.
+    void enter(const Frame& frame, const Member& member, const int64_t* first, const int64_t* last) const {
         const Nest& nest = member.nest;
         const auto inside = [&](const Span& range, int32_t cut) {
-            Ends ends{range.start.of(call_.ints), range.stop.of(call_.ints)};
+            const Ends ends{range.start.of(call_.ints), range.stop.of(call_.ints)};
             if (cut < 0) return ends;
             const auto& [before, beyond] = member.margins[cut];
-            Ends own{first[cut] - before, last[cut] + beyond};
-            if (cut == tiles_.rolled) own = {std::max(own.start, row + beyond), row + beyond + 1};
-            return Ends{std::max(ends.start, own.start), std::min(ends.stop, own.stop)};
+            return Ends{std::max(ends.start, first[cut] - before), std::min(ends.stop, last[cut] + beyond)};
         };
         for (size_t i = 0; i < nest.loops.size(); ++i) {
             frame.loops[i] = inside(nest.loops[i].range, member.cuts[i]);
-            if (frame.loops[i].start >= frame.loops[i].stop) return;
         }
         for (size_t i = 0; i < nest.parts.size(); ++i) {
             frame.parts[i] = inside(nest.parts[i].range, member.cuts.back());
         }
-        run_from(frame, 0);
+    }
+
+    // Runs the one row of a nest whose turn it is.
+    void run_row(const Frame& frame, const Member& member, int64_t row) const {
+        const int64_t own = row + member.margins[tiles_.rolled].second;
+        const auto loop = std::find(member.cuts.begin(), member.cuts.end(), tiles_.rolled);
+        if (loop == member.cuts.end()) return run_from(frame, 0);
+        const Ends whole = frame.loops[loop - member.cuts.begin()];
+        if (own < whole.start || own >= whole.stop) return;
+        frame.loops[loop - member.cuts.begin()] = {own, own + 1};
+        if (loop + 1 != member.cuts.end()) {
+            run_from(frame, 0);
+        } else {  // the innermost loop: at most one of its parts has the row
+            const std::vector<Ends> parts(frame.parts, frame.parts + member.nest.parts.size());
+            for (size_t i = 0; i < parts.size(); ++i) {
+                frame.parts[i] = {std::max(parts[i].start, own), std::min(parts[i].stop, own + 1)};
+            }
+            run_from(frame, 0);
+            std::copy(parts.begin(), parts.end(), frame.parts);
+        }
+        frame.loops[loop - member.cuts.begin()] = whole;
     }
 
     const Call& call_;

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import fieldforge as ff
+from fieldforge.runtime.process import settings
 from fieldforge.workflows.commands import cli, start
 from fieldforge.workflows.commands.cli import main
 
@@ -164,6 +165,30 @@ def test_explain_names_what_changed(call, model):
     assert second.startswith("parse: ran, because its key changed")
     assert "input 'source' changed" in second
     assert "lower: found in this process." in second
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize(
+    ("setting", "value", "said"),
+    [
+        (
+            "TIERS",
+            "both",
+            "first tier: runs calls of what is not built, and builds it after 0.01 s.",
+        ),
+        ("TIERS", "compiled", "first tier: off by the option 'tiers'."),
+        (
+            "OPTIONS",
+            "numerics=fast",
+            'first tier: none, because numerics="fast" lets the compiler choose',
+        ),
+    ],
+)
+def test_explain_says_whether_there_is_a_first_tier(call, model, setting, value, said, monkeypatch):
+    monkeypatch.setattr(settings, "_current", [])
+    monkeypatch.setenv(f"FIELDFORGE_{setting}", value)
+
+    assert said in call("explain", f"{model}:rise", "--backend", "cpu").output
 
 
 def test_explain_of_a_set_up_with_open_static_values_is_that_of_the_usual_build(

@@ -17,10 +17,12 @@ import fieldforge as ff
 from fieldforge.runtime import _core
 from fieldforge.runtime.process import metrics, settings
 from fieldforge.runtime.process.errors import CompilationError, CompilerNotFoundError
+from fieldforge.stages.encode.stage import Encode
 from fieldforge.workflows.builds import call_builds
 from fieldforge.workflows.builds.call_builds import FirstTierWarning
 from fieldforge.workflows.engine.events import TierChanged, Warned
 from fieldforge.workflows.engine.policy import NotLoadedError, NotStoredError
+from fieldforge.workflows.tuning.subject import make_subject
 from fieldforge.workflows.variants.builds import NotCompiledError
 
 pytestmark = pytest.mark.needs_compiler
@@ -176,10 +178,9 @@ def test_bound_and_recorded_calls_change_tiers(warm):
     with ff.record() as step:
         bound()
         warm(u, out)
-    replayed = step.replay if hasattr(step, "replay") else step
     ff.wait_for_compilation()
 
-    for call in (bound, replayed, bound.call):
+    for call in (bound, step, bound.call):
         out.ndarray[...] = 0.0
         call()
         assert out.asnumpy().tobytes() == first.tobytes()
@@ -322,14 +323,10 @@ def test_other_backends_have_one_tier(warm, backend, monkeypatch):
         "fieldforge.workflows.variants.builds.Variants.entry",
         lambda self, variant, provider: asked.append(variant) or 1 / 0,
     )
-    program = warm.with_backend(backend)
-    out = program.__gt_allocator__
-
     with pytest.raises(ZeroDivisionError):
-        program(*fields())
+        warm.with_backend(backend)(*fields())
 
     assert len(asked) == 1
-    assert out is not None
 
 
 def test_policies_are_no_business_of_the_first_tier(warm):
@@ -383,9 +380,7 @@ def test_without_jobs_calls_build_themselves(warm):
 
 def test_a_build_that_fails_leaves_the_first_tier_and_is_reported_once(warm, tmp_path, seen):
     cxx = tmp_path / "broken-c++"
-    cxx.write_text(
-        '#!/bin/sh\ncase "$*" in *-shared*) echo broken; exit 1;; esac\nexec c++ "$@"\n'
-    )
+    cxx.write_text('#!/bin/sh\ncase "$*" in *-shared*) echo broken; exit 1;; esac\nexec c++ "$@"\n')
     cxx.chmod(0o755)
     program = warm.with_backend(ff.cpu.with_options(cxx=str(cxx)))
     u, out = fields()
@@ -435,7 +430,38 @@ def test_without_a_compiler_everything_runs_and_one_warning_says_so(warm, monkey
         program.build()
 
 
-def test_dropped_variants_are_not_built(warm, gate, seen):
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_observer_that_raises_ends_no_later_build(warm, own_engine, tmp_path):
+    cxx = tmp_path / "broken-c++"
+    cxx.write_text('#!/bin/sh\ncase "$*" in *-shared*) exit 1;; esac\nexec c++ "$@"\n')
+    cxx.chmod(0o755)
+    told = threading.Event()
+
+    def raising(event):
+        if isinstance(event, Warned):
+            told.set()
+            raise RuntimeError("an observer")
+
+    with ff.using(attrs.evolve(own_engine, observers=[raising])):
+        warm.with_backend(ff.cpu.with_options(cxx=str(cxx)))(*fields())
+        assert told.wait(60)
+    wait_until(lambda: not call_builds._under_way)
+    u, out = fields()
+    warm(u, out)
+
+    wait_until(lambda: on_first_tier(warm) == [False])
+
+
+def test_measured_calls_wait(warm):
+    u, out = fields()
+
+    call = make_subject(warm, {"u": u, "out": out}).call(ff.cpu)
+    call()
+
+    assert on_first_tier(call.__self__.program) == [False]
+
+
+def test_dropped_variants_are_not_built(warm, seen):
     program = warm.with_backend(ff.cpu.with_options(build_after=NEVER))
     u, out = fields()
     program(u, out)
@@ -476,25 +502,49 @@ def test_metrics_keep_tiers_apart(warm):
     assert all(key.endswith(" rows") == (tier == "rows") for key, tier in tiers.items())
 
 
+def exit_of_child(work):
+    """Run `work` in a forked child that ends as `multiprocessing` lets it; return its status."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads in the parent
+        child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if work() else 1
+            threading._shutdown()
+        finally:
+            os._exit(status)
+    return os.waitpid(child, 0)[1]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="The platform has no processes to fork.")
-def test_a_forked_child_builds_what_its_parent_had_begun(warm, gate):
+def test_a_forked_child_stays_on_the_first_tier_if_its_parent_was_building(warm, gate):
     cxx, opened = gate
     program = warm.with_backend(ff.cpu.with_options(cxx=cxx))
     u, out = fields()
     program(u, out)
     wait_until(lambda: call_builds._under_way)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of threads in the parent
-        child = os.fork()
-    if child == 0:
+    def work():
         opened.touch()
-        ended = time.monotonic() + 60
-        while on_first_tier(program) == [True] and time.monotonic() < ended:
+        for _ in range(50):
             program(u, out)
-        os._exit(0 if on_first_tier(program) == [False] else 1)
+        return on_first_tier(program) == [True] and not call_builds._under_way
 
-    assert os.waitpid(child, 0)[1] == 0
+    assert exit_of_child(work) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="The platform has no processes to fork.")
+def test_a_forked_child_builds_if_its_parent_was_not_building(warm):
+    program = warm.with_backend(ff.cpu.with_options(build_after=1e-7))
+    u, out = fields()
+
+    def work():
+        program(u, out)
+        wait_until(lambda: on_first_tier(program) == [False])
+        return True
+
+    assert exit_of_child(work) == 0
 
 
 def test_only_rows_are_a_first_tier(warm):
@@ -505,3 +555,22 @@ def test_only_rows_are_a_first_tier(warm):
         _core.Entry(compiled.plan, compiled.address, None, ask=print)
     with pytest.raises(ValueError, match="does not have the entry to replace"):
         _core.Program("p", ("u", "out"), print, print).replace(compiled, compiled)
+
+
+def test_a_loop_that_may_build_builds_at_once(warm):
+    u, out = fields()
+
+    with ff.policy("may_build"):
+        warm(u, out)
+
+    assert on_first_tier(warm) == [False]
+
+
+def test_what_the_first_tier_lacks_waits(warm, monkeypatch):
+    monkeypatch.setattr(Encode, "run", lambda self, **given: {}["an instruction"])
+    u, out = fields()
+
+    warm(u, out)
+
+    assert on_first_tier(warm) == [False]
+    assert "no first tier: 'an instruction'" in warm.variants
