@@ -26,7 +26,7 @@ class Naming:
     kernel: Kernel
     ints: Mapping[Bound | Stride, int]
     own_functions: bool
-    numbers: Mapping[str, int] = attrs.field(init=False)
+    numbers: Mapping[str, int] = classes.field(init=False)
 
     @numbers.default
     def _numbers(self) -> dict[str, int]:
