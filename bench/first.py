@@ -37,6 +37,7 @@ from cases.icon_like import icon_like
 from cases.laplacians import seven_points
 from cases.mesh import nabla2
 from cases.vertical_advection import vertical_advection
+from first_result import NOT_WRITTEN
 from others.client import PYTHON as OTHERS
 from peer.client import described
 from results import Results
@@ -251,7 +252,12 @@ def section(document: Mapping[str, Any]) -> Iterator[str]:
     for line in (head, ["---"] * len(head), *map(cells, rows)):
         yield f"| {' | '.join(line)} |"
     yield ""
-    reasons = {label: why for row in rows for label, why in row["refused"].items()}
+    reasons = {
+        label: why
+        for row in rows
+        for label, why in row["refused"].items()
+        if why != NOT_WRITTEN  # a dash says so
+    }
     yield from (f"* {label}: {why}" for label, why in reasons.items())
 
 

@@ -16,6 +16,8 @@ import numpy as np  # noqa: E402
 
 numpy_there = time.monotonic()
 
+NOT_WRITTEN = "There is no variant of it in bench/others."
+
 
 def main(tool: str, file: str, started: float) -> None:
     """Run a program with a tool."""
@@ -64,6 +66,8 @@ def fieldforge(_: str, given: dict) -> None:
 def other(tool: str, given: dict) -> None:
     """Prepare the first variant of another tool, and call it."""
     module = importlib.import_module(f"others.in_{tool.lower()}")
+    if given["called"] not in module.PROGRAMS:
+        sys.exit(NOT_WRITTEN)
     (call, _), *_ = module.prepared(given["called"], given).values()
     call()
 
