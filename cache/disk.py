@@ -180,10 +180,10 @@ class Disk:
         shelves = self._folder.opened() if is_key(key) else None
         if shelves is None:
             return None
-        from .failures import parse_failure
-
         try:
             content = read_file(place_of("neg", key), _RECORD_LIMIT, shelves.base)
+            from .failures import parse_failure  # most builds have not failed
+
             return parse_failure(content)
         except (OSError, ValueError):
             return None

@@ -188,9 +188,12 @@ def scratch_folder(parent: Folder) -> Iterator[Folder]:
 
 def _remove(name: str, parent: Folder) -> None:
     """Remove a folder as far as possible."""
-    import shutil  # brings every format of archives along; a warm start removes nothing
+    try:
+        os.rmdir(name, dir_fd=parent.handle)  # its files have all been moved
+    except OSError:
+        import shutil  # brings every format of archives along
 
-    shutil.rmtree(name, ignore_errors=True, dir_fd=parent.handle)
+        shutil.rmtree(name, ignore_errors=True, dir_fd=parent.handle)
 
 
 def _make_scratch(parent: Folder) -> Folder:

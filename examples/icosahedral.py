@@ -20,10 +20,10 @@ Dimension('Edge', horizontal)
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -61,7 +61,7 @@ E2C2E = ff.FieldOffset("E2C2E", source=Edge, target=(Edge, E2C2EDim))
 OFFSETS: Final = (C2E, C2V, E2C, E2V, V2E, V2C, C2E2C, C2E2CO, E2C2V, E2C2E)
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Mesh:
     """Points on the unit sphere and tables of neighbours; what a column means holds for all rows.
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:  # brings `logging` along, which programs on a mesh do not need
+    from concurrent.futures import ThreadPoolExecutor
 
 BLOCK: Final = 1 << 14  # rows whose intermediate results stay in a cache
 
@@ -54,4 +56,6 @@ def sums(values: NDArray[np.float64], at: NDArray[Any], count: int) -> NDArray[n
 @functools.cache
 def _pool(_process: int) -> ThreadPoolExecutor:
     """Return the threads of this process; a fork has none of its parent's."""
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(len(os.sched_getaffinity(0)), "rows")

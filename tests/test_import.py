@@ -23,7 +23,7 @@ FOREIGN = (
 WORKERS = (
     "stages.bind.plans", "stages.codegen.cpu.text.kernel", "stages.codegen.schedule.schedule",
     "stages.compile.command", "stages.interpret.evaluation", "stages.interpret.stage",
-    "stages.ir.dataflow", "stages.ir.dataflow_reader", "stages.ir.loops.kernel",
+    "stages.ir.dataflow", "stages.ir.loops.kernel",
     "stages.ir.loops.nest", "stages.ir.loops.verify", "stages.ir.syntax", "stages.lower.build",
     "stages.lower.passes", "stages.parse.definition", "stages.parse.meanings",
     "runtime.calls.refusals", "runtime.embedded.builtin_meanings", "runtime.embedded.embedded",
@@ -35,6 +35,15 @@ WORKERS = (
     "workflows.builds.pool", "workflows.engine.reasons", "workflows.engine.request",
     "workflows.entries.cut_definition", "workflows.entries.embedded_ranges",
     "workflows.entries.pickling",
+)  # fmt: skip
+
+NOT_FOR_THE_FIRST_TIER = (
+    "stages.codegen.cpu.passes.marching",
+    "stages.codegen.cpu.passes.portions", "stages.codegen.cpu.passes.sliding",
+    "stages.codegen.cpu.passes.streaming", "stages.codegen.cpu.passes.unswitching",
+    "stages.codegen.cpu.text.kernel", "stages.codegen.gpu", "stages.codegen.mesh",
+    "stages.compile.command", "stages.ir.dataflow_reader", "stages.ir.loops.gpu",
+    "stages.ir.loops.text", "cache.failures", "runtime.gpu", "workflows.engine.request",
 )  # fmt: skip
 
 IMPORT = "import fieldforge"
@@ -75,6 +84,19 @@ coeff = ff.full({I: 4, J: 4, K: 3}, 0.05, allocator=ff.cpu)
 out = ff.zeros({I: 4, J: 4, K: 3}, allocator=ff.cpu)
 program(u, coeff, out)
 assert (out.asnumpy() == 1.0).all()
+"""
+FIRST_CALL_OF_ANOTHER = """
+import fieldforge as ff
+from fieldforge.examples.laplacians import I, J, K, seven_points
+u = ff.ones({I: (-1, 5), J: (-1, 5), K: (-1, 4)}, allocator=ff.cpu)
+out = ff.zeros({I: 4, J: 4, K: 3}, allocator=ff.cpu)
+seven_points.with_backend(ff.cpu)(u, out)
+"""
+ON_A_MESH = """
+import numpy as np
+import fieldforge as ff
+from fieldforge.examples.icosahedral import Edge, E2V, E2VDim, Vertex
+ff.as_connectivity([Edge, E2VDim], Vertex, np.zeros((3, 2), np.int32))
 """
 
 
@@ -144,6 +166,22 @@ def test_a_first_call_from_the_store_imports_nothing_that_builds(tmp_path):
     assert built_with <= cold, "the names of this test are out of date"
     assert warm.isdisjoint(FOREIGN)
     assert warm.isdisjoint(ours(WORKERS))
+
+
+@pytest.mark.needs_compiler
+def test_a_first_call_on_the_first_tier_imports_no_writer_of_c(tmp_path):
+    store = {"FIELDFORGE_CACHE_DIR": str(tmp_path), "FIELDFORGE_BUILD_AFTER": "3600"}
+    imported(FIRST_CALL_OF_ANOTHER, FIELDFORGE_TIERS="compiled", **store)  # finds the compiler
+
+    found = imported(FIRST_CALL, FIELDFORGE_TIERS="both", **store)
+
+    assert "fieldforge.stages.encode.tree" in found
+    assert found.isdisjoint({*FOREIGN, "attrs", "shutil", "numpy.ma"})
+    assert found.isdisjoint(ours(NOT_FOR_THE_FIRST_TIER))
+
+
+def test_a_mesh_of_the_examples_brings_no_heavy_package():
+    assert imported(ON_A_MESH).isdisjoint({*FOREIGN, "attrs", "numpy.ma"})
 
 
 def test_what_a_stage_imports_late_is_part_of_its_key():

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from peer.client import ROOT, Peer
-from timing import TimeCalls
+
+if TYPE_CHECKING:  # which needs pyperf
+    from timing import TimeCalls
 
 PYTHON = Path(os.environ.get("OTHERS_VENV", ROOT / ".venv-others"), "bin", "python")
 WORKER = Path(__file__).with_name("worker.py")

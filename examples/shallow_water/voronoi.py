@@ -14,6 +14,7 @@ True
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Final
 
@@ -91,7 +92,7 @@ def with_generators(mesh: Mesh, points: Points) -> Mesh:
         a, b, c = corners(points, of)
         return _unit(np.cross(b - a, c - a))
 
-    return attrs.evolve(
+    return dataclasses.replace(
         mesh,
         vertex_points=points,
         edge_points=in_rows(middle, mesh.tables["E2V"]),

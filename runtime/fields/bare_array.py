@@ -53,7 +53,7 @@ def as_array(value: Any) -> np.ndarray[Any, Any] | None:
     (array([97, 98], dtype=uint8), None, None)
     """
     if isinstance(value, np.ndarray):
-        return None if isinstance(value, np.ma.MaskedArray) else value
+        return None if _is_masked(value) else value
     if isinstance(value, FieldView | np.generic):
         return None
     try:
@@ -95,7 +95,7 @@ def describe_array(value: Any) -> str:
     if array is None:
         return type(value).__name__
     kind = array.dtype.name if array.dtype.isnative else f"{array.dtype.name} in another byte order"
-    name = "masked array" if isinstance(value, np.ma.MaskedArray) else "array"
+    name = "masked array" if _is_masked(value) else "array"
     return f"{name} with {array.ndim} {'axis' if array.ndim == 1 else 'axes'} of {kind}"
 
 
@@ -184,13 +184,18 @@ def _quoted(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names)) or "none"
 
 
+def _is_masked(value: Any) -> bool:
+    """Tell a masked array; a plain array needs no import of `numpy.ma`."""
+    return type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray)
+
+
 def _type_name(value: Any) -> str:
     return str(getattr(value, "dtype", type(value).__name__))
 
 
 def _array_advice(name: str, type_: FieldType, value: Any) -> str | None:
     """Return a hint for an array that cannot be passed for the field of a parameter."""
-    if isinstance(value, np.ma.MaskedArray):
+    if _is_masked(value):
         return f"The memory of '{name}' knows no mask: pass '{name}.filled(...)'."
     array = as_array(value)
     if array is None:

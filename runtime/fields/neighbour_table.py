@@ -251,7 +251,8 @@ def as_indices(given: Any, dtype: Any = None) -> Any:
 
     Masked entries are missing neighbours.
     """
-    is_masked = np.ma.isMaskedArray(given)
+    # A plain array needs no import of 'numpy.ma', which takes as long as a tenth of NumPy.
+    is_masked = type(given) is not np.ndarray and np.ma.isMaskedArray(given)
     array = np.ma.filled(given, 0) if is_masked else array_on_host(given)
     for kind in (array.dtype, np.dtype(dtype or np.int32)):
         if kind.kind not in "iu":

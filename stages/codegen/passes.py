@@ -8,7 +8,6 @@ from typing import TypeAlias
 from ...runtime.process.errors import OptionError
 from ..artifacts import Lowered, Variant
 from ..ir.loops.kernel import Kernel
-from ..ir.loops.text import show
 from ..ir.loops.verify import verify
 from .pass_list import LoopPass, name_of
 from .schedule.drafts import StoreGroup
@@ -45,6 +44,8 @@ def listings(
     lowered: Lowered, variant: Variant, rules: Rules, passes: Iterable[LoopPass]
 ) -> dict[str, str]:
     """Return the text of the loops after each step, by its name."""
+    from ..ir.loops.text import show
+
     texts: dict[str, str] = {}
 
     def keep(name: str, kernel: Kernel) -> None:

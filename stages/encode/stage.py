@@ -12,7 +12,6 @@ from ..codegen.options import CodegenOptions
 from ..option_kinds import BYTES, option, optional, whole
 from ..target import CPU_TARGET, CpuTarget
 
-PASSES = ("tile", "prefetch", "plan_arena")
 # The class of machines that schedules are for: instruction sets are chosen when an entry is made.
 # Steps go through the first cache, so two operations take as long as an array's element.
 _CORES = 64
@@ -42,8 +41,10 @@ class Encode(CodegenOptions, Stage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the steps and what they expect of a call."""
+        from ..codegen.arena import plan_arena
         from ..codegen.cpu.options import CpuOptions
-        from ..codegen.cpu.pass_list import cpu_passes
+        from ..codegen.cpu.passes.prefetching import prefetch
+        from ..codegen.cpu.passes.tiling import tile
         from ..codegen.errors import CodegenError
         from ..codegen.integers import integers
         from ..codegen.interface import describe, step_numbers, step_place
@@ -55,7 +56,8 @@ class Encode(CodegenOptions, Stage):
         if self.checked or self.numerics == "fast" or self.mathematics != "own":
             raise CodegenError("Programs with these options wait for compiled code.")
         options = CpuOptions(self.machine, arrays=self.arrays, inline=self.inline, jam=False)
-        tree, groups = make_loops(lowered, variant, options.rules(), cpu_passes(PASSES))
+        passes = (tile, prefetch, plan_arena)
+        tree, groups = make_loops(lowered, variant, options.rules(), passes)
         ints = integers(tree)
         alike = () if variant.domain else variant.alike
         clamping = clamping_of(lowered.program, groups, ints)

@@ -11,8 +11,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-import attrs
-
 from ...runtime.process import classes
 from .program import (
     Access,
@@ -125,7 +123,7 @@ def show(program: Program) -> str:
 
 def _lines(value: Any, indent: str) -> Iterator[str]:
     keyword, kinds = FORMS[type(value)]
-    fields = attrs.fields(type(value))
+    fields = classes.fields(type(value))
     words = [
         f"{field.name} {kinds[field.name].write(given)}"
         for field in fields
@@ -186,7 +184,7 @@ def _value(lines: list[tuple[int, list[str]]], at: int) -> tuple[Any, int]:
         while at < len(lines) and lines[at][0] > inner:
             value, at = _value(lines, at)
             own.append(value)
-    for field in attrs.fields(cls):
+    for field in classes.fields(cls):
         if field.name not in kinds:
             own = found.get(field.name, [])
             is_one = field.name in ("rows", "first", "code", *SINGLE)

@@ -45,7 +45,7 @@ def encode(value: Any) -> bytes:
         part, children = stack.pop()
         kind: type = type(part)
         if children is not None:
-            references = tuple(done[id(child)] for child in children)
+            references = tuple(map(done.__getitem__, map(id, children)))
             row: Row = (_tag(kind) or "t", references)
         elif id(part) in done:
             continue
@@ -54,7 +54,7 @@ def encode(value: Any) -> bytes:
                 part if kind is tuple else tuple(getattr(part, name) for name in _fields(kind))
             )
             stack.append((part, children))
-            stack += [(child, None) for child in reversed(children)]
+            stack += [(child, None) for child in reversed(children) if id(child) not in done]
             continue
         else:
             row = _atom(part)

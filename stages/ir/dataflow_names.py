@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...runtime.language.dimension import Dimension
 from .bounds import (
@@ -33,6 +33,26 @@ def quoted(name: str) -> str:
     ('pair.0', '"my field"')
     """
     return name if NAME.fullmatch(name) else json.dumps(name)
+
+
+def natural_paths(parameters: Sequence[str]) -> Callable[[str], tuple[int, ...]]:
+    """Return a function from the name of a leaf to the path that the name implies.
+
+    >>> natural_paths(("u", "pair"))("pair.0.1")
+    (1, 0, 1)
+    """
+    places = {name: index for index, name in reversed(list(enumerate(parameters)))}
+
+    def path_of(name: str) -> tuple[int, ...]:
+        inside: list[int] = []
+        while name not in places:
+            name, dot, last = name.rpartition(".")
+            if not dot or not last.isdecimal():
+                return ()
+            inside.insert(0, int(last))
+        return (places[name], *inside)
+
+    return path_of
 
 
 def rows_of(refs: Iterable[Ref]) -> str:

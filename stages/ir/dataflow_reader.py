@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
 from ...runtime.language.dimension import Dimension
@@ -25,6 +25,7 @@ from .dataflow import (
     Table,
     Value,
 )
+from .dataflow_names import natural_paths
 from .listing_forms import READ, ROWS, STORE, TABLE, VALUES, given
 from .listing_line import PATH, Line
 
@@ -35,26 +36,6 @@ BY_WORD: Final[dict[str, type[Value]]] = {
     **dict.fromkeys(REDUCTIONS, Reduce),
     **{pattern.partition(" ")[0].partition("{")[0]: cls for cls, pattern in VALUES.items()},
 }
-
-
-def natural_paths(parameters: Sequence[str]) -> Callable[[str], Path]:
-    """Return a function from the name of a leaf to the path that the name implies.
-
-    >>> natural_paths(("u", "pair"))("pair.0.1")
-    (1, 0, 1)
-    """
-    places = {name: index for index, name in reversed(list(enumerate(parameters)))}
-
-    def path_of(name: str) -> Path:
-        inside: list[int] = []
-        while name not in places:
-            name, dot, last = name.rpartition(".")
-            if not dot or not last.isdecimal():
-                return ()
-            inside.insert(0, int(last))
-        return (places[name], *inside)
-
-    return path_of
 
 
 def read(text: str) -> Parts:

@@ -20,12 +20,15 @@ does not imply it. Equal programs have equal listings.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from .bounds import Ranges
 from .dataflow import Dataflow, Leaf, Read, Scan, Value
-from .dataflow_names import Names, quoted, rows_of
-from .dataflow_reader import Parts, natural_paths, read
+from .dataflow_names import Names, natural_paths, quoted, rows_of
 from .listing_forms import READ, STORE, TABLE, VALUES, written
+
+if TYPE_CHECKING:  # who prints reads nothing
+    from .dataflow_reader import Parts
 
 WIDEST = 64  # the column of the boxes, unless a row is longer
 
@@ -73,4 +76,6 @@ def _rows(program: Dataflow, boxes: tuple[Ranges, ...], names: Names) -> Iterato
 
 def parse(text: str) -> Parts:
     """Return program, boxes and reads of a listing; raise only `ValueError` for damaged text."""
+    from .dataflow_reader import read
+
     return read(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...runtime.language.definition import Definition
 from ...runtime.process import classes
@@ -13,9 +13,11 @@ from ..engine.deep import Shortcut
 from ..engine.engine import Engine
 from ..engine.handle import Result
 from ..engine.policy import NotStoredError, Policy, current_policy
-from ..engine.request import Reply, Request, make_request
 from ..graph.graph import Workflow
 from .building import beyond_fields, describe_variant, entry_flow, inputs_of
+
+if TYPE_CHECKING:  # a call on the first tier asks no other process
+    from ..engine.request import Reply, Request
 
 
 @classes.frozen(eq=False)
@@ -87,6 +89,8 @@ class Order:
 
     def request(self) -> Request | None:
         """Return the work that another process can do; None if this process must do it."""
+        from ..engine.request import make_request
+
         return make_request(self.engine, self.flow, self.inputs, self.name)
 
     def build(self) -> Any:

@@ -57,8 +57,7 @@ def keep_shortcut(
 ) -> None:
     """Store the inputs of the last stages."""
     outputs = {
-        f"{name}.{port}": results[name].outputs[port].get().files()
-        for name, port in shortcut.frontier
+        f"{name}.{port}": results[name].outputs[port].files() for name, port in shortcut.frontier
     }
     seconds = sum(result.build_seconds for result in results.values())
     store.keep(

@@ -121,6 +121,9 @@ class Engine:
         results = {step.name: results[step.name] for step in flow.plan if step.name in results}
         if shortcut is not None and not shortcut.results:
             keep_shortcut(self.store, shortcut, results, program)
+        for result in results.values():
+            for handle in result.outputs.values():
+                handle.drop_files()
         return results
 
     def look(

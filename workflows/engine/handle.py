@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...cache.fingerprint import artifact_digest
+from ...cache.store import Files
 from ...runtime.process import classes
 from .events import Outcome
 
@@ -16,19 +17,31 @@ class Handle:
     Two threads may load it at once; artifacts are values, so either result is right.
     """
 
-    __slots__ = ("_load", "_value", "digest")
+    __slots__ = ("_files", "_load", "_value", "digest")
 
     def __init__(self, digest: str | None, load: Callable[[], Any]) -> None:
         self.digest = digest
         self._load: Callable[[], Any] | None = load
         self._value: Any = None
+        self._files: Files | None = None
 
     @classmethod
-    def of(cls, value: Any, digest: str | None = None) -> Handle:
-        """Hold a value that is already loaded."""
+    def of(cls, value: Any, digest: str | None = None, files: Files | None = None) -> Handle:
+        """Hold a value that is already loaded, and its files if somebody has just encoded it."""
         made = cls.__new__(cls)
-        made.digest, made._load, made._value = digest, None, value
+        made.digest, made._load, made._value, made._files = digest, None, value, files
         return made
+
+    def files(self) -> Files:
+        """Return the files of the artifact."""
+        files = self._files
+        if files is None:
+            files = self.get().files()
+        return files
+
+    def drop_files(self) -> None:
+        """Keep the files no longer: the artifact stays as long as the process."""
+        self._files = None
 
     def get(self) -> Any:
         """Return the artifact."""

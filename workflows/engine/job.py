@@ -160,7 +160,7 @@ class Job:
         kept = self.stage.cache != "never"
         files = {port: value.files() for port, value in outputs.items()} if kept else {}
         handles = {
-            port: Handle.of(value, artifact_digest(files[port]) if kept else None)
+            port: Handle.of(value, artifact_digest(files[port]) if kept else None, files.get(port))
             for port, value in outputs.items()
         }
         return self._as_result(components, key, "ran", seconds, handles), files

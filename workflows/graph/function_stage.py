@@ -98,7 +98,7 @@ def stage(
         }
         import attrs
 
-        fields = {option: classes.field(default=default) for option, default in options.items()}
+        fields = {option: attrs.field(default=default) for option, default in options.items()}
         made = attrs.make_class(
             function.__name__, fields, bases=(FunctionStage,), class_body=body, frozen=True
         )

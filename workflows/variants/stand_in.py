@@ -8,6 +8,7 @@ from typing import Final
 from ...runtime import _core
 from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError, FieldforgeError
+from ...runtime.process.garbage import without_collections
 from ...stages.artifacts import Variant
 from ..backends.first_tier import Tiers, build_after, first_tier
 from ..builds.building import ENTRY
@@ -60,7 +61,8 @@ def stand_in(
     """
     flow = first_tier(order.backend)
     try:
-        results = order.engine.run(flow, order.inputs, program=order.name)
+        with without_collections():  # what the stages import and make stays
+            results = order.engine.run(flow, order.inputs, program=order.name)
     except Exception as error:  # compiled code may do without; other errors arise there again
         return error.message if isinstance(error, FieldforgeError) else str(error)
     made: _core.Entry = results[flow.plan[-1].name].outputs[ENTRY].get()

@@ -62,6 +62,16 @@ def test_other_process_finds_one_record_and_runs_only_the_last_stage(engine):
     assert RUNS == {"total": 1, "decode": 2}
 
 
+def test_artifacts_are_encoded_once_for_all_records(engine, monkeypatch):
+    encoded = []
+    files = Words.files
+    monkeypatch.setattr(Words, "files", lambda self: encoded.append(self) or files(self))
+
+    engine.run(CHAIN, inputs())
+
+    assert [type(each) for each in encoded].count(Numbers) == 1
+
+
 def test_other_process_finds_each_stage_on_disk_and_decodes_only_the_last(engine):
     engine.run(CHAIN, inputs(), until=["measure"])
     RUNS.clear()
