@@ -252,9 +252,8 @@ class _Placing:
 
     def _is_all_of(self, index: int, group: int) -> bool:
         """Tell whether a nest has the box of a group of stores."""
-        mine, own = (
-            {each.dim: each for each in self.boxes[nest]} for nest in (index, stores(group))
-        )
+        boxes = (self.boxes[nest] for nest in (index, stores(group)))
+        mine, own = ({each.dim: each for each in box} for box in boxes)
         return self.within.get(index) == group and mine == own
 
     def _is_fused(self, index: int, results: Sequence[int]) -> bool:
@@ -288,13 +287,9 @@ class _Placing:
         if found:
             self.within[index] = found[0]
             return need
+        within = {nest: self.boxes[stores(group)] for nest, group in self.within.items()}
         gated = around(
-            [
-                gated_by(each, self.boxes[stores(self.within[nest])])
-                if nest in self.within
-                else each
-                for nest, each in asks
-            ]
+            [gated_by(each, within[nest]) if nest in within else each for nest, each in asks]
         )
         alike = {dim: span for dim, span in need.items() if all(e[dim] == span for _, e in asks)}
         return gated if len(alike) == len(need) else {**gated, **alike}

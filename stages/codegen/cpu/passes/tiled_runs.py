@@ -48,11 +48,8 @@ def run_from(
     while len(members) > 1:
         stored = dict.fromkeys(row.buffer for nest in members for row in accesses(nest, Store))
         inside = touches(Seq(tuple(members)))
-        local = [
-            name
-            for name in stored
-            if buffers[name].memory == "arena" and inside[name] == everywhere[name]
-        ]
+        arrays = [name for name in stored if buffers[name].memory == "arena"]
+        local = [name for name in arrays if inside[name] == everywhere[name]]
         if not _go_together(members, local):
             members = list(next(groupby(members, attrgetter("group")))[1])
             continue
