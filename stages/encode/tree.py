@@ -61,7 +61,7 @@ def _nodes(naming: Naming, kernel: Kernel, numbers: Sequence[int]) -> Iterator[e
             match node:
                 case Nest():
                     yield encoded.Node(number, encode_nest(naming, node))
-                case Tiles() if len({nest.group for nest in nests_of(node)}) == 1:
+                case Tiles():
                     yield encoded.Node(number, _tiles(naming, node))
                 case _:
                     raise CodegenError(f"'{type(node).__name__}' cannot be encoded.")
