@@ -213,11 +213,7 @@ def _reads(
     for memory in ("table", "field"):
         for name in (each.name for each in kernel.buffers if each.memory == memory):
             if name in found:
-                own = [
-                    turn
-                    for turn in turns(kernel, name)
-                    if any(each.nest.group in groups for each in turn)
-                ]
+                own = [turn for turn in turns(kernel, name) if turn[0].nest.group in groups]
                 alike = name not in mixed and is_pointwise(name, own, dims, targets, earlier)
                 hulls = (hull(list(boxes)) for boxes in found[name].values())
                 reads += [Read(statement, name, box, alike) for box in hulls]

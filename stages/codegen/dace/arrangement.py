@@ -98,13 +98,11 @@ def of_threads(kernel: Kernel, _: Rules) -> Kernel:
 
 
 def _is_row_by_row(tiles: Tiles) -> bool:
-    """Tell whether scans of a group share a tile, one index of a dimension, and need no other."""
+    """Tell whether scans share a tile that is one index of one dimension, and needs no other."""
     if tiles.rolled is not None or [(cut.size, cut.even) for cut in tiles.cuts] != [(1, False)]:
         return False
     dim = tiles.cuts[0].range.dim
     nests = [member.nest for member in tiles.members]
-    if len({nest.group for nest in nests}) > 1:
-        return False
     levels = [each for nest in nests for each in nest.loops if each.range.dim is not dim]
     rows = (row for nest in nests for row in nest.body if isinstance(row, Load))
     handed_on = [row for row in rows if row.buffer in tiles.arrays]

@@ -136,10 +136,10 @@ class _Drafting:
         if not pairs:
             return nests
         nest = self._nest(pairs, own.box, [stores(group)], self.homes, "stores")
-        if self.homes or not self.rules.jam:  # nests that share arrays run tile by tile
+        needs = self._needs([stores(group)])
+        if nests or not self.rules.jam or not self.homes.keys().isdisjoint(needs):
             return [*nests, nest]
         dims = [range_.dim for range_ in own.box]
-        needs = self._needs([stores(group)])
         return jammed(self.points, nest, dims, pairs, self.homes, needs)
 
     def _fills(self) -> dict[int | None, list[_Fill]]:

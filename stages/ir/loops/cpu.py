@@ -77,7 +77,6 @@ class Cut:
 class Tiles(NestGroup):
     """Nests that run in order on each tile; at most `threads` threads share the tiles.
 
-    Nests of several groups of stores each run over their own part of a tile, which may be empty.
     Each thread has its own `arrays`, as large as a tile. Along `rolled`, if given, the nests
     alternate row by row: each nest leads the last one by its margin beyond the tile, so that later
     nests read rows from the cache.
@@ -116,8 +115,6 @@ class Tiles(NestGroup):
                 yield member.nest, "does not walk each cut once"
             if any(loop.kind == "parallel" for loop in member.nest.loops):
                 yield member.nest, "shares loops inside of tiles"
-            if any(loop.step > 1 for loop in member.nest.loops):
-                yield member.nest, "computes several rows at a time inside of tiles"
 
 
 @classes.frozen

@@ -3,36 +3,37 @@
 A run of nests is cut along dimensions that threads share in all of them. Where a nest reads an
 array at neighbouring points, tiles overlap: the earlier nest computes the points in its margin
 again in each tile, and the nests take turns row by row. An array that only one run touches becomes
-as large as a tile, with a copy for each thread. Groups of stores that share an array run in the
-same tiles, which cut the hull of their boxes. Vertical sweeps whose columns lie side by side are
+as large as a tile, with a copy for each thread. Vertical sweeps whose columns lie side by side are
 also cut along the rows of columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from .....runtime.language.dimension import Dimension, DimensionKind
 from .....runtime.process import classes
-from ....ir.bounds import Const, Range, difference
+from ....ir.bounds import Const, Range, difference, greatest, least
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import Cut, Tiles
 from ....ir.loops.group import Member
-from ....ir.loops.kernel import Group, Kernel, Node, Seq, in_order
+from ....ir.loops.kernel import Kernel, Node, Seq, in_order
 from ....ir.loops.nest import Load, Nest, Store
-from ....ir.loops.traverse import accesses, rewrite, touches
+from ....ir.loops.traverse import accesses, arrays_of, rewrite, touches
 from ...schedule.costs import ITEMSIZES
-from ...schedule.needs import around, box_of, gated_by, need_of
 from ...schedule.rules import Rules
 from ..options import options_of
-from .tiled_runs import Run, run_from
+
+Margin: TypeAlias = tuple[int, int]  # points before and beyond a tile
 
 # Extents that the cost model assumes for dimensions that are known at the call only.
 USUAL: Final = {DimensionKind.HORIZONTAL: 256, DimensionKind.VERTICAL: 100, DimensionKind.LOCAL: 8}
+WIDEST_MARGIN: Final = 4
 LARGEST_TILE: Final = 64
 LARGEST_TURN: Final = 256  # rows of a tile whose arrays have as many rows as are in use at a time
 ROW: Final = 64  # rows of columns are cut in multiples of so many
+NO_MARGIN: Final[Margin] = (0, 0)
 
 
 def tile(kernel: Kernel, rules: Rules) -> Kernel:
@@ -44,7 +45,7 @@ def tile(kernel: Kernel, rules: Rules) -> Kernel:
     def in_tiles(node: Node) -> Node:
         if not isinstance(node, Seq):
             return node
-        pairs = list(_tiled(node.steps, everywhere, buffers, kernel.groups, rules))
+        pairs = list(_tiled(node.steps, everywhere, buffers, rules))
         cut.update((array.name, array) for _, arrays in pairs for array in arrays)
         return in_order(*(each for each, _ in pairs))
 
@@ -56,22 +57,136 @@ def _tiled(
     nodes: Sequence[Node],
     everywhere: Mapping[str, int],
     buffers: Mapping[str, Buffer],
-    groups: Sequence[Group],
     rules: Rules,
 ) -> Iterator[tuple[Node, Sequence[Buffer]]]:
     """Yield the nodes of a `Seq`, runs of nests as tiles, each with the arrays cut to tiles."""
     while nodes:
-        run = run_from(nodes, everywhere, buffers)
-        tiles = None if run is None else _tiles(run, buffers, groups, rules)
+        run = _run_from(nodes, everywhere, buffers)
+        tiles = None if run is None else _tiles(run, buffers, rules)
         yield tiles or (nodes[0], ())
         nodes = nodes[len(run.nests) if run and tiles else 1 :]
+
+
+# --- runs ---------------------------------------------------------------------------------------
+
+
+@classes.frozen
+class _Run:
+    """Nests that can be cut along the dimensions of `margins[0]`.
+
+    `local` are the arrays that no other nest touches, with the margins of what fills them.
+    """
+
+    nests: tuple[Nest, ...]
+    margins: tuple[Mapping[Dimension, Margin], ...]
+    local: Mapping[str, Mapping[Dimension, Margin]]
+
+    def margin(self, dim: Dimension) -> int:
+        """Return how many points of neighbouring tiles a tile computes again, at most."""
+        return max(sum(margins[dim]) for margins in self.margins)
+
+
+def _run_from(
+    nodes: Sequence[Node], everywhere: Mapping[str, int], buffers: Mapping[str, Buffer]
+) -> _Run | None:
+    """Return the longest run of nests at the start that hands an array on; shorten it to fit."""
+    members: list[Nest] = []
+    for node in nodes:
+        if not isinstance(node, Nest) or not _shared_dims([*members, node]):
+            break
+        members.append(node)
+    while len(members) > 1:
+        stored = dict.fromkeys(row.buffer for nest in members for row in accesses(nest, Store))
+        inside = touches(Seq(tuple(members)))
+        local = [
+            name
+            for name in stored
+            if buffers[name].memory == "arena" and inside[name] == everywhere[name]
+        ]
+        margins: list[dict[Dimension, Margin]] = [{} for _ in members]
+        ends = []
+        for dim in _shared_dims(members):
+            found, end = _margins(members, dim, stored, local)
+            if end == len(members):
+                for own, margin in zip(margins, found, strict=True):
+                    own[dim] = margin
+            ends.append(end)
+        if local and margins[0] and len(local) < len(stored):
+            pairs = list(zip(members, margins, strict=True))
+            fillers = {
+                name: [own for nest, own in pairs if name in arrays_of(nest, Store)]
+                for name in local
+            }
+            widest = {
+                name: {dim: _widest(own[dim] for own in several) for dim in margins[0]}
+                for name, several in fillers.items()
+            }
+            return _Run(tuple(members), tuple(margins), widest)
+        members = members[: min(max(ends, default=0), len(members) - 1)]
+    return None
+
+
+def _shared_dims(members: Sequence[Nest]) -> list[Dimension]:
+    """Return the dimensions that threads share in every nest, and the common innermost one.
+
+    There are none in nests of several groups.
+    """
+    kinds = [{loop.range.dim: loop.kind for loop in nest.loops} for nest in members]
+    dims = [dim for kind in ("parallel", "vector") for dim, own in kinds[0].items() if own == kind]
+    if len({nest.group for nest in members}) > 1:
+        return []
+    return [dim for dim in dims if all(each.get(dim) == kinds[0][dim] for each in kinds)]
+
+
+def _margins(
+    members: Sequence[Nest], dim: Dimension, stored: Container[str], local: Container[str]
+) -> tuple[list[Margin], int]:
+    """Return the margin of each nest along a dimension, and before which nest the run must end.
+
+    Where that is the number of nests, the run is whole; only then all margins are known. Each point
+    of memory that other nests see is written in one tile only, and a nest reads such a point in the
+    tile that wrote it.
+    """
+    margins: list[Margin] = [NO_MARGIN] * len(members)
+    asked: dict[str, Margin] = {}
+    for index in reversed(range(len(members))):
+        nest = members[index]
+        kept = [row.buffer for row in accesses(nest, Store)]
+        margins[index] = _widest(asked.get(name, NO_MARGIN) for name in kept)
+        if margins[index] != NO_MARGIN and any(name not in local for name in kept):
+            return margins, index + 1
+        if max(margins[index]) > WIDEST_MARGIN:
+            return margins, min((index + len(members)) // 2 + 1, len(members) - 1)
+        for load in nest.body:
+            if isinstance(load, Load) and load.buffer in stored:
+                offset = _plain_offset(load, dim)
+                others = load.buffer not in local
+                if offset is None or (others and (offset or margins[index] != NO_MARGIN)):
+                    return margins, index
+                before, beyond = margins[index]
+                more = max(0, before - offset), max(0, beyond + offset)
+                asked[load.buffer] = _widest([asked.get(load.buffer, NO_MARGIN), more])
+    return margins, len(members)
+
+
+def _plain_offset(load: Load, dim: Dimension) -> int | None:
+    """Return the offset at which a load reads; None where only a value at run time tells."""
+    if dim not in load.dims:
+        return None
+    axis = load.dims.index(dim)
+    return None if load.rows and load.rows[axis] is not None else load.offsets[axis]
+
+
+def _widest(margins: Iterable[Margin]) -> Margin:
+    before, beyond = zip(NO_MARGIN, *margins, strict=True)
+    return max(before), max(beyond)
 
 
 # --- sizes --------------------------------------------------------------------------------------
 
 
 def _tiles(
-    run: Run, buffers: Mapping[str, Buffer], groups: Sequence[Group], rules: Rules
+    run: _Run, buffers: Mapping[str, Buffer], rules: Rules
 ) -> tuple[Tiles, Sequence[Buffer]] | None:
     """Return a run in tiles whose arrays fill at most half of the fast memory of a core."""
     inner = run.nests[0].loops[-1].range.dim
@@ -96,7 +211,7 @@ def _tiles(
     order = [dim for dim in run.margins[0] if dim in sizes]
     rolled = next((dim for dim in sizes if run.margin(dim)), None)
     even = (inner,) if wanted else (inner, rolled)  # equal parts for threads, unless wished
-    cuts = tuple(Cut(_range(run, dim, groups), sizes[dim], even=dim in even) for dim in order)
+    cuts = tuple(Cut(_range(run, dim), sizes[dim], even=dim in even) for dim in order)
     arrays = [_local(array, run, cuts, rolled) for array in arrays]
     kept, memory = _bytes(arrays, {}), rules.target.core_memory
     reason = f"{', '.join(run.local)}: about {-(-kept // 1024)} of {memory // 1024} KiB of cache"
@@ -121,26 +236,14 @@ def _bytes(arrays: Sequence[Buffer], sizes: Mapping[Dimension, int]) -> int:
     return max(total, 1)
 
 
-def _range(run: Run, dim: Dimension, groups: Sequence[Group]) -> Range:
-    """Return the hull of the ranges over which a run writes memory that other nests see.
-
-    Where they differ by group, a group whose box the call finds empty adds nothing.
-    """
+def _range(run: _Run, dim: Dimension) -> Range:
+    """Return the hull of the ranges over which a run writes memory that other nests see."""
     ranges = [
-        (loop.range, nest.group)
+        next(loop.range for loop in nest.loops if loop.range.dim is dim)
         for nest in run.nests
         if any(row.buffer not in run.local for row in accesses(nest, Store))
-        for loop in nest.loops
-        if loop.range.dim is dim
     ]
-    needs = [need_of((range_,)) for range_, _ in ranges]
-    if len({group for _, group in ranges}) > 1 and len({range_ for range_, _ in ranges}) > 1:
-        needs = [
-            gated_by(need, groups[group].box)
-            for need, (_, group) in zip(needs, ranges, strict=True)
-        ]
-    (found,) = box_of(around(needs), (dim,))
-    return found
+    return Range(dim, least(each.start for each in ranges), greatest(each.stop for each in ranges))
 
 
 # --- cutting ------------------------------------------------------------------------------------
@@ -155,7 +258,7 @@ def _sequential(nest: Nest) -> Nest:
     return classes.evolve(nest, loops=tuple(loops))
 
 
-def _local(array: Buffer, run: Run, cuts: Sequence[Cut], rolled: Dimension | None) -> Buffer:
+def _local(array: Buffer, run: _Run, cuts: Sequence[Cut], rolled: Dimension | None) -> Buffer:
     """Return an array as large as a tile, or as the rows of it that are in use at a time.
 
     The nest that fills an array is a few rows ahead of those that read it. What lies further back
@@ -181,7 +284,7 @@ def _is_ring(array: Buffer, rolled: Dimension) -> bool:
     return rolled in array.dims and array.unit is not rolled
 
 
-def _rows_in_use(name: str, run: Run, rolled: Dimension) -> int:
+def _rows_in_use(name: str, run: _Run, rolled: Dimension) -> int:
     """Count the rows from the last one that any nest touches to the newest one.
 
     While row r has its turn, a nest works on the row r + its margin beyond the tile.

@@ -26,40 +26,27 @@ static inline s64 even(s64 count, s64 most) {
 def write_tiles(scope: Scope, tiles: Tiles, first: int) -> Iterator[Line]:
     """Write tiles, whose nests have numbers from `first` on, and close the block around them."""
     scope.ask("even" if tiles.rolled is None else "rows_of_tile")
-    groups = [scope.kernel.groups[member.nest.group].box for member in tiles.members]
-    nests = [member.nest.box for member in tiles.members]
-    _, box = max(zip(groups, nests, strict=True), key=lambda pair: tuple(map(len, pair)))
+    box = max((member.nest.box for member in tiles.members), key=len)
     lengths = [f"c{level}" if cut.even else str(cut.size) for level, cut in enumerate(tiles.cuts)]
     levels = range(len(lengths))
     used = arrays_of(tiles)
     arrays = [b for b in scope.kernel.buffers if b.memory == "tile" and b.name in used]
     sizes = tuple(known(scope, lambda own: _sizes(own, tiles, arrays)))
     places = tuple(known(scope, lambda own: _in_place(own, tiles, arrays)))
-    whole, *tests = _tests(scope, tiles, groups)
-    yield f"  {whole}{{"
+    yield f"  if ({guard(scope, scope.kernel.groups[tiles.members[0].nest.group].box)}) {{"
     yield from indented(_counts(scope, tiles, box, lengths))
     yield opened(scope, box, " * ".join(f"m{level}" for level in levels), tiles.threads)
     yield from (each.line for each in sizes)
     yield from indented(_tile_loop(scope, tiles, lengths))
     yield from (*(each.line for each in places), *_rows_in_turn(tiles))
     inside = ("place", *(f"{end}{level}" for end in "tu" for level in levels))
-    for index, (member, test) in enumerate(zip(tiles.members, tests, strict=True), first):
-        yield f"  {test}{{  // nest {index}"
+    for index, member in enumerate(tiles.members, first):
+        yield f"  {{  // nest {index}"
         write = partial(_member, tiles=tiles, member=member)
         own = part_of(scope, f"nest{index}", write, (*sizes, *places), inside)
         # in turn, a call for each row would cost
         yield from [own] if tiles.rolled is None else own.lines
     yield "  " + "}" * (1 + (tiles.rolled is not None)) + END + "}}"
-
-
-def _tests(scope: Scope, tiles: Tiles, groups: Sequence[Ranges]) -> Iterator[str]:
-    """Yield the test around all tiles, then that of each nest: the box of its group is not empty.
-
-    In tiles of one group the first is enough.
-    """
-    several = len(set(groups)) > 1
-    yield f"if ({guard(scope, tuple(cut.range for cut in tiles.cuts) if several else groups[0])}) "
-    yield from (f"if ({guard(scope, box)}) " if several and box else "" for box in groups)
 
 
 def _member(scope: Scope, tiles: Tiles, member: Member) -> Iterator[str]:

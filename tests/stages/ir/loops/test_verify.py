@@ -176,12 +176,6 @@ def test_a_sound_tree_is_returned_as_it_is(text: str) -> None:
             "shares loops inside of tiles",
         ),
         (
-            TILES,
-            "sequential J: 0 .. 8\n            vector I: 0 .. 8",
-            "sequential J: 0 .. 8 step 4\n            vector I: 0 .. 8",
-            "computes several rows at a time inside of tiles",
-        ),
-        (
             SCANS,
             "thread I: 0 .. 8\n            sequential K: 0 .. n b",
             "thread I: 0 .. 7\n            sequential K: 0 .. n b",
