@@ -61,20 +61,22 @@ class Section:
 
     def write(self) -> None:
         """Write all stores in order; one waits where later loads may read the memory it writes."""
-        waiting: list[tuple[Row, Place]] = []
+        waiting: list[Store] = []
         for number, root in enumerate(self.roots):
             each = self.rows[root]
             if not isinstance(each, Store):
                 continue
             self.own.check_store(each)
             if self._is_read_later(each, self.roots[number + 1 :]):
-                waiting.append((root, self._held(each.value)))
+                self._hold(each.operands)
+                waiting.append(each)
             else:
                 self._store(each)
-        for root, place in waiting:
-            store = self.rows[root]
-            assert isinstance(store, Store)
-            self._store(store, place)
+        if waiting:
+            advances = (self.rows[root] for root in self.roots)
+            self._hold([each.value for each in advances if isinstance(each, Advance)])
+        for store in waiting:
+            self._store(store)
         self._advance()
 
     def _is_read_later(self, store: Store, roots: Sequence[Row]) -> bool:
@@ -83,15 +85,14 @@ class Section:
         meets = self.own.naming.may_meet
         return any(isinstance(load, Load) and meets(load, store) for load in loads)
 
-    def _held(self, row: Row) -> Place:
-        """Return a block with a value that must not change until the end."""
-        place = self.operand(row)
-        if place[0] == "t" and place not in self.own.states:
-            self.left[row] += 1 << 20  # nobody takes it
-            return place
-        return self._copied(place, self.rows[row].dtype)
+    def _hold(self, rows: Sequence[Row]) -> None:
+        """Compute rows now, in blocks: stores that wait may write the memory that they read."""
+        for row in filter(self._is_here, rows):
+            place = self.operand(row)
+            if place[0] == "a":
+                self.places[row] = self._copied(place, self.rows[row].dtype)
 
-    def _store(self, store: Store, held: Place | None = None) -> None:
+    def _store(self, store: Store) -> None:
         told = {row: self.index_block(row) for row in store.rows if self._needs_block(row)}
         axes = self.own.axes(store, self.own.dims_of(store.buffer), told)  # type: ignore[arg-type]
         target = self.own.found(store, axes, self.code)
@@ -101,7 +102,6 @@ class Section:
         each = self.rows[value]
         if (
             is_direct
-            and held is None
             and isinstance(each, Compute)
             and self._is_here(value)
             and value not in self.places
@@ -110,7 +110,7 @@ class Section:
         ):
             return
         when = () if store.when is None else (self.operand(store.when),)
-        place = held or self.operand(value)
+        place = self.operand(value)
         if is_direct:
             self.code.append(Step(f"copy.{ITEMSIZES[store.dtype]}", target, (place,)))
         else:
