@@ -139,7 +139,9 @@ def dace_text(loops: SdfgLoops, rules: SdfgRules) -> DaceText:
     after, most = loops.after(left), left.workspace
     if after.clamping is not None and not rules.writer.checked:  # it has two versions
         most = maximum(most, after.kernel.workspace)
-    return DaceText(tuple(objects), init, signature, listing, left, after, most, build)
+    return DaceText(
+        tuple(objects), tuple(filter(None, init)), signature, listing, left, after, most, build
+    )
 
 
 def _with_arrays_left(kernel: Kernel, names: SdfgNames, whole: Any) -> Kernel:

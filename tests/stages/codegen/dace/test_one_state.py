@@ -149,7 +149,7 @@ def test_states_with_a_choice_between_them_stay_apart() -> None:
 
 def test_a_hook_sees_one_state_and_leaves_ours_as_they_were() -> None:
     plain = written(fusion="dace")
-    assert states_of(plain.loops) == ["state state0_out", "state state1_low"]
+    assert states_of(plain.loops) == ["state state0_values", "state state1_out", "state state2_low"]
 
     assert written(leave_alone, fusion="dace") == plain
 
