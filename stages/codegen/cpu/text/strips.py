@@ -29,10 +29,10 @@ SIMD: Final = "#pragma omp simd"
 _SHORT: Final = 16  # bytes of a register
 _POINTERS: Final = 16  # registers for pointers
 MASKED: Final = """\
-template <class Body>
-static __attribute__((noinline)) void masked(const Body& given) {
-  const Body body = given;
-  body();
+template <class Strip, class... Values>
+static __attribute__((noinline)) void masked(const Strip& given, Values... values) {
+  const Strip strip = given;
+  strip(values...);
 }"""
 
 
@@ -154,7 +154,7 @@ def _strip(strips: Strips, part: int, clause: str) -> Iterator[str]:
     values = (f"{TYPES[body.rows[row].dtype][0]} {name(body, row)}" for row in _changed(strips))
     taken = ", ".join(("s64 b", "s64 count", *arrays, *values))
     yield from (
-        f"const auto strip = [{'&' if clause else '='}]({taken}) __attribute__((always_inline)) {{",
+        f"const auto strip = [{'&' if clause else '='}]({taken}) INLINE {{",
         SIMD + clause,
         f"  for (s64 l = 0; l < {strips.lanes}; ++l) if (l < count) {{",
         f"    const s64 i{body.depth - 1} = b + l;",
@@ -164,9 +164,10 @@ def _strip(strips: Strips, part: int, clause: str) -> Iterator[str]:
     )
 
 
-def _call(strips: Strips, count: str, arrays: Iterable[str]) -> str:
+def _call(strips: Strips, count: str, arrays: Iterable[str], masked: str = "") -> str:
     values = (name(strips.body, row) for row in _changed(strips))
-    return f"strip({', '.join(('b', count, *arrays, *values))});"
+    given = ", ".join(("b", count, *arrays, *values))
+    return f"{masked}(strip, {given});" if masked else f"strip({given});"
 
 
 def _masked(strips: Strips, end: str, clause: str) -> Iterator[str]:
@@ -175,11 +176,10 @@ def _masked(strips: Strips, end: str, clause: str) -> Iterator[str]:
     Compilers keep something in the lanes that are not loaded: whole registers, which would
     occupy the registers of the strips without masks.
     """
-    call = _call(strips, f"{end} - b", (f"{row} + b" for row in strips.stored))
-    if not clause:  # what lanes reduce is a variable of the row
-        masked = strips.body.scope.ask("masked")
-        call = f"{masked}([=]() __attribute__((always_inline)) {{ {call} }});"
-    yield f"if (b < {end}) {{ {call} }}"
+    # what lanes reduce is a variable of the row
+    masked = "" if clause else strips.body.scope.ask("masked")
+    rows = (f"{row} + b" for row in strips.stored)
+    yield f"if (b < {end}) {_call(strips, f'{end} - b', rows, masked)}"
 
 
 def _whole(strips: Strips) -> Iterator[str]:

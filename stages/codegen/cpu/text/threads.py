@@ -67,7 +67,7 @@ def indented(lines: Iterable[str], indent: str = "  ") -> Iterator[str]:
 
 def opened(scope: Scope, box: Ranges, count: str, most: int | str = 1 << 16) -> str:
     """Return the line that begins the function for loops over a box; `END` closes it."""
-    body = "[=](s64 begin, s64 end, s64 place) __attribute__((always_inline)) {"
+    body = "[=](s64 begin, s64 end, s64 place) INLINE {"
     share = f"{scope.ask('share')}({scope.ask(CALLEE)}"
     return f"  {share}, {count}, {most}, {enough(scope, box)}, {body} (void)place;"
 
