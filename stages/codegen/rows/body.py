@@ -38,7 +38,7 @@ from ...ir.loops.nest import (
     State,
     Store,
 )
-from .addresses import DIRECT, Address, Element, InRow, addresses_of
+from .addresses import DIRECT, Address, Element, InRow, addresses_of, axis_along, is_told
 from .checks import tested
 from .expressions import TYPES
 from .extrema import spelled, trees
@@ -158,13 +158,15 @@ def pointer(body: Body, access: Access, address: InRow) -> str:
     """Define the pointer to the row of an access."""
     buffer = body.scope.by_name[access.buffer]
     start = address.start or start_of_row(body, access)
-    return body.scope.dialect.pointer(stored_type(buffer), address.pointer, start, access.is_told)
+    told = is_told(body.rows, access)
+    return body.scope.dialect.pointer(stored_type(buffer), address.pointer, start, told)
 
 
 def start_of_row(body: Body, access: Access) -> str:
     """Return the address of the row of an access by its indices."""
     buffer = body.scope.by_name[access.buffer]
-    outside = [axis for axis, dim in enumerate(buffer.dims) if dim is not body.inner]
+    inner = axis_along(body.rows, access, buffer, body.inner)
+    outside = [axis for axis in range(len(buffer.dims)) if axis != inner]
     return " + ".join([body.scope.buffer(buffer.name), *_terms(body, access, outside)])
 
 
@@ -264,8 +266,9 @@ def element(body: Body, access: Access, address: Address) -> str:
         return f"{address.array}[{address.index}]"
     buffer = body.scope.by_name[access.buffer]
     if isinstance(address, InRow):
-        assert body.inner is not None
-        axes, array = [buffer.dims.index(body.inner)], address.pointer
+        axis = axis_along(body.rows, access, buffer, body.inner)
+        assert axis is not None
+        axes, array = [axis], address.pointer
     else:
         axes, array = list(range(len(buffer.dims))), body.scope.buffer(buffer.name)
     return f"{array}[{' + '.join(_terms(body, access, axes)) or '0'}]"
