@@ -22,6 +22,10 @@ from ..passes.tiling import USUAL
 from .streams import LINE
 from .threads import points
 
+ASK: Final = """\
+template <int level> static inline void ask(const void* place) {
+  __builtin_prefetch(place, 0, level);
+}"""
 _FIRST: Final = 32 << 10  # bytes of the first-level cache
 
 
@@ -116,7 +120,7 @@ def prefetched(later: Body, nest: Nest, read: Mapping[str, Buffer], lanes: int) 
             size = ITEMSIZES[buffer.dtype]
             for at in range(0, lanes * size, LINE):
                 place = f"{row} + b + {at // size}" if at else f"{row} + b"
-                yield f"  __builtin_prefetch({place}, 0, {near});"
+                yield f"  {later.scope.ask('ask')}<{near}>({place});"
         yield from ["}"] if some else ()
 
 

@@ -18,11 +18,12 @@ from ...rows.expressions import TYPES, Expression
 from ...rows.options import Steps, WriterOptions
 from ...rows.scope import WITHIN, Scope, places_of
 from ...soft_reads import Clamping
+from .ahead import ASK
 from .nodes import Writing, write_steps
 from .portions import ELEMENTS
 from .streams import stream_function
 from .strips import MASKED
-from .threads import CALLEE, FAR, MACHINE, MARCH, SHARING, TURNS
+from .threads import CALLEE, LIMITS, MACHINE, MARCH, SHARING, TURNS
 from .tiles import EVEN
 from .units import Caller, Known, known, write_units
 
@@ -53,11 +54,16 @@ def write_cpp(
             first = (f"  if (ints[{clamping.flag}]) return {checks.beyond(kernel)};",)
     writing = Writing(steps)
     nests = tuple(write_steps(scope, kernel, writing))
-    has_context = bool({"share", "far"} & scope.uses.names.keys())
-    far = [Known("far", FAR)] if "far" in scope.uses.names else []
+    has_context = bool({"share", *LIMITS} & scope.uses.names.keys())
+    limits = [Known(name, line) for name, line in LIMITS.items() if name in scope.uses.names]
     entry = Caller(
         (*entry_head(context=CALLEE if has_context else ""), *first),
-        (*definitions(scope, steps), *known(scope, checks.head), *far, *writing.functions.values()),
+        (
+            *definitions(scope, steps),
+            *known(scope, checks.head),
+            *limits,
+            *writing.functions.values(),
+        ),
         (UNUSED, *nests),
         (f"  return {checks.status(scope)};", "}"),
         _parameters(has_context, checked=bool(scope.tests)),
@@ -91,21 +97,21 @@ _TYPE: Final = re.compile(r"\b[bsuf]\d+\b")
 # The tools in their order, by the name that text asks for.
 TOOLS: Final[Mapping[str, str]] = {
     "measured": MACHINE, "rows_of_block": MARCH, "even": EVEN, "rows_of_tile": TURNS,
-    "share": SHARING, "masked": MASKED, "run": ELEMENTS,
+    "share": SHARING, "masked": MASKED, "run": ELEMENTS, "ask": ASK,
 }  # fmt: skip
 
 
 def _tools(scope: Scope) -> Iterator[str]:
     """Yield the functions that the text calls, besides operations."""
     asked = set(scope.uses.names)
-    if {"share", "far"} & asked:
+    if {"share", *LIMITS} & asked:
         asked.add("measured")
     if "rows_of_tile" in asked:
         asked.add("even")
     yield ENDS
     yield from (text for name, text in TOOLS.items() if name in asked)
     if "stream" in asked:
-        yield stream_function(scope.options.vector_bytes)
+        yield stream_function(scope.options.vector_bytes, "__attribute__((noinline))")
     yield from checks.functions(scope)
     if scope.clamped:
         yield WITHIN

@@ -26,7 +26,7 @@ StripNames: TypeAlias = tuple[str, str, str]
 NAMES: Final[StripNames] = ("b", "f", "past")
 
 
-def stream_function(vector_bytes: int) -> str:
+def stream_function(vector_bytes: int, linkage: str = "inline") -> str:
     """Return the function that writes registers with non-temporal stores.
 
     A locked instruction drains the store buffers, so that other threads see the data at the next
@@ -34,7 +34,7 @@ def stream_function(vector_bytes: int) -> str:
     """
     return f"""\
 typedef long long line __attribute__((vector_size({vector_bytes})));
-static inline void stream(void* to, const void* from, s64 bytes) {{
+static {linkage} void stream(void* to, const void* from, s64 bytes) {{
   line* const d = (line*)to;
   const line* const s = (const line*)from;
   for (s64 i = 0; i < bytes / {vector_bytes}; ++i) {{

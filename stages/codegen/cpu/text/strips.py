@@ -196,9 +196,10 @@ def _whole(strips: Strips) -> Iterator[str]:
     """Write a strip without masks."""
     usual, stored = marks_of(strips.nest).usual, strips.stored
     yield from prefetched(strips.later, strips.nest, memory_rows(strips.body), strips.lanes)
-    for array, buffer in stored.values():
-        yield f"{stored_type(buffer)}* const {array} = t{array} + b;"
-    call = _call(strips, str(strips.lanes), (array for array, _ in stored.values()))
+    if strips.slides:
+        for array, buffer in stored.values():
+            yield f"{stored_type(buffer)}* const {array} = t{array} + b;"
+    call = _call(strips, str(strips.lanes), (f"t{array} + b" for array, _ in stored.values()))
     if usual:
         tests = (f"{'' if value else '!'}{name(strips.body, row)}" for row, value in usual)
         yield f"if ({' && '.join(tests)}) {{"

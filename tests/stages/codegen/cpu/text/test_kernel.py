@@ -62,7 +62,7 @@ def test_a_small_program_is_written_as_one_would_by_hand() -> None:
         "  const s64 m0 = later(0, n10 - n9);\n"
         "  const s64 m1 = later(0, n8 - n7);\n"
         "  share(context, m0 * m1, 65536, (n10 - n9) * (n8 - n7) * (n6 - n5), 1000, "
-        "[=](s64 begin, s64 end, s64 place) INLINE { (void)place;\n"
+        "[=](s64 begin, s64 end, s64) INLINE {\n"
         "    for (s64 turn = begin, i0 = n9 + (begin / m1), i1 = n7 + (begin % m1); "
         "turn < end; ++turn, ++i1) {\n"
         "      if (i1 >= n8) i1 = n7, i0 += 1;\n"
