@@ -13,6 +13,7 @@
 #include "rows/rows.h"
 #include "scalar.h"
 #include "sequence.h"
+#include "stencil.h"
 #include "wishes.h"
 #include "workspace.h"
 
@@ -23,6 +24,7 @@ NB_MODULE(_core, m) {
     if (fieldforge::prepare_scalars() < 0 || fieldforge::add_field_view(m.ptr()) < 0 ||
         fieldforge::add_entry(m.ptr()) < 0 || fieldforge::add_program(m.ptr()) < 0 ||
         fieldforge::add_bound_call(m.ptr()) < 0 || fieldforge::add_sequence(m.ptr()) < 0 ||
+        fieldforge::add_stencil(m.ptr()) < 0 ||
         fieldforge::add_limited(m.ptr()) < 0 || fieldforge::add_workspace(m.ptr()) < 0 ||
         fieldforge::add_wishes(m.ptr()) < 0) {
         throw nanobind::python_error();
