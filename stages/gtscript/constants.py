@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .annotations import DTYPES
-from .definition import AxisBound, Constant, FunctionDefinition, Number, Opaque
+from .annotations import DTYPES, MissingTypeError, annotation_of, dtype_name
+from .definition import AxisBound, Constant, FunctionDefinition, Number, Opaque, ScalarOf
+from .errors import GTScriptValueError
 
 MARK = "__gtscript_function__"
 
@@ -44,9 +45,21 @@ def constant_of(value: Any) -> Constant:
     if all(hasattr(value, part) for part in ("axis", "index", "offset")):
         axis = getattr(value.axis, "name", value.axis)
         return AxisBound(str(axis), int(value.index), int(value.offset))
+    if hasattr(value, "axes") and hasattr(value, "dtype"):
+        return _type(value)
+    dtype = dtype_name(value)
+    if dtype is not None:
+        return ScalarOf(dtype)
     marked = getattr(value, MARK, None)
     if callable(marked):
         marked = marked()
     if isinstance(marked, FunctionDefinition):
         return marked
     return Opaque(f"a '{type(value).__name__}'")
+
+
+def _type(value: Any) -> Constant:
+    try:
+        return annotation_of("type", value, {})
+    except (GTScriptValueError, MissingTypeError):
+        return Opaque("the type of a field with an unknown dtype")

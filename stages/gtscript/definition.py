@@ -75,7 +75,7 @@ class FunctionDefinition:
     names: tuple[tuple[str, Constant], ...]
 
 
-Constant: TypeAlias = Number | AxisBound | FunctionDefinition | Opaque
+Constant: TypeAlias = Number | AxisBound | FunctionDefinition | FieldOf | ScalarOf | Opaque
 
 
 @classes.frozen

@@ -108,6 +108,7 @@ def add_assign(scope: Scope, variable: int, value: Ref, node: Located) -> None:
     made = cast(scope, value, scope.tables.variables[variable].dtype, node)
     draft.body.append(Assign(variable, made, draft.statement, draft.mask, draft.region))
     draft.wheres.append(place)
+    draft.statement += not draft.is_inside  # the parts of an `if` are one statement
     if draft.region is None:
         scope.tables.written.add(variable)
 

@@ -64,7 +64,8 @@ def constant(scope: Scope, value: given.Number, node: Located) -> Ref:
     try:
         return scope.number(dtype, value.text, node)
     except ValueError:
-        raise scope.refuse(node, f"{value.text} is not a number of type '{dtype}'.")
+        text = f"{value.text} is not a number of type '{dtype}'."
+        raise scope.refuse(node, text) from None
 
 
 def _literal(scope: Scope, node: ast.Constant) -> Ref:

@@ -20,10 +20,8 @@ from .typing import condition, reads_field
 
 
 def read_statements(scope: Scope, statements: Iterable[ast.stmt]) -> None:
-    """Read statements in order; outside of an `if` each has a number of its own."""
+    """Read statements in order."""
     for statement in statements:
-        if not scope.draft.is_inside:
-            scope.draft.statement += 1
         _statement(scope, statement)
 
 
@@ -106,11 +104,7 @@ def check_assertion(scope: Scope, call: ast.Call) -> None:
 def _if(scope: Scope, node: ast.If) -> None:
     if isinstance(node.test, ast.Call) and path_of(node.test.func) == "__INLINED":
         chosen = node.body if decided(scope, node.test, node.test) else node.orelse
-        if scope.draft.is_inside:
-            read_statements(scope, chosen)
-        else:
-            scope.draft.statement -= 1
-            read_statements(scope, chosen)
+        read_statements(scope, chosen)
         return
     _refuse_calls(scope, node.test)
     draft = scope.draft
@@ -126,6 +120,7 @@ def _if(scope: Scope, node: ast.If) -> None:
         draft.mask = expressions.mask_of(scope, outer, otherwise, node.test)
         read_statements(scope, node.orelse)
     draft.mask, draft.is_inside = outer, was_inside
+    draft.statement += not was_inside
 
 
 def _kept_mask(scope: Scope, test: Ref, node: ast.expr) -> Ref:

@@ -47,9 +47,7 @@ class Descriptor:
 class _Field:
     def __getitem__(self, given: Any) -> Descriptor:
         axes: Any = IJK
-        if isinstance(given, tuple) and not isinstance(given[1], tuple | int):
-            axes, given = given
-        elif isinstance(given, tuple) and isinstance(given[0], list | Axis):
+        if isinstance(given, tuple) and isinstance(given[0], list | Axis):
             axes, given = given
         axes = (axes,) if isinstance(axes, Axis) else tuple(axes)
         if isinstance(given, tuple):
@@ -57,7 +55,7 @@ class _Field:
         return Descriptor(axes, given)
 
 
-I, J, K = Axis("I"), Axis("J"), Axis("K")  # noqa: E741 - the names of the axes
+I, J, K = Axis("I"), Axis("J"), Axis("K")
 IJK, IJ, IK, JK = [I, J, K], [I, J], [I, K], [J, K]
 Field = _Field()
 
