@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ...runtime.process import classes
 from ...runtime.process.source import SourceText
@@ -25,6 +25,7 @@ class ScalarOf:
     dtype: str
 
 
+LITERALS: Final = ("literal_int", "literal_float", "named_int", "named_float")
 Annotation: TypeAlias = FieldOf | ScalarOf
 
 
@@ -74,7 +75,7 @@ class FunctionDefinition:
     names: tuple[tuple[str, Constant], ...]
 
 
-Constant: TypeAlias = Number | AxisBound | FunctionDefinition | Opaque
+Constant: TypeAlias = Number | AxisBound | FunctionDefinition | FieldOf | ScalarOf | Opaque
 
 
 @classes.frozen
@@ -93,7 +94,8 @@ class StencilDefinition:
 
     `names` are the globals that the text mentions, by their path ("constants.g"); `externals` are
     what `from __externals__ import ...` may import. `dtypes` gives types by the names that stand
-    for them in the text; the types of literals are `literal_int` and `literal_float`.
+    for them in the text. The types of literals are `literal_int` and `literal_float`; those that
+    `int` and `float` name in the text are `named_int` and `named_float`.
     """
 
     name: str
@@ -104,11 +106,13 @@ class StencilDefinition:
     dtypes: tuple[tuple[str, Annotation], ...] = ()
     literal_int: str = "int64"
     literal_float: str = "float64"
+    named_int: str = "int64"
+    named_float: str = "float64"
 
     def components(self) -> dict[str, str]:
         """Return the labelled parts of the key; they contain no file, line or identity."""
         parts = {"name": self.name, "source": self.source.text}
-        for label in ("arguments", "dtypes", "literal_int", "literal_float"):
+        for label in ("arguments", "dtypes", *LITERALS):
             parts[label] = repr(getattr(self, label))
         for label in ("names", "externals"):
             for path, constant in getattr(self, label):

@@ -1,16 +1,16 @@
 """The errors of GTScript by gt4py's names, each with the place in the user's file.
 
-    GTError
-      GTSyntaxError
-        GTScriptSyntaxError
-          GTScriptSymbolError          a name that nothing defines
-          GTScriptDefinitionError      a parameter or constant that is not one
-            GTScriptValueError
-          GTScriptDataTypeError
-      GTSpecificationError
-        GTScriptAssertionError         a 'compile_assert' that does not hold
-      StencilRefusedError              a ValueError: well written, but without a meaning
-        NotYetSupportedError           a part of GTScript that fieldforge does not have yet
+GTError
+  GTSyntaxError
+    GTScriptSyntaxError
+      GTScriptSymbolError          a name that nothing defines
+      GTScriptDefinitionError      a parameter or constant that is not one
+        GTScriptValueError
+      GTScriptDataTypeError
+  GTSpecificationError
+    GTScriptAssertionError         a 'compile_assert' that does not hold
+  StencilRefusedError              a ValueError: well written, but without a meaning
+    NotYetSupportedError           a part of GTScript that fieldforge does not have yet
 """
 
 from __future__ import annotations

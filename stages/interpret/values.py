@@ -13,6 +13,7 @@ from ..ir.dataflow import (
     Displace,
     Gather,
     Input,
+    Level,
     Literal,
     Local,
     Map,
@@ -165,6 +166,9 @@ class Done:
             case Local():
                 arg = boxed[value.arg]
                 return slot_of(arg, value.dim, value.index, value.dims, spans)
+            case Level():
+                arg, at = boxed[value.arg], self.call.number(value.at)
+                return slot_of(arg, value.dim, at, value.dims, spans)
             case Displace():
                 ends = self.call.walk.spans.of(value.arg, value.dim)
                 start, stop = map(self.call.number, ends)

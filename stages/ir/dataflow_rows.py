@@ -154,6 +154,14 @@ class Local(OfOne):
     index: int
 
 
+@classes.frozen(kw_only=True)
+class Level(OfOne):
+    """The value at index `at` along `dim`, which the result lacks; printed `level %1 K at n`."""
+
+    dim: Dimension
+    at: Bound
+
+
 @classes.frozen
 class Side:
     """The start and stop of a region's box along one dimension; None is infinity."""

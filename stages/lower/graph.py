@@ -12,6 +12,7 @@ from ..ir.dataflow import (
     Displace,
     Gather,
     Input,
+    Level,
     Literal,
     Local,
     Map,
@@ -142,6 +143,14 @@ class Graph:
             )
         dims = without(value.dims, dim)
         return self.add(Local(arg=arg, dim=dim, index=index, dims=dims, dtype=value.dtype))
+
+    def level(self, arg: Ref, dim: Dimension, at: Bound) -> Ref:
+        """Take the value at one index; return the value itself if it does not vary there."""
+        value = self.values[arg]
+        if dim not in value.dims:
+            return arg
+        dims = without(value.dims, dim)
+        return self.add(Level(arg=arg, dim=dim, at=at, dims=dims, dtype=value.dtype))
 
     def region(self, boxes: tuple[tuple[Side, ...], ...], then: Ref, otherwise: Ref) -> Ref:
         """Choose by the index; return a branch if the region is everywhere or nowhere."""
