@@ -8,6 +8,7 @@
 #include "halo.h"
 #include "library.h"
 #include "limited.h"
+#include "numpy_array.h"
 #include "program.h"
 #include "reduce.h"
 #include "rows/rows.h"
@@ -21,7 +22,8 @@
 // checks; nanobind binds everything else.
 NB_MODULE(_core, m) {
     m.doc() = "The native call path: fields, entries, programs, libraries.";
-    if (fieldforge::prepare_scalars() < 0 || fieldforge::add_field_view(m.ptr()) < 0 ||
+    if (fieldforge::prepare_scalars() < 0 || fieldforge::prepare_numpy_arrays() < 0 ||
+        fieldforge::add_field_view(m.ptr()) < 0 ||
         fieldforge::add_entry(m.ptr()) < 0 || fieldforge::add_program(m.ptr()) < 0 ||
         fieldforge::add_bound_call(m.ptr()) < 0 || fieldforge::add_sequence(m.ptr()) < 0 ||
         fieldforge::add_stencil(m.ptr()) < 0 ||

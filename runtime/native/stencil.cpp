@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <new>
 #include <vector>
 
@@ -84,8 +85,26 @@ bool have_numbers(const Stencil* self, const Values& values) {
     return true;
 }
 
-// Runs the program: 1. 0 where Python has to make the call, -1 with an error set.
-int run_natively(const Stencil* self, const Values& values) {
+// Writes the time into the dictionary `exec_info`; false with an error set.
+bool note(PyObject* times, std::initializer_list<const char*> names) {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    const Held seconds(PyFloat_FromDouble(std::chrono::duration<double>(now).count()));
+    if (!seconds) return false;
+    for (const char* name : names) {
+        if (PyDict_SetItemString(times, name, seconds.get()) < 0) return false;
+    }
+    return true;
+}
+
+int run_timed(Program* program, const Bound& bound, PyObject* times) {
+    if (!note(times, {"run_start_time", "run_cpp_start_time"})) return -1;
+    const int done = try_call(program, bound);
+    if (done > 0 && !note(times, {"run_cpp_end_time", "run_end_time"})) return -1;
+    return done;
+}
+
+// Runs the program: 1. 0 where Python has to make the call, -1 with an error set. `times` may be null.
+int run_natively(const Stencil* self, const Values& values, PyObject* times) {
     Origin origin;
     Extent extent;
     if (!origin.read(values.option(option_origin)) || !extent.read(values.option(option_domain))) return 0;
@@ -115,7 +134,8 @@ int run_natively(const Stencil* self, const Values& values) {
         nk(PyLong_FromLongLong(sizes[2]));
     if (!ni || !nj || !nk) return -1;
     for (const Held* size : {&ni, &nj, &nk}) bound[used++] = size->get();
-    return try_call(self->program, {bound.data(), static_cast<Py_ssize_t>(used)});
+    const Bound ordered{bound.data(), static_cast<Py_ssize_t>(used)};
+    return times == nullptr ? try_call(self->program, ordered) : run_timed(self->program, ordered, times);
 }
 
 PyObject* in_python(PyObject* object, const char* method, const Given& given) {
@@ -128,15 +148,19 @@ PyObject* in_python(PyObject* object, const char* method, const Given& given) {
     });
 }
 
-PyObject* make_call(PyObject* object, const Given& given, const Names& names, const char* method) {
+PyObject* make_call(PyObject* object, const Given& given, bool is_run) {
     const Stencil* self = stencil_of(object);
+    const Names& names = is_run ? *self->of_run : *self->of_call;
+    const char* method = is_run ? "_run_in_python" : "_call_in_python";
     Values values;
     if (is_undisturbed(self) && sort(self, given, names, values)) {
         PyObject* checks = values.option(option_validate_args);
-        PyObject* told = values.option(option_exec_info);
+        PyObject* times = values.option(option_exec_info);
+        if (times == Py_None) times = nullptr;
+        // Python writes the times of a call; those of `run` are two.
         const bool is_plain = (checks == nullptr || checks == Py_True) &&
-                              (told == nullptr || told == Py_None);
-        const int done = is_plain ? run_natively(self, values) : 0;
+                              (times == nullptr || (is_run && PyDict_CheckExact(times)));
+        const int done = is_plain ? run_natively(self, values, times) : 0;
         if (done > 0 && self->waits != 0) return in_python(object, "_wait", {nullptr, 0, nullptr});
         if (done > 0) Py_RETURN_NONE;
         if (done < 0) return nullptr;
@@ -147,8 +171,7 @@ PyObject* make_call(PyObject* object, const Given& given, const Names& names, co
 PyObject* vectorcall(PyObject* object, PyObject* const* values, size_t flags,
                      PyObject* keywords) noexcept {
     try {
-        return make_call(object, {values, PyVectorcall_NARGS(flags), keywords},
-                         *stencil_of(object)->of_call, "_call_in_python");
+        return make_call(object, {values, PyVectorcall_NARGS(flags), keywords}, false);
     } catch (const std::bad_alloc&) {
         return PyErr_NoMemory();
     }
@@ -159,7 +182,7 @@ PyObject* run(PyObject* object, PyObject* const* values, Py_ssize_t count, PyObj
     const Given given{values, count, keywords};
     try {
         if (count > 0) return in_python(object, "_run_in_python", given);
-        return make_call(object, given, *stencil_of(object)->of_run, "_run_in_python");
+        return make_call(object, given, true);
     } catch (const std::bad_alloc&) {
         return PyErr_NoMemory();
     }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "held.h"
+#include "numpy_array.h"
 #include "scalar.h"
 
 namespace fieldforge {
@@ -20,11 +20,7 @@ bool read_places(PyObject* given, int32_t* into, int32_t count) {
 }
 
 bool is_plain(PyObject* array) {
-    static PyObject* const numpy_type = [] {
-        const Held numpy(PyImport_ImportModule("numpy"));
-        return numpy ? PyObject_GetAttrString(numpy.get(), "ndarray") : nullptr;
-    }();
-    if (reinterpret_cast<PyObject*>(Py_TYPE(array)) == numpy_type) return true;
+    if (is_numpy_array(array)) return true;
     if (is_field_view(array)) return false;
     return !PyObject_HasAttrString(array, "__gt_dims__") &&
            !PyObject_HasAttrString(array, "__gt_origin__") &&

@@ -34,6 +34,14 @@ class GivenField:
         return tuple(self.array.shape)
 
 
+@classes.frozen(eq=False)
+class GivenCall:
+    """The arrays and numbers of a call by name; fields without influence are None."""
+
+    fields: Mapping[str, GivenField | None]
+    numbers: Mapping[str, Any]
+
+
 def given_field(value: Any, device: Literal["cpu", "gpu"]) -> GivenField | None:
     """Return the array of an argument, None for None."""
     if value is None:

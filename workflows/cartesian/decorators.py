@@ -221,13 +221,15 @@ def _backend(given: Any) -> str | type[Backend] | None:
     return class_for(given) if isinstance(given, Compiling) else given
 
 
-def _function_of(definition: Any) -> Any:
-    """Return the Python function of a definition."""
-    if isinstance(definition, types.FunctionType):
-        return definition
-    found = getattr(definition, "definition_func", None) or getattr(definition, "__call__", None)  # noqa: B004  (the method itself)
-    found = getattr(found, "__func__", found)
-    return definition if found is None else found
+def _function_of(definition: Any) -> types.FunctionType:
+    """Return the Python function of a definition: itself, a stencil's, or its `__call__`."""
+    found = definition
+    if not isinstance(definition, types.FunctionType):
+        call = getattr(type(definition), "__call__", None)  # noqa: B004  (the function itself)
+        found = getattr(definition, "definition_func", call)
+    if not isinstance(found, types.FunctionType):
+        raise ValueError(f"Invalid stencil definition object ({definition})")
+    return found
 
 
 def _module_of_caller() -> str:

@@ -45,6 +45,9 @@ class AccessKind(enum.IntFlag):
     def __str__(self) -> str:
         return str(self.name)
 
+    def __repr__(self) -> str:
+        return f"AccessKind.{self.name}"
+
 
 class Boundary(tuple[tuple[int, int], ...]):
     """For each axis the points read before the compute domain, and beyond it.
@@ -68,6 +71,9 @@ class Boundary(tuple[tuple[int, int], ...]):
 
     def __repr__(self) -> str:
         return f"Boundary({super().__repr__()})"
+
+    def __str__(self) -> str:
+        return super().__repr__()
 
 
 @classes.frozen(slots=False)

@@ -14,7 +14,7 @@ from ...stages.gtscript.axes import dims_of
 from ...stages.gtscript.definition import StencilDefinition
 from ...stages.gtscript.info import StencilInfo
 from ...stages.ir.literal import number
-from .arguments import GivenField, Origins, field_of, given_field
+from .arguments import GivenCall, Origins, field_of, given_field
 from .backends import RECOMMENDING, Backend
 from .definitions import (
     SPATIAL,
@@ -122,43 +122,43 @@ class StencilParts:
         found.apply_defaults()
         return {each: found.arguments[each] for each in self.info.arguments}
 
-    def given_fields(self, values: Mapping[str, Any]) -> dict[str, GivenField | None]:
-        """Return the arrays of a call; fields without influence may be None or anything."""
-        return {
+    def given(self, values: Mapping[str, Any]) -> GivenCall:
+        """Return the arrays and numbers of a call; members of enumerations are integers."""
+        fields = {
             name: given_field(values[name], self.device) if info.access else None
             for name, info in self.fields.items()
         }
+        return GivenCall(fields, {name: self._as_number(values[name]) for name in self.numbers})
 
-    def given_numbers(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the scalars of a call; members of enumerations are integers."""
+    def _as_number(self, value: Any) -> Any:
+        if not isinstance(value, enum.Enum):
+            return value
         integer: Any = get_integer_type(self.options.literal_int_precision)
-        return {
-            name: integer(values[name].value)
-            if isinstance(values[name], enum.Enum)
-            else values[name]
-            for name in self.numbers
-        }
+        return integer(value.value)
 
-    def run(
-        self,
-        fields: Mapping[str, GivenField | None],
-        numbers: Mapping[str, Any],
-        origins: Origins,
-        domain: tuple[int, ...],
-    ) -> None:
+    def run(self, call: GivenCall, origins: Origins, domain: tuple[int, ...]) -> None:
         """Run the program on arrays whose origins and domain are decided."""
-        if not self.program.__definition__.written:
-            return
+        if self.program.__definition__.written:
+            self.program(*self.program_arguments(call, origins, domain))
+
+    def program_arguments(
+        self, call: GivenCall, origins: Origins, domain: tuple[int, ...]
+    ) -> list[Any]:
+        """Return the arguments of the program: fields and numbers that it uses, then the sizes."""
         found: list[Any] = []
-        for name in self.info.arguments:
-            given = fields.get(name)
-            if name in self.fields and self.fields[name].access:
+        for name in self.program.parameters[: -len(domain)]:
+            if name in self.numbers:
+                found.append(call.numbers[name])
+            else:
+                given = call.fields[name]
                 assert given is not None, f"Invalid value for '{name}' field."
-                dims = dims_of("".join(self.fields[name].axes))
-                found.append(field_of(given, dims, origins[name]))
-            elif name in self.numbers and self.numbers[name].access:
-                found.append(numbers[name])
-        self.program(*found, *domain)
+                found.append(field_of(given, self._dims[name], origins[name]))
+        return [*found, *domain]
+
+    @cached_property
+    def _dims(self) -> dict[str, tuple[Any, ...]]:
+        """The dimensions of each field."""
+        return {name: dims_of("".join(info.axes)) for name, info in self.fields.items()}
 
     def native(self) -> dict[str, Any]:
         """Return what the native core needs to make the calls."""
@@ -187,7 +187,7 @@ class StencilParts:
         return (
             used.index(name),
             info.dtype.name,
-            dims_of("".join(info.axes)),
+            self._dims[name],
             axes,
             tuple(info.boundary.lower_indices[axis] for axis in axes),
             tuple(info.boundary.upper_indices[axis] for axis in axes),

@@ -122,14 +122,13 @@ class StencilProgram(NativeEntry):
         Backend 'cpu' compiles the checks in, which takes one more build; others only run.
         """
         if self._checks is None:
-            from ..entries.checked import Checks, with_checks
+            from ..entries.checked import Checks, with_checks, written_by
 
             assert self.backend is not None, "a stencil has a backend"
             backend = with_checks(self.backend)
             compiled: Any = None if backend is None else self._with_checks(backend)
             plain: Any = self.with_backend(None)
-            written = tuple((name, ()) for name in self.__definition__.written)
-            self._checks = Checks(compiled, plain, written)
+            self._checks = Checks(compiled, plain, written_by(self._current()))
         given = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
         note(self.checked, args, kwargs)
         with paused():

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NoReturn, Self
 
 from ...runtime import _core
 from ...runtime.process import classes
-from .arguments import ALL, Origins, domain_of, origins_of
+from .arguments import GivenCall, Origins, domain_of, origins_of
 from .checks import check_domain, check_fields, check_numbers, check_origins, warn_of_layouts
 from .definitions import DomainInfo, FieldInfo, ParameterInfo
 from .parts import StencilParts
@@ -135,32 +135,28 @@ class StencilObject(_core.Stencil):
         """Make a call that the native core has left: find a way, or say what is wrong."""
         options = {name: kwargs.pop(name, None) for name in ("domain", "origin", "exec_info")}
         is_checked = kwargs.pop("validate_args", True)
-        times = CallTimes.begin(options["exec_info"], type(self).__name__, self._made)
-        values = self._made.bound(type(self).__name__, args, kwargs)
-        domain, origins = self._prepared(values, options["domain"], options["origin"], is_checked)
+        name, made = type(self).__name__, self._made
+        times = CallTimes.begin(options["exec_info"], name, made)
+        call = made.given(made.bound(name, args, kwargs))
+        if is_checked:
+            check_fields(call.fields, made.fields)
+        origins = origins_of(options["origin"], call.fields, made.fields)
+        domain = domain_of(options["domain"], call.fields, made.fields, origins)
+        if is_checked:
+            self._check(call, domain, origins)
         times.ready(domain, origins)
-        self._run(values, origins, domain, times)
+        self._run(call, origins, domain, times)
         times.end()
 
-    def _prepared(
-        self, values: Mapping[str, Any], domain: Any, origin: Any, is_checked: bool
-    ) -> tuple[tuple[int, ...], Origins]:
-        """Return the domain and the origins of a call, checked if it asks for that."""
+    def _check(self, call: GivenCall, domain: tuple[int, ...], origins: Origins) -> None:
         made = self._made
-        fields = made.given_fields(values)
-        if is_checked:
-            check_fields(fields, made.fields)
-        origins = origins_of(origin, fields, made.fields)
-        sizes = domain_of(domain, fields, made.fields, origins)
-        if is_checked:
-            name = made.options.name
-            check_domain(name, sizes, fields, made.fields, origins, made.domain)
-            if made.recommends_layouts:
-                preset = made.backend.storage_info
-                warn_of_layouts(fields, made.fields, preset, self.accept_layout)
-            check_origins(made.fields, origins)
-            check_numbers(made.given_numbers(values), made.numbers)
-        return sizes, origins
+        name = made.options.name
+        check_domain(name, domain, call.fields, made.fields, origins, made.domain)
+        if made.recommends_layouts:
+            preset = made.backend.storage_info
+            warn_of_layouts(call.fields, made.fields, preset, self.accept_layout)
+        check_origins(made.fields, origins)
+        check_numbers(call.numbers, made.numbers)
 
     def _run_in_python(
         self,
@@ -175,23 +171,17 @@ class StencilObject(_core.Stencil):
         for name in (*made.fields, *made.numbers):
             if name not in values:
                 raise TypeError(f"{type(self).__name__}.run() misses the argument '{name}'.")
-        times = CallTimes.begin(exec_info, "", made)
+        call = made.given(values)
         origins = origins_of(_origin_, {}, made.fields)
-        domain = domain_of(_domain_, made.given_fields(values), made.fields, origins)
-        self._run(values, origins, domain, times)
+        domain = domain_of(_domain_, call.fields, made.fields, origins)
+        self._run(call, origins, domain, CallTimes.begin(exec_info, "", made))
 
     def _run(
-        self,
-        values: Mapping[str, Any],
-        origins: Origins,
-        domain: tuple[int, ...],
-        times: CallTimes,
+        self, call: GivenCall, origins: Origins, domain: tuple[int, ...], times: CallTimes
     ) -> None:
-        made = self._made
-        fields, numbers = made.given_fields(values), made.given_numbers(values)
         with times.of_run():
-            made.run(fields, numbers, origins, domain)
-            if made.waits:
+            self._made.run(call, origins, domain)
+            if self._made.waits:
                 self._wait()
 
     def _wait(self) -> None:
@@ -199,6 +189,28 @@ class StencilObject(_core.Stencil):
         from ...runtime import gpu
 
         gpu.current_device().sync()
+
+    # --- what programs of fieldforge have ---------------------------------------------------------
+
+    def __entry_arguments__(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call by name as those of the program: fields, then sizes."""
+        made, own = self._made, dict(given)
+        options = {name: own.pop(name, None) for name in ("domain", "origin")}
+        call = made.given(made.bound(type(self).__name__, (), own))
+        check_fields(call.fields, made.fields)
+        origins = origins_of(options["origin"], call.fields, made.fields)
+        domain = domain_of(options["domain"], call.fields, made.fields, origins)
+        self._check(call, domain, origins)
+        found = made.program_arguments(call, origins, domain)
+        return dict(zip(made.program.parameters, found, strict=True))
+
+    def checked(self, **given: Any) -> None:
+        """Make a call by name with checks: it raises `CheckError` rather than write NaN or inf."""
+        self.program.checked(**self.__entry_arguments__(given))
+
+    def capture(self, *, path: Any = None, **given: Any) -> Any:
+        """Make a call by name and write a capsule of it, one file that replays it elsewhere."""
+        return self.program.capture(path=path, **self.__entry_arguments__(given))
 
     # --- orchestration by DaCe, in whose place fieldforge records calls ---------------------------
 
@@ -252,6 +264,3 @@ def class_of(parts: StencilParts, name: str, digest: str, doc: str) -> type[Sten
         "definition_func": staticmethod(parts.program.definition),
     }
     return type(name, (StencilObject,), body)
-
-
-__all__ = ["ALL", "FrozenStencil", "StencilObject", "class_of"]
