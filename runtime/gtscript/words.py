@@ -24,6 +24,7 @@ class Word:
         self.__doc__ = meaning or None
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse to be called: stencils never run as Python."""
         raise TypeError(f"'{self.__name__}' of GTScript can only be used in a stencil.")
 
     def __getitem__(self, _: Any) -> NoReturn:

@@ -27,7 +27,8 @@ def asarray(array: Any, *, device: Literal["cpu", "gpu"] | None = None) -> Any:
     array = getattr(array, "ndarray", array)
     place = _device_of(array) if device is None else device
     if place == "cpu":
-        return np.asarray(array)
+        has_dlpack_alone = hasattr(array, "__dlpack__") and not _is_array_like(array)
+        return np.from_dlpack(array) if has_dlpack_alone else np.asarray(array)
     if place == "gpu":
         return cupy().asarray(array)
     if place is None:
@@ -72,6 +73,8 @@ def _device_of(array: Any) -> Literal["cpu", "gpu"] | None:
         return "cpu" if kind in _HOST else "gpu" if kind in _DEVICES else None
     if hasattr(array, "__cuda_array_interface__"):
         return "gpu"
-    if hasattr(array, "__array_interface__") or hasattr(array, "__array__"):
-        return "cpu"
-    return None
+    return "cpu" if _is_array_like(array) else None
+
+
+def _is_array_like(array: Any) -> bool:
+    return hasattr(array, "__array_interface__") or hasattr(array, "__array__")

@@ -88,16 +88,15 @@ def warn_of_layouts(
     fields: Mapping[str, GivenField | None],
     infos: Mapping[str, FieldInfo],
     preset: LayoutInfo,
-    tell: Callable[[str], None],
+    is_new: Callable[[str], bool],
 ) -> None:
-    """Warn once of each array whose strides are not in the order that the backend recommends."""
+    """Warn of each array whose strides have another order than the backend recommends, if new."""
     for name, info in infos.items():
         given = fields.get(name)
         if not info.access or given is None:
             continue
         axes = (*info.axes, *map(str, range(len(info.data_dims))))
-        if not preset["is_optimal_layout"](given.array, axes):
-            tell(name)
+        if not preset["is_optimal_layout"](given.array, axes) and is_new(name):
             warnings.warn(
                 f"The layout of the field '{name}' is not recommended for this backend."
                 "This may lead to performance degradation. Please consider using the"

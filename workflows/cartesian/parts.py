@@ -42,6 +42,7 @@ class StencilParts:
     backend: type[Backend]
     options: BuildOptions
     program: StencilProgram
+    accepted: set[str] = classes.field(factory=set, init=False)  # fields in another layout
 
     @cached_property
     def fields(self) -> dict[str, FieldInfo]:

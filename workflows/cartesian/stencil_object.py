@@ -154,9 +154,18 @@ class StencilObject(_core.Stencil):
         check_domain(name, domain, call.fields, made.fields, origins, made.domain)
         if made.recommends_layouts:
             preset = made.backend.storage_info
-            warn_of_layouts(call.fields, made.fields, preset, self.accept_layout)
+            warn_of_layouts(call.fields, made.fields, preset, self._is_new_layout)
         check_origins(made.fields, origins)
         check_numbers(call.numbers, made.numbers)
+
+    def _is_new_layout(self, name: str) -> bool:
+        """Tell whether nobody was warned of the layout of a field; it is accepted from now on."""
+        known = self._made.accepted
+        if name in known:
+            return False
+        known.add(name)
+        self.accept_layout(name)
+        return True
 
     def _run_in_python(
         self,
