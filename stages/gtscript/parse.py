@@ -28,13 +28,6 @@ def parse(definition: StencilDefinition) -> dict[str, Artifact]:
         ) from None
 
 
-def info_of(definition: StencilDefinition) -> StencilInfo:
-    """Return the facts for calls."""
-    info = parse(definition)["info"]
-    assert isinstance(info, StencilInfo)
-    return info
-
-
 def _parse(definition: StencilDefinition) -> dict[str, Artifact]:
     tables, source = read_stencil(definition)
     check_races(tables)

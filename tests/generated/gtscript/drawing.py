@@ -169,7 +169,8 @@ class Drawing:
             which = 0
         if which == 2 and not self.clean:
             which = 1
-        return (f"mix({one}, {other})", f"mix({one}, b={other})", f"around({one})")[which]
+        plain = self.read("float64")  # the oracle does not inline calls in keyword arguments
+        return (f"mix({one}, {other})", f"mix({one}, b={plain})", f"around({one})")[which]
 
     def scalar(self, dtype: str) -> str:
         """Return a scalar argument, an external or a literal."""
@@ -263,9 +264,7 @@ class Drawing:
 
     def limits(self, axis: str) -> str:
         """Return the limits of a region along an axis."""
-        first, last = (
-            f"{axis}[{end}]{self.pick(('', '', ' + 1', ' - 1'))}" for end in (0, -1)
-        )
+        first, last = (f"{axis}[{end}]{self.pick(('', '', ' + 1', ' - 1'))}" for end in (0, -1))
         return self.pick((first, last, f"{first} :", f": {last}", f"{first} : {last}"))
 
     def body(self, indent: str, count: int, depth: int) -> None:
@@ -353,7 +352,9 @@ def _arrays(drawing: Drawing) -> Any:
              ("f", "output", "float32", "IJK"), ("e", "output", "int32", "IJK")]  # fmt: skip
     for name, kind, dtype, axes in specs:
         shape = shapes[axes]
-        values = numbers.integers(-4, 6, shape) if dtype == "int32" else numbers.uniform(-2, 3, shape)
+        values = (
+            numbers.integers(-4, 6, shape) if dtype == "int32" else numbers.uniform(-2, 3, shape)
+        )
         drawing.names.append(Name(name, kind, dtype, axes, clean=kind == "input"))
         yield name, values.astype(dtype)
 
