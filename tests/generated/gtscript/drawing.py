@@ -209,8 +209,7 @@ class Drawing:
         can_declare = self.interval == (0, None) and not self.in_if and not self.in_region
         if can_declare and (self.chance(3) or not known):
             dtype = self.pick(("float64", "float64", "float64", "float32", "int32"))
-            name = Name(f"t{len(self.names)}", "temporary", dtype, "IJK", block=self.block)
-            return name
+            return Name(f"t{len(self.names)}", "temporary", dtype, "IJK", block=self.block)
         return self.pick(known)
 
     def assign(self, indent: str) -> None:

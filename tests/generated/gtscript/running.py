@@ -1,4 +1,4 @@
-"""Run drawn stencils by the interpreter, compiled and by the oracle, and compare what they wrote."""
+"""Run drawn stencils by the interpreter, compiled and by the oracle; compare what they wrote."""
 
 from __future__ import annotations
 

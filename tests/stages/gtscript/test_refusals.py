@@ -32,7 +32,7 @@ SYNTAX = [
     ("x, y = twice(a)", "Number of returns values does not match", 4, 16),
     ("b = both(a)", "Only functions with a single return value", 4, 13),
     ("b = twice(a, a)", "Invalid call signature when calling twice", 4, 13),
-    ("b = endless(a)", "Found recursive function call 'endless'", 13, 12),
+    ("b = endless(a)", "Found recursive function call 'endless'", 12, 12),
     ("compile_assert(w > 0.0)", "Evaluation of compile-time condition", 4, 9),
     ("with horizontal(region[I[2], :]):\n            b = a", "Invalid horizontal range", 4, 32),
     ("with horizontal(region[I[0], :]):\n            t = a\n"
@@ -78,23 +78,18 @@ def endless(u):
 
 
 def stencil(body, order="PARALLEL", interval="..."):
-    """Return a stencil whose statements begin in line 4, and functions below it."""
-    text = f"\ndef s({FIELDS}):\n    with computation({order}), interval({interval}):\n        {body}\n"
-    return definition_of(f"{text}")
+    """Return a stencil whose statements begin in line 4; it may call the functions."""
+    head = f"    with computation({order}), interval({interval}):\n        "
+    defined = define(f"\ndef s({FIELDS}):\n{head}{body}\n")
+    names = define(FUNCTIONS)
+    defined.update({name: names[name] for name in ("twice", "both", "endless")})
+    return capture(defined["s"])
 
 
 def refused(body, **rest):
     with pytest.raises(errors.GTError) as caught:
-        info_of(stencil_with_functions(body, **rest))
+        info_of(stencil(body, **rest))
     return caught.value
-
-
-def stencil_with_functions(body, order="PARALLEL", interval="..."):
-    names = define(FUNCTIONS)
-    text = f"\ndef s({FIELDS}):\n    with computation({order}), interval({interval}):\n        {body}\n"
-    defined = define(text)
-    defined["s"].__globals__.update({n: names[n] for n in ("twice", "both", "endless")})
-    return capture(defined["s"])
 
 
 @pytest.mark.parametrize(("body", "words", "line", "column"), SYNTAX)
