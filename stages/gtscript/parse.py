@@ -11,7 +11,7 @@ from .check.info import info_of_tables
 from .check.races import check_races
 from .definition import StencilDefinition
 from .errors import GTScriptSyntaxError
-from .info import NONE, StencilInfo
+from .info import NONE
 from .parsed import ParsedStencil
 from .read.stencil import read_stencil
 
@@ -26,13 +26,6 @@ def parse(definition: StencilDefinition) -> dict[str, Artifact]:
             text.span(1, 0, 1, 1),
             f"Definition '{definition.name}' is nested too deeply to be read.",
         ) from None
-
-
-def info_of(definition: StencilDefinition) -> StencilInfo:
-    """Return the facts for calls."""
-    info = parse(definition)["info"]
-    assert isinstance(info, StencilInfo)
-    return info
 
 
 def _parse(definition: StencilDefinition) -> dict[str, Artifact]:

@@ -172,6 +172,8 @@ def _call(scope: Scope, node: ast.Call) -> Ref:
         return result
     if name in CASTS or name in FUNCTIONS:
         return _builtin(scope, node, name)
+    if found is None and name in scope.callers:  # it was not bound when it was decorated
+        raise scope.syntax_error(node, f"Found recursive function call '{name}' in the stack.")
     if found is None and name:
         raise scope.syntax_error(
             node, f"Unknown call of '{name}'.", "Decorate it with '@function'."

@@ -69,9 +69,22 @@ def answer(case):
     return found
 
 
+def with_parentheses():
+    """Put parentheses around ternaries, which 'debug' forgets: `a - (b if c else d)`."""
+    from gt4py.cartesian.gtc.debug import debug_codegen
+
+    written = debug_codegen.DebugCodeGen.visit_TernaryOp
+
+    def visit(self, node, **rest):
+        return f"( {written(self, node, **rest)} )"
+
+    debug_codegen.DebugCodeGen.visit_TernaryOp = visit
+
+
 def main():
     """Answer all cases of the standard input."""
     warnings.simplefilter("ignore")
+    with_parentheses()
     answers = []
     for case in json.load(sys.stdin):
         try:

@@ -9,7 +9,6 @@ from fieldforge.stages.interpret.stage import Entry
 from fieldforge.stages.target import CpuTarget
 
 from ...generated.building import Schedule, compiled, written
-
 from .cases import answers, complaint, difference, run
 from .examples import EXAMPLES
 from .stencils import definition_of, made
