@@ -10,13 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, TypeVar
 
-from ...runtime.process import classes
 from ...runtime.storage import presets
 from ...runtime.storage.layout import LayoutInfo
-from ...stages.base import Stage
-from ...stages.gtscript.stage import LowerStencil, ParseStencil
-from ...stages.lower.stage import Lower
-from ...stages.parse.stage import Parse
 from ..backends.backend import Backend as Compiling
 from ..backends.ready_made import BACKENDS
 
@@ -61,7 +56,6 @@ _TYPES: Final[Mapping[str, type]] = {
     **{"clean": bool, "debug_mode": bool, "opt_level": str, "extra_opt_flags": str},
     **{"verbose": bool, _DEVICE_SYNC: bool},
 }
-_MADE: Final = "_for_stencils"  # kept with the object: equal backends may differ in their tools
 _NOT_IN_KEYS: Final = ("clean", "verbose")
 
 Item = TypeVar("Item")
@@ -131,29 +125,6 @@ def from_name(name: str) -> type[Backend]:
             f"Backend '{name}' is not registered. Valid options are: {REGISTRY.names}."
         )
     return REGISTRY[name]
-
-
-def for_stencils(backend: Compiling) -> Compiling:
-    """Return a backend of fieldforge with the stages of GTScript in front."""
-    if any(isinstance(stage, ParseStencil) for _, stage in backend.workflow.nodes):
-        return backend
-    found: Compiling | None = vars(backend).get(_MADE)
-    if found is None:
-        flow = backend.workflow.replace(**_stages(backend))
-        found = vars(backend)[_MADE] = backend.with_workflow(flow)
-    return found
-
-
-def _stages(backend: Compiling) -> dict[str, Stage]:
-    new: dict[str, Stage] = {}
-    for name, stage in backend.workflow.nodes:
-        if isinstance(stage, Parse):
-            new[name] = ParseStencil()
-        elif isinstance(stage, Lower):
-            own = {each.name for each in classes.fields(LowerStencil)}
-            kept = {each.name for each in classes.fields(type(stage))} & own
-            new[name] = LowerStencil(**{option: getattr(stage, option) for option in sorted(kept)})
-    return new
 
 
 def _options(language: str) -> dict[str, Any]:

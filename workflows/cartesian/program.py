@@ -9,6 +9,7 @@ from ...runtime.calls import observation
 from ...runtime.process import classes
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
+from ..backends.languages import for_stencils
 from ..backends.recipes import reference
 from ..engine.handle import Handle
 from ..entries.calls import is_native
@@ -21,7 +22,6 @@ from ..variants.call_shape import CallShape, Provider
 from ..variants.known_domains import ranges_told
 from ..variants.naming import variant_of
 from ..variants.static_arguments import Static
-from .backends import for_stencils
 from .source import StencilSource, summary_of
 
 UNWATCHED: Final = Watch((), (), (), ())
@@ -62,12 +62,13 @@ class StencilProgram(NativeEntry):
         """Return the program of a stencil under a backend."""
         given: Any = source
         checked = Handle.of(summary_of(source.info))
-        return cls._of(Made(given, UNWATCHED, for_stencils(backend), checked=checked))
+        return cls._of(Made(given, UNWATCHED, backend, checked=checked))
 
     @classmethod
     def _of(cls, made: Made) -> Self:
         assert made.checked is not None, "'make' sets it"
         signature = made.checked.get().signature
+        made = classes.evolve(made, backend=for_stencils(made.backend or reference()))
         return cls._entry(made, tuple(name for name, _ in signature.parameters))
 
     def _shape(self, parameters: tuple[str, ...], **more: Any) -> CallShape:
@@ -81,8 +82,7 @@ class StencilProgram(NativeEntry):
 
     def with_backend(self, backend: Backend | str | None) -> Self:
         """Select a backend; a stencil does not run embedded, None is the interpreter."""
-        found = backend_for(backend, self._address) if backend is not None else reference()
-        return self._changed(backend=for_stencils(found or reference()))
+        return self._changed(backend=backend_for(backend, self._address))
 
     @property
     def _address(self) -> str:
