@@ -7,6 +7,7 @@ that exist on all levels at once.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...runtime.process import classes
@@ -26,26 +27,25 @@ class Use:
     aside: bool = False
 
 
-BEFORE = Use(None)
-
-
 @classes.frozen
 class Sweep:
     """A block with the uses of its assignments resolved.
 
-    `last` is the last assignment to each variable in the block.
+    `own` are the assignments to each variable in the block, in order.
     """
 
     nodes: Sequence[Node]
     variables: Sequence[Variable]
     block: Block
-    last: Mapping[int, int]
+    own: Mapping[int, list[int]]
 
     @classmethod
     def of(cls, nodes: Sequence[Node], variables: Sequence[Variable], block: Block) -> Sweep:
         """Return the sweep of a block."""
-        last = {each.variable: index for index, each in enumerate(block.body)}
-        return cls(nodes, variables, block, last)
+        own: dict[int, list[int]] = {}
+        for index, each in enumerate(block.body):
+            own.setdefault(each.variable, []).append(index)
+        return cls(nodes, variables, block, own)
 
     @property
     def is_one_level(self) -> bool:
@@ -57,7 +57,7 @@ class Sweep:
         """Return what a read of assignment `index` means."""
         variable, k = read.variable, read.offset[2]
         aside = read.offset[:2] != (0, 0)
-        if variable not in self.last:
+        if variable not in self.own:
             return Use(None, aside=aside)
         back = -k if self.block.order == "forward" else k
         if back == 0:
@@ -67,7 +67,11 @@ class Sweep:
             back = 0 if "K" in self.variables[variable].axes else 1
         if back <= 0 or self.is_one_level:
             return Use(None, aside=aside)
-        return Use(self.last[variable], back, aside)
+        return Use(self.last(variable), back, aside)
+
+    def last(self, variable: int) -> int:
+        """Return the last assignment to a variable."""
+        return self.own[variable][-1]
 
     def kept(self, index: int) -> Use:
         """Return the value that an assignment leaves where its mask or region excludes a point."""
@@ -88,8 +92,9 @@ class Sweep:
         return found
 
     def _earlier(self, index: int, variable: int) -> int | None:
-        body = self.block.body
-        return next((i for i in range(index - 1, -1, -1) if body[i].variable == variable), None)
+        own = self.own[variable]
+        place = bisect_left(own, index)
+        return own[place - 1] if place else None
 
 
 def roots_of(block: Block, index: int) -> tuple[Ref | None, Ref | None]:

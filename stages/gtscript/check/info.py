@@ -17,10 +17,10 @@ from ..info import (
     ParameterInfo,
     StencilInfo,
 )
+from ..levels import boundaries_of, least_levels
 from ..read.scope import Tables
 from ..reads import reads_below
 from .extents import ZERO, Extents, extents_of, meets
-from .levels import boundaries_of, least_levels
 
 
 def info_of_tables(tables: Tables, docstring: str) -> StencilInfo:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from ....runtime.language.dimension import Dimension
-from ...ir.bounds import (
-    Bound,
-    Const,
-    Range,
-    Ranges,
-    ScalarSymbol,
-    add,
-    greatest,
-    least,
-    maximum,
-    minimum,
-)
+from ...ir import bounds
+from ...ir.bounds import Bound, Const, Range, Ranges, ScalarSymbol, add
 from ...ir.dataflow import Side
 from ...ir.stencil import Block, End, Limits
 from ..axes import AXES, I, J, K, size_of
 
-ZERO = Const(0)
+ZERO: Final = Const(0)
+FIRST: Final = End(False, 0)
+LAST: Final = End(True, 0)
 
 
 def size(dim: Dimension) -> Bound:
@@ -39,9 +32,22 @@ def levels_of(block: Block) -> tuple[Bound, Bound]:
     return bound_of(block.start, K), bound_of(block.stop, K)
 
 
-def is_whole(block: Block) -> bool:
-    """Tell whether a block has all levels."""
-    return (block.start, block.stop) == (End(False, 0), End(True, 0))
+def side_of(block: Block, is_open: bool) -> Side | None:
+    """Return the levels of a block; with `is_open` the ends of the domain are open.
+
+    None stands for all levels.
+    """
+    start, stop = levels_of(block)
+    low = None if is_open and block.start == FIRST else start
+    high = None if is_open and block.stop == LAST else stop
+    return None if low is None and high is None else Side(K, low, high)
+
+
+def stays_inside(block: Block, k: int, least: int) -> bool:
+    """Tell whether reads at an offset along K stay in any domain of `least` levels or more."""
+    lowest = block.start.offset + k + (least if block.start.of_end else 0)
+    highest = block.stop.offset + k - (0 if block.stop.of_end else least)
+    return lowest >= 0 and highest <= 0
 
 
 def box_of(limits: Limits) -> tuple[Side, ...]:
@@ -55,22 +61,43 @@ def box_of(limits: Limits) -> tuple[Side, ...]:
     return tuple(sides)
 
 
-def written_box(axes: str, writes: Sequence[tuple[Block, Limits | None]]) -> Ranges:
+def written_box(axes: str, writes: Sequence[tuple[Block, Limits | None]], least: int) -> Ranges:
     """Return the smallest box around what some assignments to a field write in the domain."""
     ranges = []
     for axis in axes:
         dim = AXES[axis]
-        pairs = [_written(dim, block, limits) for block, limits in writes]
-        start = least(low for low, _ in pairs)
-        stop = greatest(high for _, high in pairs)
+        if dim is K:
+            ranges.append(_around([block for block, _ in writes], least))
+            continue
+        pairs = [_written(dim, limits) for _, limits in writes]
+        start = bounds.least(low for low, _ in pairs)
+        stop = bounds.greatest(high for _, high in pairs)
         ranges.append(Range(dim, start, stop))
     return tuple(ranges)
 
 
-def _written(dim: Dimension, block: Block, limits: Limits | None) -> tuple[Bound, Bound]:
-    if dim is K:
-        return levels_of(block)
+def _around(blocks: Sequence[Block], least: int) -> Range:
+    """Return the levels of some blocks; a domain has at least so many that none is empty."""
+    lows = _by_end(block.start for block in blocks)
+    highs = _by_end(block.stop for block in blocks)
+    starts = [bound_of(End(of_end, min(each)), K) for of_end, each in lows.items()]
+    stops = [bound_of(End(of_end, max(each)), K) for of_end, each in highs.items()]
+    if len(lows) > 1 and min(lows[False]) <= least + min(lows[True]):
+        starts = [Const(min(lows[False]))]
+    if len(highs) > 1 and max(highs[False]) <= least + max(highs[True]):
+        stops = [bound_of(End(True, max(highs[True])), K)]
+    return Range(K, bounds.least(starts), bounds.greatest(stops))
+
+
+def _by_end(ends: Iterable[End]) -> dict[bool, list[int]]:
+    found: dict[bool, list[int]] = {}
+    for end in ends:
+        found.setdefault(end.of_end, []).append(end.offset)
+    return found
+
+
+def _written(dim: Dimension, limits: Limits | None) -> tuple[Bound, Bound]:
     start, stop = (None, None) if limits is None else limits.i if dim is I else limits.j
-    low = ZERO if start is None else maximum(ZERO, bound_of(start, dim))
-    high = size(dim) if stop is None else minimum(size(dim), bound_of(stop, dim))
+    low = ZERO if start is None else bounds.maximum(ZERO, bound_of(start, dim))
+    high = size(dim) if stop is None else bounds.minimum(size(dim), bound_of(stop, dim))
     return low, high

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ....runtime.process import classes
 from ....runtime.process.errors import OptionError
@@ -11,6 +11,7 @@ from ...ir.bounds import Const, Range, is_empty_box
 from ...ir.dataflow import Dataflow, Leaf, Statement, Store
 from ...ir.stencil import Block, Limits, Stencil
 from ..axes import AXES, dims_of, size_of
+from ..levels import least_levels
 from ..parsed import ParsedStencil
 from .blocks import run_parallel
 from .bounds import written_box
@@ -71,14 +72,9 @@ def _stores(root: Stencil, environment: Environment) -> Iterator[Store]:
         for each in block.body:
             if root.variables[each.variable].kind == "field":
                 writes.setdefault(each.variable, []).append((block, each.region))
-    for number, made in _in_order(writes).items():
+    least = least_levels(root.blocks)
+    for number, made in sorted(writes.items()):
         variable = root.variables[number]
-        box = written_box(variable.axes, made)
+        box = written_box(variable.axes, made, least)
         if not is_empty_box(box):
             yield Store(variable.name, box, environment.current(number))
-
-
-def _in_order(
-    writes: Mapping[int, list[tuple[Block, Limits | None]]],
-) -> dict[int, list[tuple[Block, Limits | None]]]:
-    return dict(sorted(writes.items()))

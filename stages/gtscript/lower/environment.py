@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ....runtime.process import classes
-from ...ir.dataflow import Leaf, Ref, Side
+from ...ir.dataflow import Leaf, Ref
 from ...ir.stencil import Block, Limits, Node, Number, Operation, Read, Stencil, Variable
 from ...lower.graph import Graph
 from ..axes import I, J, K, dims_of
+from ..levels import least_levels
 from ..reads import reads_below
-from .bounds import box_of, is_whole, levels_of
+from .bounds import box_of, side_of, stays_inside
 
 
 @classes.frozen
 class Environment:
     """The graph, and by number of the variable its value; a variable without one is undefined.
 
-    `shifted` are the variables that are read at other levels, so that their values must be told
-    from what is beyond the domain.
+    `beyond` are the variables that may be read above or below the domain, where they keep the
+    values from before.
     """
 
     root: Stencil
     graph: Graph
     values: dict[int, Ref]
-    shifted: frozenset[int]
+    beyond: frozenset[int]
 
     @classmethod
     def of(cls, root: Stencil, leaves: Iterable[Leaf], static: Mapping[str, str]) -> Environment:
@@ -41,10 +42,7 @@ class Environment:
                 values[number] = graph.literal(variable.dtype, static[variable.name])
             else:
                 values[number] = graph.scalar(variable.name, variable.dtype)
-        shifted = frozenset(
-            node.variable for node in root.nodes if isinstance(node, Read) and node.offset[2]
-        )
-        return cls(root, graph, values, shifted)
+        return cls(root, graph, values, frozenset(_beyond(root)))
 
     def variable(self, number: int) -> Variable:
         """Return a variable."""
@@ -82,9 +80,10 @@ class Environment:
     def on_levels(self, number: int, block: Block, new: Ref, old: Ref) -> Ref:
         """Return the value of a variable after a block that assigns it on its levels."""
         variable = self.variable(number)
-        if variable.kind == "mask" or (is_whole(block) and number not in self.shifted):
+        side = side_of(block, number not in self.beyond)
+        if variable.kind == "mask" or side is None:
             return new
-        return self.graph.region(((Side(K, *levels_of(block)),),), new, old)
+        return self.graph.region(((side,),), new, old)
 
 
 def valued(graph: Graph, nodes: tuple[Node, ...], root: int, read: Callable[[Read], Ref]) -> Ref:
@@ -110,6 +109,12 @@ def valued(graph: Graph, nodes: tuple[Node, ...], root: int, read: Callable[[Rea
     return done[root]
 
 
-def is_read(root: Stencil, roots: Iterable[int | None], number: int) -> bool:
-    """Tell whether some expressions read a variable."""
-    return any(each.variable == number for each in reads_below(root.nodes, roots))
+def _beyond(root: Stencil) -> Iterator[int]:
+    """Yield the variables that are read at levels that may lie outside of the domain."""
+    least = least_levels(root.blocks)
+    for block in root.blocks:
+        roots = [ref for each in block.body for ref in (each.value, each.mask)]
+        for read in reads_below(root.nodes, roots):
+            k = read.offset[2]
+            if k and not stays_inside(block, k, least):
+                yield read.variable

@@ -72,7 +72,7 @@ class Column:
         """Return the assignments of the component that others read, or that are the last."""
         inside, body = set(self.component), self.sweep.block.body
         found = {
-            index for index in self.component if self.sweep.last[body[index].variable] == index
+            index for index in self.component if self.sweep.last(body[index].variable) == index
         }
         for index in range(len(body)):
             if index not in inside:
@@ -136,8 +136,7 @@ class Column:
         if use.back == 0:
             return self.rows[use.of]
         state = self._state((use.of, use.back))
-        most = max(back for index, back in self.states if index == use.of)
-        if most == 1 and self._number_before(use.of) is not None:
+        if (use.of, 2) not in self.states and self._number_before(use.of) is not None:
             return state
         if number not in self.environment.values:
             return state

@@ -69,7 +69,7 @@ def run_sequential(environment: Environment, block: Block) -> None:
         else:
             (index,) = component
             levels.made[index] = levels.assigned(index)
-    last = {number: levels.made[index] for number, index in sweep.last.items()}
+    last = {number: levels.made[sweep.last(number)] for number in sweep.own}
     for number, new in last.items():
         environment.values[number] = _after(environment, number, block, new)
 

@@ -44,6 +44,12 @@ class Tables:
     written: set[int] = classes.field(factory=set)
     calls: int = 0
     rows: dict[Node, Ref] = classes.field(factory=dict)
+    externals: Mapping[str, given.Constant] = classes.field(init=False)
+    types: Mapping[str, given.Annotation] = classes.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.externals = dict(self.definition.externals)
+        self.types = dict(self.definition.dtypes)
 
     def add(self, node: Node, place: Span) -> Ref:
         """Return the row of a node; append one if it is new."""
@@ -133,9 +139,8 @@ class Scope:
         root = path.partition(".")[0]
         if root in self.names:
             return None
-        outside = root in self.imported
-        found = dict(self.tables.definition.externals).get(path) if outside else None
-        found = found if outside else self.constants.get(path)
+        known = self.tables.externals if root in self.imported else self.constants
+        found = known.get(path)
         if isinstance(found, given.Number):
             self.tables.constants[path] = found
         return found

@@ -27,7 +27,7 @@ def read_statements(scope: Scope, statements: Iterable[ast.stmt]) -> None:
 
 def read_imports(scope: Scope, body: Sequence[ast.stmt]) -> None:
     """Read imports of externals, anywhere at the top of a function."""
-    known = {path.partition(".")[0] for path, _ in scope.tables.definition.externals}
+    known = {path.partition(".")[0] for path in scope.tables.externals}
     for each in body:
         if isinstance(each, ast.Import):
             raise scope.syntax_error(

@@ -35,7 +35,7 @@ def type_of(scope: Scope, node: ast.expr, name: str, first: bool = False) -> Ann
 
 def _type(scope: Scope, node: ast.expr) -> Annotation | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return dict(scope.tables.definition.dtypes).get(node.value)
+        return scope.tables.types.get(node.value)
     path = path_of(node)
     if path:
         return _named(scope, path)
@@ -46,7 +46,7 @@ def _type(scope: Scope, node: ast.expr) -> Annotation | None:
 
 def _named(scope: Scope, path: str) -> Annotation | None:
     definition = scope.tables.definition
-    given = dict(definition.dtypes).get(path)
+    given = scope.tables.types.get(path)
     if given is not None:
         return given
     if path in ("int", "float"):

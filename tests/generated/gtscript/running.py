@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
-import numpy as np
 
 from fieldforge.runtime.process.errors import FieldforgeError
 from fieldforge.stages.artifacts import Variant
@@ -49,14 +48,17 @@ class Attempt:
 
 
 def check(
-    cases: Sequence[Case], oracle: str | None = None, backends: Sequence[str] = ("rows", "cpu")
+    cases: Sequence[Case],
+    oracle: str | None = None,
+    backends: Sequence[str] = ("rows", "cpu"),
+    optimise: str = "-O1",
 ) -> list[Outcome]:
     """Run cases; `oracle` is the interpreter of an environment with gt4py."""
     attempts = [_interpreted(case) for case in cases]
     answers = ask(oracle, cases) if oracle else [None] * len(cases)
     outcomes = [_judged(each, answer) for each, answer in zip(attempts, answers, strict=True)]
     for backend in backends:
-        _compare(attempts, outcomes, backend)
+        _compare(attempts, outcomes, backend, optimise)
     return outcomes
 
 
@@ -106,7 +108,9 @@ def _reaches_too_far(answer: Any) -> bool:
     )
 
 
-def _compare(attempts: Sequence[Attempt], outcomes: list[Outcome], backend: str) -> None:
+def _compare(
+    attempts: Sequence[Attempt], outcomes: list[Outcome], backend: str, optimise: str
+) -> None:
     """Compare compiled code with the interpreter, bit for bit."""
     places = [n for n, each in enumerate(attempts) if each.made is not None]
     if not places:
@@ -121,7 +125,7 @@ def _compare(attempts: Sequence[Attempt], outcomes: list[Outcome], backend: str)
             continue
         sources.append(source)
         kept.append(place)
-    for place, program in zip(kept, compiled(sources, "-O1"), strict=True):
+    for place, program in zip(kept, compiled(sources, optimise), strict=True):
         case = attempts[place].case
         try:
             _, arrays = run(case, lambda _, given, program=program: program(*given))
@@ -132,8 +136,3 @@ def _compare(attempts: Sequence[Attempt], outcomes: list[Outcome], backend: str)
             wrong = difference(meant, arrays[name], 0)
             if wrong and not outcomes[place].is_disagreement:
                 outcomes[place] = Outcome(case, backend, f"'{name}' {wrong}")
-
-
-def bits(array: np.ndarray[Any, Any]) -> bytes:
-    """Return the bytes of an array."""
-    return array.tobytes()

@@ -8,6 +8,7 @@ import pytest
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.process.errors import WorkflowError
 from fieldforge.stages.artifacts import Lowered
+from fieldforge.stages.ir.bounds import ScalarSymbol
 from fieldforge.stages.ir.dataflow import Input, Literal, Map, Scalar, Shift, Statement
 from fieldforge.stages.ir.dataflow_text import parse
 from fieldforge.stages.ir.verify import verify
@@ -217,3 +218,39 @@ def test_a_broken_rule_of_tables_regions_and_scans_is_named(right, wrong, words)
 
     with pytest.raises(WorkflowError, match=re.escape(words)):
         verify(program(broken))
+
+
+LEVELS = """\
+program run(u, out, n)
+dimension I horizontal
+dimension K vertical
+field u: [I, K] float64
+field out: [I] float64
+scalar n: int32
+%0 = input u : [I, K] float64
+%1 = level %0 K at n : [I] float64
+statement
+  out[I: 0 .. n] = %1
+"""
+
+
+def test_a_level_comes_back():
+    assert verify(program(LEVELS)).program.values[1].at == ScalarSymbol("n")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ("level %0 K", "level %0 J", "row %1 takes an index along 'J"),
+        ("K at n : [I]", "K at n : [I, K]", "row %1 has dimensions other"),
+        ("K at n", "K at m", "row %1 has a bound in 'm', which is not an integer scalar"),
+        ("[I] float64\nstatement", "[I] float32\nstatement", "row %1 has a dtype other"),
+    ],
+)
+def test_a_broken_rule_of_a_level_is_named(right, wrong, words):
+    text = LEVELS.replace(right, wrong)
+    head = "dimension I horizontal\n"
+    text = text.replace(head, head + "dimension J horizontal\n")
+
+    with pytest.raises(WorkflowError, match=re.escape(words)):
+        verify(program(text))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...ir.stencil import Block, Node
-from ..reads import reads_below
+from ..ir.stencil import Block, Node
+from .reads import reads_below
 
 
 def boundaries_of(nodes: Sequence[Node], blocks: Sequence[Block]) -> dict[int, tuple[int, int]]:
