@@ -217,7 +217,8 @@ class Done:
     def _scan(self, value: Scan, spans: Spans) -> list[Boxed]:
         levels = (self.call.number(value.start), self.call.number(value.stop))
         box = replaced(value.dims, spans, {value.axis: levels})
-        init = [self.boxed[each].array for each in value.init]
+        first = replaced(value.dims, box, {value.axis: (levels[0], levels[0] + 1)})
+        init = [self.boxed[each].on(value.dims, first) for each in value.init]
         arrays = walked(value, init, [self.boxed[arg] for arg in value.args], box)
         return [Boxed(array, value.dims, box) for array in arrays]
 

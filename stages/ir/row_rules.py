@@ -128,9 +128,9 @@ class Rules:
         init, args = ([self.values[ref] for ref in refs] for refs in (value.init, value.args))
         if value.axis.kind is not DimensionKind.VERTICAL:
             yield f"walks along '{value.axis}', which is not vertical"
-        if any(each.dims for each in init):
-            yield "has an initial state with dimensions"
-        if value.dims != union_of([(value.axis,), *(each.dims for each in args)]):
+        if any(value.axis in each.dims for each in init):
+            yield f"has an initial state that varies along '{value.axis}'"
+        if value.dims != union_of([(value.axis,), *(each.dims for each in (*init, *args))]):
             yield "has dimensions other than those of its arguments and its axis"
         if not init or value.dtype != init[0].dtype:
             yield "has a dtype other than that of the first leaf of its state"

@@ -175,7 +175,7 @@ class Graph:
         levels: tuple[Bound, Bound],
     ) -> tuple[Ref, ...]:
         """Add a scan; return one row for each leaf of the state."""
-        dims = union_of([(axis,), *(self.values[arg].dims for arg in args)])
+        dims = union_of([(axis,), *(self.values[each].dims for each in (*init, *args))])
         dtypes = [self.values[each].dtype for each in init]
         scan = self.add(
             Scan(

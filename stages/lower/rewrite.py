@@ -81,7 +81,7 @@ def rebuilt(
             return graph.region(value.boxes, place(value.then), place(value.otherwise))
         case Scan():
             moved = with_operands(value, place)
-            dims = union_of([(value.axis,), *(graph[place(arg)].dims for arg in value.args)])
+            dims = union_of([(value.axis,), *(graph[each].dims for each in moved.operands)])
             return graph.add(classes.evolve(moved, dims=dims))
         case Result():
             scan = place(value.scan)

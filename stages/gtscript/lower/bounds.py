@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from ....runtime.language.dimension import Dimension
@@ -69,9 +69,11 @@ def written_box(axes: str, writes: Sequence[tuple[Block, Limits | None]], least:
         if dim is K:
             ranges.append(_around([block for block, _ in writes], least))
             continue
-        pairs = [_written(dim, limits) for _, limits in writes]
-        start = bounds.least(low for low, _ in pairs)
-        stop = bounds.greatest(high for _, high in pairs)
+        sides = [_sides(limits, dim) for _, limits in writes]
+        lows = [_clipped(start, dim, bounds.maximum, ZERO) for start, _ in sides]
+        highs = [_clipped(stop, dim, bounds.minimum, size(dim)) for _, stop in sides]
+        start = ZERO if ZERO in lows else bounds.least(lows)
+        stop = size(dim) if size(dim) in highs else bounds.greatest(highs)
         ranges.append(Range(dim, start, stop))
     return tuple(ranges)
 
@@ -96,8 +98,13 @@ def _by_end(ends: Iterable[End]) -> dict[bool, list[int]]:
     return found
 
 
-def _written(dim: Dimension, limits: Limits | None) -> tuple[Bound, Bound]:
-    start, stop = (None, None) if limits is None else limits.i if dim is I else limits.j
-    low = ZERO if start is None else bounds.maximum(ZERO, bound_of(start, dim))
-    high = size(dim) if stop is None else bounds.minimum(size(dim), bound_of(stop, dim))
-    return low, high
+def _sides(limits: Limits | None, dim: Dimension) -> tuple[End | None, End | None]:
+    if limits is None:
+        return None, None
+    return limits.i if dim is I else limits.j
+
+
+def _clipped(
+    end: End | None, dim: Dimension, clip: Callable[[Bound, Bound], Bound], limit: Bound
+) -> Bound:
+    return limit if end is None else clip(limit, bound_of(end, dim))

@@ -1,7 +1,6 @@
 """Lower assignments that depend on levels before: one scan, whose state they are.
 
-A state before the first level is the value from before the block; a select on the first levels
-takes it, because the first state of a scan is a number. Where it is one, no select is needed.
+A state before the first level is the plane of the value from before the block.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class Column:
         for index, most in sorted(deepest.items()):
             for back in range(1, most + 1):
                 self.states[index, back] = len(self.states)
-                self.init.append(self._first(index, back, most))
+                self.init.append(self._first(index, back))
 
     def _exported(self) -> list[int]:
         """Return the assignments of the component that others read, or that are the last."""
@@ -79,22 +78,12 @@ class Column:
                 found |= {each.of for each in self.sweep.needed(index) if each.of in inside}
         return sorted(each for each in found if each is not None)
 
-    def _first(self, index: int, back: int, most: int) -> Ref:
-        dtype = self.sweep.variables[self.sweep.block.body[index].variable].dtype
-        known = self._number_before(index) if (back, most) == (1, 1) else None
-        return self.environment.nothing(dtype) if known is None else known
-
-    def _number_before(self, index: int) -> Ref | None:
-        """Return the value on the level before the first, if it is one number for all columns."""
-        number = self.sweep.block.body[index].variable
-        if number not in self.environment.values:
-            return self.environment.nothing(self.sweep.variables[number].dtype)
-        found = at_level(self.environment.graph, self.environment.values[number], self._before())
-        return found if not self.environment.graph[found].dims else None
-
-    def _before(self) -> Bound:
+    def _first(self, index: int, back: int) -> Ref:
+        """Return a state before the first level: the value there before the block."""
+        graph, number = self.environment.graph, self.sweep.block.body[index].variable
         start, stop = levels_of(self.sweep.block)
-        return add(start, -1) if self.sweep.block.order == "forward" else stop
+        level = add(start, -back) if self.sweep.block.order == "forward" else add(stop, back - 1)
+        return graph.level(at_level(graph, self.environment.current(number), level), K, level)
 
     def _next(self, state: State) -> Ref:
         index, back = state
@@ -135,37 +124,7 @@ class Column:
         assert use.of is not None  # it is in the component
         if use.back == 0:
             return self.rows[use.of]
-        state = self._state((use.of, use.back))
-        if (use.of, 2) not in self.states and self._number_before(use.of) is not None:
-            return state
-        if number not in self.environment.values:
-            return state
-        return self.body.map("select", (self._is_first(use.back), self._old(number, use), state))
-
-    def _is_first(self, back: int) -> Ref:
-        """Return whether a level is one of the first ones."""
-        graph = self.environment.graph
-        yes, no = (graph.literal("bool", text) for text in ("True", "False"))
-        return self._argument(graph.region((self._first_levels(back),), yes, no))
-
-    def _old(self, number: int, use: Use) -> Ref:
-        """Return the value before the block, on the first levels."""
-        environment = self.environment
-        by = -use.back if self.sweep.block.order == "forward" else use.back
-        old = environment.current(number)
-        moved = environment.graph.shift(old, K, by)
-        nothing = environment.nothing(environment.variable(number).dtype)
-        if K not in environment.graph[moved].dims:
-            return self._argument(moved)
-        return self._argument(
-            environment.graph.region((self._first_levels(use.back),), moved, nothing)
-        )
-
-    def _first_levels(self, back: int) -> tuple[Side, ...]:
-        start, stop = levels_of(self.sweep.block)
-        if self.sweep.block.order == "forward":
-            return (Side(K, start, add(start, back)),)
-        return (Side(K, add(stop, -back), stop),)
+        return self._state((use.of, use.back))
 
     def _inside(self, index: int) -> Ref:
         region = self.sweep.block.body[index].region

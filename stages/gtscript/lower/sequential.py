@@ -10,7 +10,7 @@ from ..axes import K
 from ..sweeps import Sweep, Use, components, is_cycle
 from .bounds import levels_of
 from .environment import Environment
-from .scans import Column
+from .scans import Column, at_level
 
 
 @classes.define
@@ -79,4 +79,4 @@ def _after(environment: Environment, number: int, block: Block, new: Ref) -> Ref
         return environment.on_levels(number, block, new, environment.current(number))
     start, stop = levels_of(block)
     level = (stop, -1) if block.order == "forward" else (start, 0)
-    return environment.graph.level(new, K, add(*level))
+    return environment.graph.level(at_level(environment.graph, new, add(*level)), K, add(*level))

@@ -154,12 +154,18 @@ class Drawing:
             )
             for _ in range(count)
         )
-        init = tuple(graph.literal(self.dtype, str(i)) for i in range(count))
+        init = tuple(self.first(dims, depth, i) for i in range(count))
         ends = DomainSymbol("start", "out", K), DomainSymbol("stop", "out", K)
         walked = graph.scan(
             Body(tuple(body.values), results), init, args, K, self.random.random() < 0.5, ends
         )
         return self.random.choice(walked)
+
+    def first(self, dims: Dims, depth: int, number: int) -> int:
+        """Draw a first state: a number, or a plane."""
+        if self.has_levels and self.random.random() < 0.6:
+            return self.level(dims, depth - 1, True)
+        return self.graph.literal(self.dtype, str(number))
 
 
 def arguments(lowered: Lowered, rng: np.random.Generator) -> dict[str, Any]:

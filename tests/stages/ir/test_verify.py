@@ -200,7 +200,7 @@ def test_a_program_with_tables_regions_and_scans_comes_back():
         ("region [Edge: 0 .. n, K: .. 1] [K: n ..] %7 %8", "region [K: n ..] %7 %6",
          "row %9 has branches of different dtypes"),
         ("K: n ..]", "K: out ..]", "row %9 has a bound in 'out', which is not an integer"),
-        ("init %10 %11", "init %10 %8", "has an initial state with dimensions"),
+        ("init %10 %11", "init %4 %11", "has an initial state that varies along 'K"),
         ("scan K", "scan Edge", "row %12 walks along 'Edge"),
         ("next %2 %3", "next %2 %2", "next state has other dtypes"),
         ("scalar a0", "scalar a2", "body whose row %1 reads 'a2'"),
