@@ -6,6 +6,7 @@ spatial axes keep the order of their backend, and data axes always have the larg
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, TypeAlias, TypedDict
 
@@ -58,14 +59,17 @@ def layout_checker_factory(layout_maker: LayoutMap) -> LayoutCheck:
     [True, False]
     """
 
+    order_of = functools.cache(lambda names: inwards_to_outwards(layout_maker(names)))
+
     def is_optimal(field: Any, dimensions: tuple[str, ...]) -> bool:
-        layout_map = layout_maker(dimensions)
-        if len(field.strides) != len(layout_map):
+        strides, before = field.strides, 0
+        if len(strides) != len(dimensions):
             return False
-        strides = [field.strides[axis] for axis in inwards_to_outwards(layout_map)]
-        return all(
-            0 <= inner <= outer for inner, outer in zip([0, *strides], strides, strict=False)
-        )
+        for axis in order_of(tuple(dimensions)):
+            if strides[axis] < before:
+                return False
+            before = strides[axis]
+        return True
 
     return is_optimal
 

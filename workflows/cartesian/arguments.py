@@ -75,10 +75,12 @@ def widest_domain(
             continue
         given = fields.get(name)
         assert given is not None, f"Invalid value for '{name}' field."
-        uppers = dict(zip(SPATIAL, info.boundary.upper_indices, strict=True))
-        for axis, size, origin in zip(info.axes, given.shape, origins[name], strict=False):
-            room = size - origin - uppers[axis]
-            found[axis] = min(room, found.get(axis, room))
+        for axis, size, origin, (_, upper) in zip(
+            info.axes, given.array.shape, origins[name], info.bounds, strict=False
+        ):
+            room = size - origin - upper
+            if room < found.get(axis, room + 1):
+                found[axis] = room
     return found
 
 

@@ -62,9 +62,10 @@ def check_origins(infos: Mapping[str, FieldInfo], origins: Origins) -> None:
     for name, info in infos.items():
         if not info.access:
             continue
-        least = dict(zip(SPATIAL, info.boundary.lower_indices, strict=True))
-        given = dict(zip(info.axes, origins[name], strict=False))
-        if any(given[axis] < least[axis] for axis in info.axes):
+        bounds = zip(origins[name], info.bounds, strict=False)
+        if any(own < lower for own, (lower, _) in bounds):
+            least = dict(zip(SPATIAL, info.boundary.lower_indices, strict=True))
+            given = dict(zip(info.axes, origins[name], strict=False))
             fewest = tuple(least[axis] if axis in given else 0 for axis in SPATIAL)
             found = tuple(given.get(axis, 0) for axis in SPATIAL)
             raise ValueError(

@@ -92,6 +92,12 @@ class FieldInfo:
         return tuple(axis in self.axes for axis in SPATIAL)
 
     @cached_property
+    def bounds(self) -> tuple[tuple[int, int], ...]:
+        """The points read before and beyond the domain, by axis of the field."""
+        by_axis = dict(zip(SPATIAL, self.boundary, strict=True))
+        return tuple(by_axis[axis] for axis in self.axes)
+
+    @cached_property
     def domain_ndim(self) -> int:
         """The number of spatial axes."""
         return len(self.axes)
