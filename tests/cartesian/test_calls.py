@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -278,6 +279,35 @@ def test_arrays_come_by_buffers_and_protocols(backend, lend):
     made(slopes, backend)(lend(a), lend(b), None, 1.0, origin=ORIGIN)
 
     assert b[1:3, :2].tolist() == expected(a).tolist()
+
+
+@pytest.mark.parametrize("backend", [INTERPRETED, COMPILED])
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        (lambda a: a.astype(">f8"), TypeError, "'>f8' instead of 'float64'"),
+        (lambda a: a.view(np.int64), TypeError, "'int64' instead of 'float64'"),
+        (lambda a: a[:, :, 0], ValueError, "has 2 dimensions"),
+        (lambda a: np.broadcast_to(a[:1], a.shape), None, ""),
+        (lambda a: a.view(Subclass), None, ""),
+    ],
+)
+def test_arrays_of_numpy_are_what_they_are(backend, change, error, words):
+    a, b = fields()
+    stencil, given = made(slopes, backend), change(a)
+    call = partial(stencil, given, b, None, 1.0, origin=ORIGIN)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if error is None:
+            call()
+            assert b[1:3, :2].tolist() == expected(np.array(given)).tolist()
+        else:
+            with pytest.raises(error, match=words):
+                call()
+
+
+class Subclass(np.ndarray):
+    """An array of a class of its own."""
 
 
 def test_lists_are_inputs(stencil):

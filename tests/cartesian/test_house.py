@@ -133,6 +133,21 @@ def test_the_first_tier_runs_calls_without_a_compiler():
     assert b[1:3].tolist() == (2.0 * (a[2:] - a[:-2])).tolist()
 
 
+@pytest.mark.needs_compiler
+def test_kernels_for_gpus_run_on_the_host():
+    a, b, _ = fields()
+
+    made(slope, "gpu-host")(a, b, 2.0, **CALL)
+
+    assert b[1:3].tolist() == (2.0 * (a[2:] - a[:-2])).tolist()
+
+
+def test_stencils_for_gpus_are_made_without_one():
+    stencil = made(slope, "gt:gpu")
+
+    assert stencil.field_info["a"].boundary == ((1, 1), (0, 0), (0, 0))
+
+
 def test_traces_show_every_stage():
     found = made(slope, COMPILED).program.trace(until="lower")
 

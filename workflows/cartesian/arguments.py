@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any, Final, Literal, TypeAlias
 
 from ...runtime.fields.field import Field
+from ...runtime.fields.given_data import array_of
 from ...runtime.process import classes
 from ...runtime.storage.arrays import asarray, dims_of, origin_of
 from .definitions import SPATIAL, FieldInfo
@@ -46,12 +47,19 @@ def given_field(value: Any, device: Literal["cpu", "gpu"]) -> GivenField | None:
     """Return the array of an argument, None for None."""
     if value is None:
         return None
-    array, dims = asarray(value, device=device), dims_of(value)
+    array, dims = _array(value, device), dims_of(value)
     if dims is None:
         return GivenField(value, array, None, origin_of(value))
     ordered = sorted(dims, key=_place)
     order = [dims.index(name) for name in ordered]
-    return GivenField(value, array.transpose(order), tuple(ordered), origin_of(value))
+    return GivenField(value, array.transpose(*order), tuple(ordered), origin_of(value))
+
+
+def _array(value: Any, device: Literal["cpu", "gpu"]) -> Any:
+    """Return an array of NumPy, or one of the GPU runtime for whatever lends memory of a GPU."""
+    if device == "cpu":
+        return asarray(value, device=device)
+    return array_of(getattr(value, "ndarray", value))
 
 
 def origins_of(
