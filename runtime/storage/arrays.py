@@ -6,10 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..fields.device import DeviceType
-
-_HOST = (DeviceType.CPU,)
-_DEVICES = (DeviceType.CUDA, DeviceType.ROCM)
+from ..fields.given_data import device_of
 
 
 def asarray(array: Any, *, device: Literal["cpu", "gpu"] | None = None) -> Any:
@@ -68,12 +65,10 @@ def cupy() -> Any:
 
 
 def _device_of(array: Any) -> Literal["cpu", "gpu"] | None:
-    if hasattr(array, "__dlpack_device__"):
-        kind, _ = array.__dlpack_device__()
-        return "cpu" if kind in _HOST else "gpu" if kind in _DEVICES else None
-    if hasattr(array, "__cuda_array_interface__"):
+    if device_of(array) is not None or hasattr(array, "__cuda_array_interface__"):
         return "gpu"
-    return "cpu" if _is_array_like(array) else None
+    is_lent = hasattr(array, "__dlpack_device__") or _is_array_like(array)
+    return "cpu" if is_lent else None
 
 
 def _is_array_like(array: Any) -> bool:

@@ -58,7 +58,6 @@ def layout_checker_factory(layout_maker: LayoutMap) -> LayoutCheck:
     >>> [rows_contiguous(array, ("I", "J")) for array in (np.zeros((2, 3)), np.zeros((2, 3)).T)]
     [True, False]
     """
-
     order_of = functools.cache(lambda names: inwards_to_outwards(layout_maker(names)))
 
     def is_optimal(field: Any, dimensions: tuple[str, ...]) -> bool:

@@ -17,6 +17,8 @@ from fieldforge.cartesian.gtscript import FORWARD, IJ, PARALLEL, Field, computat
 from fieldforge.instrumentation import metrics
 from fieldforge.runtime.process.errors import CheckError
 from fieldforge.stages.gtscript.axes import I, J, K
+from fieldforge.workflows.batches.addresses import load_module
+from fieldforge.workflows.batches.lock_file import read
 from fieldforge.workflows.capsules.capsule import Capsule
 from fieldforge.workflows.capsules.replaying import replay
 
@@ -210,18 +212,34 @@ def test_metrics_count_calls(monkeypatch):
     assert len(found.metrics["total"].samples) == 1
 
 
+@pytest.mark.needs_compiler
+def test_lock_files_list_the_stencils_of_a_model(tmp_path, monkeypatch):
+    (tmp_path / "model.py").write_text(MODEL.replace("numpy", COMPILED))
+    monkeypatch.chdir(tmp_path)
+    with ff.locking("model.lock"):
+        model = load_module("model.py")
+        ff.precompile([model.copy], progress=None)
+
+    (locked,) = read(tmp_path / "model.lock")
+    assert locked.program == "model.py:copy"
+    assert locked.order(str(tmp_path)).is_stored()
+
+
+MODEL = """
+from fieldforge.cartesian import gtscript
+from fieldforge.cartesian.gtscript import *
+@gtscript.stencil(backend='numpy')
+def copy(a: Field[float], b: Field[float]):
+    with computation(PARALLEL), interval(...):
+        b = a
+"""
+
+
 # --- processes ------------------------------------------------------------------------------------
 
 
 def test_a_command_finds_stencils(tmp_path):
-    (tmp_path / "model.py").write_text(
-        "from fieldforge.cartesian import gtscript\n"
-        "from fieldforge.cartesian.gtscript import *\n"
-        "@gtscript.stencil(backend='numpy')\n"
-        "def copy(a: Field[float], b: Field[float]):\n"
-        "    with computation(PARALLEL), interval(...):\n"
-        "        b = a\n"
-    )
+    (tmp_path / "model.py").write_text(MODEL)
 
     done = subprocess.run(
         [sys.executable, "-m", "fieldforge", "show", "model.py:copy", "--stage", "lower"],

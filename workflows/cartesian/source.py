@@ -39,6 +39,15 @@ class StencilSource(StencilDefinition):
         return KIND
 
     @property
+    def grid_type(self) -> None:
+        """Nothing to choose: all grids are Cartesian."""
+
+    @property
+    def types(self) -> tuple[tuple[Any, str], ...]:
+        """Nothing: a stencil has no type variables."""
+        return ()
+
+    @property
     def closure(self) -> tuple[tuple[str, Any], ...]:
         """The constants that its text mentions, by path."""
         return tuple(sorted((*self.names, *self.externals), key=lambda row: row[0]))
