@@ -23,6 +23,7 @@ from ..graph.graph import Workflow
 from .backends import Backend, from_name
 from .caching import CachingStrategy, strategy_factory
 from .definitions import BuildOptions, StencilID
+from .oir_passes import OirPipeline
 from .parts import StencilParts
 from .program import StencilProgram
 from .source import stencil_source
@@ -155,7 +156,7 @@ class StencilBuilder:
         rows["format_source"] = str(self.options.format_source)
         for name, value in sorted(self.options.backend_opts.items()):
             if kind.options.get(name, {}).get("versioning", True):
-                rows[f"option {name}"] = repr(value)
+                rows[f"option {name}"] = _spelled(value)
         return StencilID(self.options.qualified_name, components_key(rows)[:10])
 
     @property
@@ -186,9 +187,8 @@ class StencilBuilder:
         return class_of(parts, self.class_name, self.stencil_id.version, info.docstring)
 
     def _compiling(self, kind: type[Backend]) -> Compiling:
-        """Return the backend of fieldforge, with those options that its stages know."""
-        found = kind.selected()
-        known = {name.rpartition(".")[2] for name in found.options} | set(found.options)
+        """Return the backend of fieldforge, with those options that its stages have."""
+        found, known = kind.selected(), _options_of_stages(kind)
         own = {name: value for name, value in self.options.backend_opts.items() if name in known}
         return found.with_options(**own) if own else found
 
@@ -209,14 +209,11 @@ class StencilBuilder:
             program.begin_usual()
 
     def _check_options(self) -> None:
-        kind, given = type(self.backend), self.options.backend_opts
-        known = {*kind.options, *(name.rpartition(".")[2] for name in kind.selected().options)}
-        unknown = {
-            name for name in given if name not in known and name not in kind.selected().options
-        }
+        kind = type(self.backend)
+        unknown = self.options.backend_opts.keys() - kind.options.keys() - _options_of_stages(kind)
         if unknown:
             warnings.warn(
-                f"Unknown options '{unknown}' for backend '{kind.name}'",
+                f"Unknown options '{set(unknown)}' for backend '{kind.name}'",
                 RuntimeWarning,
                 stacklevel=4,
             )
@@ -224,3 +221,15 @@ class StencilBuilder:
     def _note(self, name: str, seconds: float) -> None:
         if self.options.build_info is not None:
             self.options.build_info[name] = seconds
+
+
+def _options_of_stages(kind: type[Backend]) -> set[str]:
+    """Return the options of our stages, by name and as 'stage.option'."""
+    names = set(kind.selected().options)
+    return names | {name.rpartition(".")[2] for name in names}
+
+
+def _spelled(value: Any) -> str:
+    """Return a text for a value of an option that is the same in every process."""
+    is_plain = value is None or isinstance(value, bool | int | float | str | OirPipeline)
+    return repr(value) if is_plain else type(value).__qualname__

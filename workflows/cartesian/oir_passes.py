@@ -33,6 +33,9 @@ PASSES: Final = {
 class OirPipeline:
     """A list of passes."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     def run(self, oir: Any) -> Any:
         """Return the program unchanged."""
         return oir
