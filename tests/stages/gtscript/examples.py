@@ -219,6 +219,17 @@ with computation(PARALLEL), interval(...):
 )
 
 add(
+    "error functions",
+    """
+with computation(PARALLEL), interval(...):
+    b = erf(a)
+    c = erfc(a)
+""",
+    "b: Field[float], a: Field[float], c: Field[float]",
+    arrays={"b": np.zeros((3, 3, 3)), "c": np.zeros((3, 3, 3)), "a": some((3, 3, 3), 21)},
+)
+
+add(
     "literals by dtypes",
     """
 with computation(PARALLEL), interval(...):
