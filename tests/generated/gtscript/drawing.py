@@ -81,7 +81,7 @@ class Drawing:
         """Return a literal."""
         if dtype.startswith("int"):
             return str(self.choose.randrange(-3, 6))
-        return self.pick(("0.5", "1.5", "-0.25", "2.0", "0.1", "3.0", "1", "-2"))
+        return self.pick(("0.5", "1.5", "-0.25", "2.0", "0.1", "3.0", "1.0", "-2.0"))
 
     def offset(self, name: Name) -> tuple[int, int, int]:
         """Return where a variable may be read."""
