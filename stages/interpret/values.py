@@ -191,14 +191,16 @@ class Done:
         return array
 
     def _existing(self, branch: Boxed | None, dims: tuple[Dimension, ...], part: Spans) -> Spans:
-        """Return the part of a box on which a branch exists, where a displacement may read it."""
+        """Return the part of a box on which a branch exists.
+
+        A region may be needed on a hull of boxes, each of which it cuts by itself; and a displaced
+        read of a region is led past a branch that has no value.
+        """
         if branch is None:
             return ((0, 0),) * len(dims)
         own = dict(zip(branch.dims, branch.spans, strict=True))
         return tuple(
-            (max(start, own[dim][0]), min(stop, own[dim][1]))
-            if dim in own and dim in self.call.moving
-            else (start, stop)
+            (max(start, own[dim][0]), min(stop, own[dim][1])) if dim in own else (start, stop)
             for dim, (start, stop) in zip(dims, part, strict=True)
         )
 

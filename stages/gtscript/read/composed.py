@@ -7,6 +7,7 @@ from typing import Final
 
 from ...ir.stencil import Ref
 from ...parse.source import Located
+from .error_function import erf, erfc
 from .scope import Scope
 from .typing import FLOATS, choice, logic, operation
 
@@ -63,17 +64,10 @@ def _further(scope: Scope, arg: Ref, near: Ref, node: Located) -> Ref:
     return choice(scope, below, down, up, node)
 
 
-def _not_yet(name: str) -> Callable[[Scope, Ref, Located], Ref]:
-    def refuse(scope: Scope, _: Ref, node: Located) -> Ref:
-        raise scope.not_yet(node, f"The function '{name}' is")
-
-    return refuse
-
-
 FUNCTIONS: Final[dict[str, Callable[[Scope, Ref, Located], Ref]]] = {
     "log10": _log10,
     "round": _round,
     "round_away_from_zero": _round_away,
-    "erf": _not_yet("erf"),
-    "erfc": _not_yet("erfc"),
+    "erf": erf,
+    "erfc": erfc,
 }

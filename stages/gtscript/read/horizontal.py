@@ -32,14 +32,29 @@ def boxes_of(scope: Scope, call: ast.Call) -> Iterator[Limits]:
 
 
 def _limits(scope: Scope, node: ast.expr, axis: str) -> tuple[End | None, End | None]:
-    if isinstance(node, ast.Slice):
-        if node.step is not None:
-            raise scope.syntax_error(node, "Invalid horizontal range specification: it has a step.")
+    start: End | None
+    stop: End | None
+    if not isinstance(node, ast.Slice):
+        start = _end(scope, node, axis)
+        stop = End(start.of_end, start.offset + 1)
+    elif node.step is not None:
+        raise scope.syntax_error(node, "Invalid horizontal range specification: it has a step.")
+    else:
         start = None if node.lower is None else _end(scope, node.lower, axis)
         stop = None if node.upper is None else _end(scope, node.upper, axis)
-        return _unless_far(start), _unless_far(stop)
-    only = _end(scope, node, axis)
-    return only, End(only.of_end, only.offset + 1)
+    start = None if start is not None and start.offset <= -BEYOND else start
+    stop = None if stop is not None and stop.offset >= BEYOND else stop
+    if start is not None and stop is not None and _is_reversed(start, stop):
+        raise scope.refuse(
+            node, f"The end of the region ({stop}) is not after or equal to its start ({start})."
+        )
+    return start, stop
+
+
+def _is_reversed(start: End, stop: End) -> bool:
+    if start.of_end != stop.of_end:
+        return start.of_end
+    return start.offset > stop.offset
 
 
 def _end(scope: Scope, node: ast.expr, axis: str) -> End:
@@ -53,7 +68,3 @@ def _end(scope: Scope, node: ast.expr, axis: str) -> End:
         f"Invalid horizontal range specification: Expected specification {axis}[0] or {axis}[-1], "
         f"got '{shown(node)}'.",
     )
-
-
-def _unless_far(end: End | None) -> End | None:
-    return None if end is None or abs(end.offset) >= BEYOND else end

@@ -18,8 +18,8 @@ FAR = 100000  # more than any interval is long
 
 def interval_of(scope: Scope, call: ast.Call) -> tuple[End, End]:
     """Return the bounds of an interval."""
-    args = list(call.args) or [each.value for each in call.keywords]
-    if (call.args and call.keywords) or len(args) not in (1, 2):
+    args = _bounds(call)
+    if len(args) not in (1, 2):
         raise _invalid(scope, call)
     if len(args) == 1:
         start, stop = _single(scope, call, args[0])
@@ -47,6 +47,16 @@ def check_order(scope: Scope, node: ast.With, blocks: Sequence[Block]) -> None:
         low, high = sorted((one, other), key=lambda each: _key(each.start))
         if _key(low.stop) > _key(high.start):
             raise scope.syntax_error(place, f"{text}: Overlapping intervals detected.")
+
+
+def _bounds(call: ast.Call) -> list[ast.expr]:
+    """Return the arguments, also by the names `start` and `end`; none if they do not fit."""
+    names = {each.arg: each.value for each in call.keywords}
+    if not names:
+        return list(call.args)
+    if len(call.args) == 1 and list(names) == ["end"]:
+        return [*call.args, names["end"]]
+    return [names["start"], names["end"]] if set(names) == {"start", "end"} else []
 
 
 def _key(end: End) -> int:

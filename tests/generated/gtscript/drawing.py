@@ -14,7 +14,11 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
+from fieldforge.stages.gtscript.errors import GTError
+from fieldforge.stages.gtscript.inform import info_of
+
 from ...stages.gtscript.cases import Case, case_of
+from ...stages.gtscript.stencils import definition_of
 
 HALO: Final = 4
 LEVELS_AROUND: Final = 3
@@ -61,6 +65,7 @@ class Drawing:
         self.in_if = False
         self.in_test = False
         self.clean = True
+        self.least = 1  # levels that reads of temporaries need
 
     def chance(self, one_in: int) -> bool:
         """Return True once in a while."""
@@ -76,7 +81,7 @@ class Drawing:
         """Return a literal."""
         if dtype.startswith("int"):
             return str(self.choose.randrange(-3, 6))
-        return self.pick(("0.5", "1.5", "-0.25", "2.0", "0.1", "3.0", "1", "-2"))
+        return self.pick(("0.5", "1.5", "-0.25", "2.0", "0.1", "3.0", "1.0", "-2.0"))
 
     def offset(self, name: Name) -> tuple[int, int, int]:
         """Return where a variable may be read."""
@@ -85,8 +90,8 @@ class Drawing:
         aside = name.kind == "input" or (
             name.kind == "temporary"
             and name.clean
-            and name.name not in self.targets
-            and name.block != self.block
+            and (name.name not in self.targets or name.block == self.block)
+            and (name.block != self.block or self.order == "PARALLEL")
             and not self.in_region
             and not self.in_if
         )
@@ -104,8 +109,10 @@ class Drawing:
             allowed = [0]
             allowed += [-1] * (start >= 1 or start < -1)
             allowed += [-2] * (start >= 2)
-            allowed += [1] * ((stop is not None and stop < 0) or (stop or 9) < 4)
-            return self.pick(allowed) if name.whole else 0
+            allowed += [1] * (stop is not None and stop < 4)
+            k = self.pick(allowed)
+            self.least = max(self.least, (stop or 0) + k)
+            return k
         return self.pick((-1, 1, -1, 1, -2, 2, 0))
 
     def read(self, dtype: str) -> str:
@@ -186,7 +193,7 @@ class Drawing:
         if self.chance(8):
             return f"(not {self.test(depth - 1)})"
         if self.chance(8):
-            return "flag"
+            return self.pick(("flag", "z", "z", "z[0, 0, -1]", "z[1, 0, 0]"))
         comparison = self.pick(("<", ">", "<=", ">=", "==", "!="))
         return f"({self.value(dtype, depth - 1)} {comparison} {self.value(dtype, depth - 1)})"
 
@@ -300,6 +307,7 @@ def draw(seed: str) -> Case:
     """Draw a stencil and the arguments of a call."""
     drawing = Drawing(random.Random(seed))
     arrays = dict(_arrays(drawing))
+    axes = {each.name: each.axes for each in drawing.names}
     drawing.clean = True
     if drawing.chance(3):
         drawing.lines.append("    with computation(FORWARD), interval(0, 1):")
@@ -308,7 +316,7 @@ def draw(seed: str) -> Case:
         drawing.block += 1
     for _ in range(drawing.choose.randrange(1, 5)):
         drawing.computation()
-    annotations = ", ".join(f"{name}: {_type(each)}" for name, each in arrays.items())
+    annotations = ", ".join(f"{name}: {_type(axes[name], each)}" for name, each in arrays.items())
     text = f"""
 class ns:
     half = 0.5
@@ -330,27 +338,42 @@ def around(u):
 def s({annotations}, w: float, n: np.int32, flag: bool):
 {chr(10).join(drawing.lines)}
 """
-    origin = {name: _origin(each.ndim, name) for name, each in arrays.items()}
+    origin = {name: _origin(axes[name]) for name in arrays}
     choose = drawing.choose
     scalars = {
         "w": ("float64", choose.uniform(-1, 2)),
         "n": ("int32", choose.randrange(-2, 4)),
         "flag": ("bool", choose.randrange(2)),
     }
-    return case_of(text, arrays, DOMAIN, origin, scalars)
+    domain = (choose.randrange(1, 4), choose.randrange(1, 3), _levels(drawing, text))
+    return case_of(text, arrays, domain, origin, scalars)
+
+
+def _levels(drawing: Drawing, text: str) -> int:
+    """Return how many levels a call has: the least number once in a while."""
+    most = DOMAIN[2]
+    if not drawing.chance(3):
+        return most
+    try:
+        least = info_of(definition_of(text)).domain.min_sequential_axis_size
+    except GTError:
+        return most
+    return min(max(least, drawing.least), most)
 
 
 def _arrays(drawing: Drawing) -> Any:
     ni, nj, nk = (n + 2 * h for n, h in zip(DOMAIN, (HALO, HALO, LEVELS_AROUND), strict=True))
     numbers = np.random.default_rng(drawing.choose.randrange(1 << 30))
-    shapes = {"IJK": (ni, nj, nk), "IJ": (ni, nj), "K": (nk,)}
+    sizes = {"I": ni, "J": nj, "K": nk}
     specs = [("a", "input", "float64", "IJK"), ("b", "input", "float64", "IJK"),
              ("p", "input", "float64", "IJ"), ("c", "input", "float64", "K"),
              ("d", "input", "int32", "IJK"), ("x", "output", "float64", "IJK"),
              ("y", "output", "float64", "IJK"), ("q", "plane", "float64", "IJ"),
-             ("f", "output", "float32", "IJK"), ("e", "output", "int32", "IJK")]  # fmt: skip
+             ("f", "output", "float32", "IJK"), ("e", "output", "int32", "IJK"),
+             ("g", "input", "float64", "I"), ("h", "input", "float64", "JK"),
+             ("l", "input", "float32", "IK"), ("z", "input", "bool", "IJK")]  # fmt: skip
     for name, kind, dtype, axes in specs:
-        shape = shapes[axes]
+        shape = tuple(sizes[axis] for axis in axes)
         values = (
             numbers.integers(-4, 6, shape) if dtype == "int32" else numbers.uniform(-2, 3, shape)
         )
@@ -358,10 +381,14 @@ def _arrays(drawing: Drawing) -> Any:
         yield name, values.astype(dtype)
 
 
-def _type(array: Any) -> str:
-    axes = {3: "", 2: "IJ, ", 1: "K, "}[array.ndim]
-    return f"Field[{axes}np.{array.dtype}]"
+def _type(axes: str, array: Any) -> str:
+    return f"Field[{'' if axes == 'IJK' else f'{axes}, '}np.{_named(array)}]"
 
 
-def _origin(ndim: int, name: str) -> tuple[int, ...]:
-    return {3: (HALO, HALO, LEVELS_AROUND), 2: (HALO, HALO), 1: (LEVELS_AROUND,)}[ndim]
+def _named(array: Any) -> str:
+    return "bool_" if array.dtype == bool else str(array.dtype)
+
+
+def _origin(axes: str) -> tuple[int, ...]:
+    around = {"I": HALO, "J": HALO, "K": LEVELS_AROUND}
+    return tuple(around[axis] for axis in axes)

@@ -219,6 +219,17 @@ with computation(PARALLEL), interval(...):
 )
 
 add(
+    "error functions",
+    """
+with computation(PARALLEL), interval(...):
+    b = erf(a)
+    c = erfc(a)
+""",
+    "b: Field[float], a: Field[float], c: Field[float]",
+    arrays={"b": np.zeros((3, 3, 3)), "c": np.zeros((3, 3, 3)), "a": some((3, 3, 3), 21)},
+)
+
+add(
     "literals by dtypes",
     """
 with computation(PARALLEL), interval(...):
@@ -527,4 +538,58 @@ with computation(FORWARD):
             b = b[0, 0, -1] * 2.0
 """,
     arrays={"b": np.zeros((2, 3, 4)), "a": some((2, 3, 4), 20)},
+)
+
+add(
+    "regions by externals",
+    """
+from __externals__ import first, last, far, near
+with computation(PARALLEL), interval(start=0, end=None), horizontal(region[first : last, near]):
+    b = a[1, 0, 0]
+with computation(PARALLEL), interval(...):
+    with horizontal(region[far : last, :], region[far, near]):
+        c = a
+""",
+    "a: Field[float], b: Field[float], c: Field[float]",
+    before="EXTERNALS = {'first': I[0] + 1, 'last': I[-1], 'near': J[0], 'far': I[0] - 32767}\n",
+    arrays={"b": np.zeros((4, 2, 2)), "c": np.zeros((4, 2, 2)), "a": some((5, 2, 2), 22)},
+    domain=(4, 2, 2),
+)
+
+add(
+    "enumerations and functions in functions",
+    """
+with computation(PARALLEL), interval(...):
+    if mode == Mode.B:
+        b = outer(a, c=a[0, 1, 0])
+    else:
+        b = outer(b=a, a=2.0)
+""",
+    "a: Field[float], b: Field[float], mode: int",
+    before="""
+from enum import IntEnum
+
+@enum
+class Mode(IntEnum):
+    A = 1
+    B = 2
+
+@function
+def inner(x, y):
+    z = x if x > y else y
+    if z > 1.0:
+        z = 1.0
+    elif z < -1.0:
+        z = -1.0
+    return z
+
+@function
+def outer(a, b=0.5, c=1.5):
+    d = inner(a, b)
+    d = d + inner(b, c)
+    return d * c
+""",
+    arrays={"b": np.zeros((3, 2, 2)), "a": some((3, 3, 2), 23)},
+    domain=(3, 2, 2),
+    scalars={"mode": ("int64", 2)},
 )

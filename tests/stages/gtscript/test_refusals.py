@@ -59,7 +59,7 @@ LATER = [
     "b = a.at(K=0)",
     "b = a[0, 0, w]",
     "while a > 0:\n            b = a",
-    "b = erf(a)",
+    "b = a @ c",
 ]
 
 FUNCTIONS = """
