@@ -1,0 +1,158 @@
+"""Classes of machines as constants: how fast each level of memory, and how much happens at once.
+
+The numbers are of a class of machines and ship with the code, so that a prediction is the same
+wherever it is made. `fieldforge doctor --machine` measures those of the node at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ....runtime.process import classes
+
+KIB: Final = 1 << 10
+MIB: Final = 1 << 20
+GIGA: Final = 1e9
+
+
+@classes.frozen
+class Link:
+    """A cache, and how many bytes a second come to it from beyond or leave it.
+
+    Attributes:
+        name: what lies beyond the cache.
+        capacity: the bytes of the cache.
+        line: the bytes that come together.
+        one: bytes a second for a core alone.
+        every: the most for all cores together; 0 where each has its own.
+        is_shared: whether all cores have the cache together.
+
+    """
+
+    name: str
+    capacity: int
+    line: int
+    one: float
+    every: float = 0.0
+    is_shared: bool = False
+
+    def rate(self, threads: int) -> float:
+        """Return the bytes a second of so many threads together.
+
+        >>> Link("memory", MIB, 64, 10e9, every=15e9).rate(4) / 1e9
+        15.0
+        """
+        return min(self.one * threads, self.every or self.one * threads)
+
+    def share(self, threads: int) -> float:
+        """Return the bytes of the cache that one of several threads has."""
+        return self.capacity / threads if self.is_shared else self.capacity
+
+
+@classes.frozen
+class CpuClass:
+    """A class of CPUs.
+
+    Attributes:
+        name: as `--machine` takes it.
+        links: the caches from the first one on.
+        lanes: bytes of a vector register.
+        costs: seconds of a core for one of each `Amount` in `cpu_seconds`.
+        barrier: seconds to hand a loop to all threads and to wait for them.
+        call: seconds of a call that computes nothing.
+        parallel_from: points from which threads share a loop.
+        stream_from: bytes of a call from which stores go past the caches.
+        overlap: the power of a mean: 1 adds what a loop waits for, more hides the shorter times.
+
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    lanes: int
+    registers: int
+    costs: Mapping[str, float]
+    barrier: float
+    call: float
+    parallel_from: int = 8192
+    stream_from: int = 12 * MIB
+    overlap: float = 2.0
+
+
+@classes.frozen
+class GpuClass:
+    """A class of GPUs.
+
+    Attributes:
+        name: as `--machine` takes it.
+        memory: beyond the cache that all multiprocessors share.
+        l2: beyond the first cache of a multiprocessor.
+        l1: bytes a second that all multiprocessors load from their first caches.
+        issue: operations a second in float64; those in float32 are twice as many.
+        words: instructions a second of all threads, whatever they do.
+        multiprocessors: how many there are.
+        threads: the most threads of a multiprocessor.
+        registers: of a multiprocessor.
+        launch: seconds from one kernel to the next.
+        idle: how much longer a kernel takes without any other threads to switch to (a of part D).
+        ends: how much longer it takes if no lane but one works (b).
+        base: how much longer than its slowest part a kernel takes (c).
+
+    """
+
+    name: str
+    memory: Link
+    l2: Link
+    l1: float
+    issue: float
+    words: float
+    multiprocessors: int
+    threads: int
+    registers: int
+    launch: float = 2.2e-6
+    idle: float = 0.35
+    ends: float = 0.65
+    base: float = 1.05
+
+
+EPYC: Final = CpuClass(
+    "epyc",
+    (
+        Link("second", 32 * KIB, 64, 110 * GIGA),
+        Link("third", MIB, 64, 55 * GIGA),
+        Link("memory", 16 * MIB, 64, 20 * GIGA, every=28 * GIGA, is_shared=True),
+    ),
+    lanes=32,
+    registers=16,
+    costs={
+        "operations": 0.13e-9, "loads": 0.16e-9, "gathers": 0.7e-9, "rows": 6e-9,
+        "addresses": 0.5e-9, "prefetches": 0.7e-9, "streams": 2e-9, "rings": 6e-9,
+    },
+    barrier=2e-6,
+    call=1e-6,
+)  # fmt: skip
+XEON: Final = CpuClass(
+    "xeon",
+    (
+        Link("second", 48 * KIB, 64, 120 * GIGA),
+        Link("third", 2 * MIB, 64, 30 * GIGA, every=300 * GIGA),
+        Link("memory", 64 * MIB, 64, 11 * GIGA, every=110 * GIGA, is_shared=True),
+    ),
+    lanes=64,
+    registers=32,
+    costs=EPYC.costs,
+    barrier=4e-6,
+    call=1.5e-6,
+)
+H200: Final = GpuClass(
+    "h200",
+    Link("memory", 30 * MIB, 32, 4.2e12, is_shared=True),
+    Link("second", 200 * KIB, 32, 8.9e12),
+    l1=24e12, issue=16.6e12, words=33e12, multiprocessors=132, threads=2048, registers=65536,
+)  # fmt: skip
+H100: Final = classes.evolve(
+    H200, name="h100", memory=Link("memory", 30 * MIB, 32, 2.9e12, is_shared=True)
+)
+CLASSES: Final[Mapping[str, CpuClass | GpuClass]] = {
+    each.name: each for each in (EPYC, XEON, H100, H200)
+}
