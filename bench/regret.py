@@ -41,7 +41,9 @@ from tests.generated.large import arguments_of, large_case, program_of
 import fieldforge as ff
 from fieldforge.runtime import _core
 from fieldforge.runtime.calls.machine import processor
+from fieldforge.runtime.process import classes
 from fieldforge.stages.codegen.plan.machine import CLASSES
+from fieldforge.stages.codegen.plan.sizes import Sizes
 from fieldforge.stages.sizes import Patches, ThreadBlock, ThreadPoints
 from fieldforge.workflows.tuning.bench import SAMPLE, Candidate, RealBench
 from fieldforge.workflows.tuning.candidates import Choice, changed
@@ -138,7 +140,7 @@ class Hunt:
     bench: RealBench
     kind: str
     machine: Any
-    sizes: Any
+    sizes: Sizes
     most: int
     trials: dict[Choice, Trial] = attrs.field(factory=dict)
     codes: dict[str, Choice] = attrs.field(factory=dict)
@@ -199,9 +201,13 @@ class Hunt:
             scale = self.trials[()].seconds / min(costs[0])
         for choice, row in zip(together, costs, strict=True):
             source, loops = self.bench._generated(choice)
-            seconds = predicted(loops, self.sizes, self.machine)
+            seconds = predicted(loops, self.sizes_of(choice), self.machine)
             if choice not in self.trials and row:
                 self.trials[choice] = Trial(choice, scale * min(row), seconds, len(source))
+
+    def sizes_of(self, choice: Choice) -> Sizes:
+        """Return the sizes of a call, and what the code takes from an option alone."""
+        return classes.evolve(self.sizes, stream_from=dict(choice).get("codegen.stream_from"))
 
     def finished(self) -> tuple[Trial, Trial, float]:
         """Measure the fastest plans for longer, the default twice among them."""
@@ -279,7 +285,11 @@ def _keep(folder: Path, hunt: Hunt, seed: int) -> None:
     with gzip.open(folder / f"{seed}.jsonl.gz", "wt") as file:
         for trial in hunt.trials.values():
             loops = hunt.bench._generated(trial.choice)[1]
-            row = {"loops": loops, "sizes": plain(hunt.sizes), "seconds": trial.seconds}
+            row = {
+                "loops": loops,
+                "sizes": plain(hunt.sizes_of(trial.choice)),
+                "seconds": trial.seconds,
+            }
             file.write(json.dumps(row | {"choice": repr(trial.choice)}) + "\n")
 
 
@@ -333,6 +343,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 @click.option("--machine", default="epyc", type=click.Choice(sorted(CLASSES)))
 @click.option("--threads", default=0, help="of the CPU; all by default")
 @click.option("--most-points", default=3_000_000)
+@click.option("--larger", default=1, help="how many times as many points as were drawn")
 @click.option("--seconds", default=0.0, help="begin no program after so many")
 @click.option("--quick", is_flag=True, help="five programs of at most 1e5 points, 12 trials")
 @click.option("--table", is_flag=True, help="show what was kept")
@@ -340,7 +351,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 @click.option("--listings", type=click.Path(path_type=Path), help="keep the loops of each trial")
 def main(
     seeds: str, trials: int, kind: str, machine: str, threads: int, most_points: int,
-    seconds: float, quick: bool, table: bool, folder: Path, listings: Path | None,
+    larger: int, seconds: float, quick: bool, table: bool, folder: Path, listings: Path | None,
 ) -> None:  # fmt: skip
     """Draw, search, keep, show."""
     console = Console(width=150)
@@ -358,6 +369,7 @@ def main(
     begin, rows = time.monotonic(), []
     one = partial(
         regret_of,
+        threads=threads,
         kind=kind,
         machine=CLASSES[machine],
         trials=trials,
@@ -370,7 +382,7 @@ def main(
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, context) as alone:  # a crash ends one program only
             try:
-                row = alone.submit(one, seed, min(case.points, most_points)).result()
+                row = alone.submit(one, seed, min(larger * case.points, most_points)).result()
             except (ff.errors.FieldforgeError, ValueError, BrokenProcessPool) as error:
                 console.print(f"{seed}: {type(error).__name__}: {str(error)[:200]}")
                 continue

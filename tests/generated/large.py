@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import attrs
 import numpy as np
+from tests.placing import placed_tables
 
 import fieldforge as ff
 from fieldforge.examples import icosahedral
@@ -34,6 +35,7 @@ I, J = ff.Dimension("I"), ff.Dimension("J")
 """
 I, J, K = ff.Dimension("I"), ff.Dimension("J"), icosahedral.K
 HALO: Final = 6
+MOST_CELLS: Final = 400_000
 POINTS: Final = (10_000, 100_000, 1_000_000, 3_000_000)
 LEVELS: Final = (80, 1, 20, 60, 120)
 PATTERNS: Final[Mapping[str, tuple[tuple[int, int, int], ...]]] = {
@@ -289,9 +291,8 @@ def arguments_of(case: LargeCase, points: int, backend: Any) -> dict[str, Any]:
         ranges = ranges_of(case, points, place, is_output=True)
         made[name] = ff.zeros(_domain(ranges), np.dtype(case.dtype), allocator=backend)
     if mesh is not None:
-        made["offset_provider"] = {
-            name: each for name, each in mesh.connectivities().items() if name in TABLES.values()
-        }
+        tables = {n: each for n, each in mesh.connectivities().items() if n in TABLES.values()}
+        made["offset_provider"] = placed_tables(tables, backend)
     return made
 
 
@@ -311,8 +312,8 @@ def ranges_of(
 
 
 def mesh_of(case: LargeCase, points: int) -> icosahedral.Mesh:
-    """Return the mesh of a case: R2B1 or finer."""
-    cells = points / 1.5 / max(case.levels, 1)
+    """Return the mesh of a case: R2B1 or finer, but none that takes long to make."""
+    cells = min(points / 1.5 / max(case.levels, 1), MOST_CELLS)
     sizes = [(root, b) for b in range(1, 9) for root in (2, 3)]
     root, bisections = min(sizes, key=lambda s: abs(20 * (s[0] * 2 ** s[1]) ** 2 - cells))
     return _mesh(root, bisections, case.order)

@@ -85,6 +85,7 @@ def plain(sizes: Sizes) -> dict[str, Any]:
             for name, each in sizes.tables.items()
         },
         "threads": sizes.threads,
+        "stream_from": sizes.stream_from,
     }
 
 
@@ -95,4 +96,6 @@ def again(document: Mapping[str, Any]) -> Sizes:
         for name, (rows, sources, wide, distinct) in document["tables"].items()
     }
     ranges = {(field, dim): (start, stop) for field, dim, start, stop in document["ranges"]}
-    return Sizes(ranges, document["scalars"], tables, document["threads"])
+    return Sizes(
+        ranges, document["scalars"], tables, document["threads"], document.get("stream_from")
+    )

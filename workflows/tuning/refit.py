@@ -88,7 +88,9 @@ def with_costs(machine: MachineClass, costs: Mapping[str, float]) -> MachineClas
 
 
 RATES: Final = ("one", "every")
-OF_GPUS: Final = ("l1", "issue", "words", "launch", "idle", "ends", "base")
+OF_GPUS: Final = (
+    "l1", "issue", "words", "step", "wait", "launch", "idle", "ends", "base", "overlap",
+)  # fmt: skip
 _MOST: Final = {"overlap": 8.0, "base": 3.0, "idle": 3.0, "ends": 3.0}
 _LEAST: Final = {"overlap": 1.0, "base": 1.0}
 

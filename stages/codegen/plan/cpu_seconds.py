@@ -95,7 +95,8 @@ def _moves(leaves: Sequence[Leaf], sizes: Sizes, machine: CpuClass) -> list[dict
     most = max((leaf.threads for leaf in leaves), default=1)
     whole = Traffic(sizes, 1, machine.links[0].line)
     touched = sum(leaf.threads * sum(whole.footprint(leaf.sweep).values()) for leaf in leaves)
-    goes_past = touched >= max(machine.stream_from, most * CACHE_OF_A_THREAD)
+    usual = max(machine.stream_from, most * CACHE_OF_A_THREAD)
+    goes_past = touched >= (usual if sizes.stream_from is None else sizes.stream_from)
     for link in machine.links:
         traffic = Traffic(sizes, link.share(most), link.line)
         fetched = traffic.in_turn([leaf.sweep for leaf in leaves])

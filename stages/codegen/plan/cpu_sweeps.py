@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import prod
+from math import ceil, prod
 from typing import Final, TypeAlias
 
 from ....runtime.language.dimension import Dimension
@@ -120,13 +120,15 @@ class _Leaves:
         ]
 
     def _tiles(self, tiles: Tiles) -> Leaf:
-        cuts = [(cut.range.dim, self.sizes.extent(cut.range), cut.size) for cut in tiles.cuts]
-        heights = {dim: min(size, extent) for dim, extent, size in cuts}
-        counts = [max(1.0, extent / size) for _, extent, size in cuts]
+        extents = {cut.range.dim: self.sizes.extent(cut.range) for cut in tiles.cuts}
         rows = [self._loops(member.nest) for member in tiles.members]
-        inside = prod(n for dim, n, _ in rows[-1] if dim not in heights)
-        points = inside * prod(extent for _, extent, _ in cuts)
-        threads = self._threads(points, prod(map(int, counts)))
+        inside = prod(n for dim, n, _ in rows[-1] if dim not in extents)
+        threads = self._threads(inside * prod(extents.values()), self.sizes.threads)
+        heights = self._heights(tiles, extents, threads)
+        counts = {dim: max(1.0, extents[dim] / heights[dim]) for dim in heights}
+        whole = prod(map(ceil, counts.values()))
+        threads = min(threads, whole)
+        alone = ceil(whole / threads) * prod(counts.values()) / whole  # tiles of one thread
         parts: list[Sweep] = []
         work: list[Work] = []
         for member, own in zip(tiles.members, rows, strict=True):
@@ -135,16 +137,31 @@ class _Leaves:
                 (dim, (heights[dim] + margins[dim]) / step if dim in heights else count, step)
                 for dim, count, step in own
             ]
-            work += _times([_work(member.nest, loops)], prod(counts) / threads)
+            work += _times([_work(member.nest, loops)], alone)
             body = self._body(member.nest)
             parts.append(in_loops(body, [each for each in loops if each[0] is not tiles.rolled]))
         inner: tuple[Sweep, ...] = tuple(parts)
         if tiles.rolled is not None:
             inner = (Sweep(tiles.rolled, heights[tiles.rolled], inner),)
-        for (dim, _, _), count in reversed(list(zip(cuts, counts, strict=True))):
-            share = threads if dim is cuts[0][0] else 1
-            inner = (Sweep(dim, max(1.0, count / share), inner, heights[dim]),)
+        share = prod(counts.values()) / alone
+        for dim, count in reversed(counts.items()):
+            left = max(1.0, count / share)
+            inner, share = (Sweep(dim, left, inner, heights[dim]),), share / (count / left)
         return Leaf(tiles, inner[0], tuple(work), threads)
+
+    def _heights(
+        self, tiles: Tiles, extents: Mapping[Dimension, int], threads: int
+    ) -> dict[Dimension, float]:
+        """Return the extents of a tile: as many equal ones as threads have work, as calls do it."""
+        found = {}
+        for cut in tiles.cuts:
+            dim, extent = cut.range.dim, max(extents[cut.range.dim], 1)
+            others = prod(-(-extents[c.range.dim] // c.size) for c in tiles.cuts if c is not cut)
+            part = extent
+            if cut.even:
+                part = max(-(-extent // -(-threads // max(others, 1))), FEWEST)
+            found[dim] = float(min(extent, -(-part // -(-part // cut.size))))
+        return found
 
     def _body(self, nest: Nest) -> Body:
         return touches_of(nest, self.buffers, self.sizes)

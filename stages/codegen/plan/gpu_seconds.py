@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import product
 from math import ceil, prod
 from typing import Final
 
+from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ...ir.loops.gpu import marks_of
 from ...ir.loops.kernel import Kernel
-from ...ir.loops.nest import Compute, Store
-from ..schedule.costs import operations
+from ...ir.loops.nest import Access, Compute, Index, Instruction, Load, Store, with_operands
+from ..schedule.costs import ITEMSIZES, operations
 from .gpu_sweeps import Kernels, Part, gpu_kernels, of_block, of_grid
 from .machine import GpuClass
 from .sizes import Sizes
-from .sweeps import Touch
 from .traffic import Bytes, Traffic
 
 ENOUGH: Final = 0.5  # of all threads: more hide nothing more
@@ -25,17 +26,30 @@ TURN: Final = 30  # instructions of a thread beside its rows
 
 
 @classes.frozen
+class Work:
+    """Operations, instructions, and bytes of loads and stores of all threads for a nest.
+
+    Operations are those of float64; others are half of one.
+    """
+
+    operations: float
+    instructions: float
+    bytes: float
+
+
+@classes.frozen
 class GpuFacts:
     """What a kernel does, whatever its costs are.
 
     Attributes:
         kernel: its nests, threads and blocks.
         bytes: through each link, and of all accesses.
-        operations: of float64; those of float32 are half of one.
-        instructions: of all threads.
+        operations: of all threads, as in `Work`.
+        instructions: the same.
+        steps: instructions of one thread after the other.
+        waits: loads of one thread that nothing else of it hides, of one thread after the other.
         occupancy: threads that run at a time, of those that hide all there is to hide.
         lanes: which part of them works.
-        waves: how much longer the last blocks take.
 
     """
 
@@ -43,9 +57,10 @@ class GpuFacts:
     bytes: Mapping[str, float]
     operations: float
     instructions: float
+    steps: float
+    waits: float
     occupancy: float
     lanes: float
-    waves: float
 
     def parts(self, machine: GpuClass) -> dict[str, float]:
         """Return seconds by what they are for."""
@@ -55,14 +70,16 @@ class GpuFacts:
             "first": self.bytes["first"] / machine.l1,
             "operations": self.operations / machine.issue,
             "instructions": self.instructions / machine.words,
+            "thread": self.steps * machine.step + self.waits * machine.wait,
         }
 
     def seconds(self, machine: GpuClass) -> float:
         """Return the seconds of the kernel: the formula of the module."""
-        slowest = machine.base * max(self.parts(machine).values())
+        beside = sum(pow(each, machine.overlap) for each in self.parts(machine).values())
+        slowest = machine.base * float(pow(beside, 1 / machine.overlap))
         few = 1 + machine.idle * (1 - self.occupancy)
         idle = 1 + machine.ends * (1 - self.lanes)
-        return self.kernel.count * (machine.launch + slowest * few * idle * self.waves)
+        return self.kernel.count * (machine.launch + slowest * few * idle)
 
 
 def gpu_facts(kernel: Kernel, sizes: Sizes, machine: GpuClass) -> list[GpuFacts]:
@@ -85,26 +102,33 @@ def _facts(
 ) -> GpuFacts:
     near = Traffic(sizes, machine.l2.capacity / max(1.0, resident / kernel.threads), SECTOR)
     spilled = _spilled(kernel, machine) * SPILL * kernel.blocks * kernel.threads
-    operations = [_operations(part) for part in kernel.parts]
+    work = [_work(part) for part in kernel.parts]
+    alone = [_alone(part) for part in kernel.parts]
+    waves = ceil(kernel.blocks * kernel.threads / (machine.multiprocessors * max(resident, 1)))
     return GpuFacts(
         kernel,
         {
             "memory": memory,
             "second": sum(_through_l2(kernel, part, near) for part in kernel.parts) + spilled / 2,
-            "first": sum(_accessed(part) for part in kernel.parts) + spilled,
+            "first": sum(each.bytes for each in work) + spilled,
         },
-        operations=sum(each for each, _ in operations),
-        instructions=sum(each for _, each in operations),
+        operations=sum(each.operations for each in work),
+        instructions=sum(each.instructions for each in work),
+        steps=waves * sum(steps for steps, _ in alone),
+        waits=waves * sum(waits for _, waits in alone),
         occupancy=min(1.0, resident / machine.threads / ENOUGH),
         lanes=min(map(_lanes, kernel.parts)),
-        waves=_waves(kernel, resident, machine),
     )
 
 
-def _waves(kernel: Kernels, resident: float, machine: GpuClass) -> float:
-    """Return how much longer all multiprocessors take than they work: few blocks fill no wave."""
-    waves = kernel.blocks * kernel.threads / (machine.multiprocessors * max(resident, 1))
-    return ceil(waves) / waves if 1 < waves < 4 else max(1.0, 1 / max(waves, 0.05) ** 0.5)
+def _alone(part: Part) -> tuple[float, float]:
+    """Return the instructions that a thread runs in order, and how often it waits for loads."""
+    nest, depth = part.nest, len(part.nest.loops)
+    walked = prod(count for _, count, _ in part.walks)
+    inner = [row for row in nest.body if row.level == depth]
+    steps = sum(operations(row.op) if isinstance(row, Compute) else 1 for row in inner)
+    waits = walked / (1 + marks_of(nest).ahead) if any(isinstance(r, Load) for r in inner) else 0.0
+    return (TURN + walked * steps) * part.each**0.5, 1 + waits
 
 
 def _through_l2(kernel: Kernels, part: Part, near: Traffic) -> float:
@@ -122,47 +146,58 @@ def _sum(bytes_: Bytes) -> float:
     return sum(bytes_.values())
 
 
-def _accessed(part: Part) -> float:
-    """Return the bytes that threads load and store, what a thread's points share once."""
-    inner = part.sides[0][0] if part.sides else None
-    threads = part.points / part.each
-    total = 0.0
-    for touch in part.body:
-        apart = touch.unit is not inner and inner in touch.dims
-        total += _distinct(touch, part) * (SECTOR / 2 if apart else touch.item)
-    return threads * total
-
-
-def _distinct(touch: Touch, part: Part) -> float:
-    """Return how many elements of a buffer the points of a thread touch."""
-    moved = {dim: int(points) for dim, _, _, points in part.sides if points > 1}
-    own = {dim: n for dim, n in moved.items() if dim in touch.dims}
-    if not own:
-        return len(touch.places)
-    found = set()
-    for place in touch.places:
-        places = [place]
-        for axis, dim in enumerate(touch.dims):
-            if dim in own and isinstance(place[axis], int):
-                places = [
-                    (*each[:axis], each[axis] + n, *each[axis + 1 :])  # type: ignore[operator]
-                    for each in places
-                    for n in range(own[dim])
-                ]
-        found |= set(places)
-    return len(found)
-
-
-def _operations(part: Part) -> tuple[float, float]:
-    """Return the operations, of float64 or half of one, and the instructions of all threads."""
+def _work(part: Part) -> Work:
+    """Return what all threads do; what several points of a thread share is done once."""
     nest, depth = part.nest, len(part.nest.loops)
-    computed, instructions = 0.0, TURN / part.each
-    for row in nest.body:
-        share = 1.0 if row.level == depth else 1 / part.each
+    apart = {
+        touch.buffer
+        for touch in part.body
+        if part.sides and part.sides[0][0] in touch.dims and touch.unit is not part.sides[0][0]
+    }
+    computed, instructions, bytes_ = 0.0, float(TURN), 0.0
+    for row, copies in zip(nest.body, _copies(part), strict=True):
+        instructions += copies * (2 if isinstance(row, Store) else 1)
         if isinstance(row, Compute):
-            computed += operations(row.op) * share * (1.0 if row.dtype == "float64" else 0.5)
-        instructions += share * (2 if isinstance(row, Store) else 1)
-    return part.points * computed, part.points * instructions
+            computed += operations(row.op) * copies * (1.0 if row.dtype == "float64" else 0.5)
+        elif isinstance(row, Access) and row.level == depth:
+            bytes_ += copies * (SECTOR / 2 if row.buffer in apart else ITEMSIZES[row.dtype])
+    threads = part.points / part.each
+    return Work(threads * computed, threads * instructions, threads * bytes_)
+
+
+def _copies(part: Part) -> list[int]:
+    """Return how many different values a thread computes for each row, for all its points."""
+    known: dict[object, int] = {}
+    found = [0] * len(part.nest.body)
+    dims = [dim for dim, _, _, points in part.sides if points > 1]
+    for steps in product(*(range(int(points)) for *_, points in part.sides if points > 1)):
+        shift = dict(zip(dims, steps, strict=True))
+        values: list[int] = []
+        for number, row in enumerate(part.nest.body):
+            key = _key(number, row, values, shift)
+            found[number] += key not in known
+            values.append(known.setdefault(key, len(known)))
+    return found
+
+
+def _key(
+    number: int, row: Instruction, values: Sequence[int], shift: Mapping[Dimension, int]
+) -> object:
+    """Return what equal values of a thread's points have in common."""
+    match row:
+        case Index(dim=dim):
+            return row, shift.get(dim, 0)
+        case Load():
+            moved = tuple(
+                offset if told is not None else offset + shift.get(dim, 0)
+                for dim, told, offset in row.places
+            )
+            return with_operands(classes.evolve(row, offsets=moved), values.__getitem__)
+        case Compute():
+            return with_operands(row, values.__getitem__)
+        case Store():
+            return number, tuple(shift.values())
+    return row
 
 
 def _spilled(kernel: Kernels, machine: GpuClass) -> float:

@@ -93,10 +93,13 @@ class GpuClass:
         multiprocessors: how many there are.
         threads: the most threads of a multiprocessor.
         registers: of a multiprocessor.
+        step: seconds between two instructions of a thread that follow from each other.
+        wait: seconds from a load to its value, where no cache of the multiprocessor has it.
         launch: seconds from one kernel to the next.
         idle: how much longer a kernel takes without any other threads to switch to (a of part D).
         ends: how much longer it takes if no lane but one works (b).
         base: how much longer than its slowest part a kernel takes (c).
+        overlap: the power of a mean: 1 adds what a kernel waits for, more hides the shorter times.
 
     """
 
@@ -109,10 +112,13 @@ class GpuClass:
     multiprocessors: int
     threads: int
     registers: int
+    step: float = 2.4e-9
+    wait: float = 0.6e-6
     launch: float = 2.2e-6
     idle: float = 0.35
     ends: float = 0.65
     base: float = 1.05
+    overlap: float = 3.0
 
 
 EPYC: Final = CpuClass(

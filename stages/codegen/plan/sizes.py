@@ -67,6 +67,8 @@ class Sizes:
         scalars: integers among the arguments.
         tables: by name.
         threads: how many threads share the loops.
+        stream_from: bytes of a call from which stores go past the caches; None where the machine
+            tells.
 
     """
 
@@ -74,6 +76,7 @@ class Sizes:
     scalars: Mapping[str, int] = classes.field(factory=dict)
     tables: Mapping[str, Table] = classes.field(factory=dict)
     threads: int = 1
+    stream_from: int | None = None
 
     def value(self, bound: Bound) -> int:
         """Return the value of a bound.
