@@ -272,10 +272,7 @@ def regret_of(
         "default": default.seconds, "best": best.seconds, "regret": default.seconds / best.seconds,
         "noise": noise, "choice": [[name, repr(value)] for name, value in best.choice],
         "rank": rank_correlation(found), "took": time.monotonic() - begin,
-        "trials": [
-            [[[n, repr(v)] for n, v in each.choice], each.seconds, each.predicted, each.text]
-            for each in found
-        ],
+        "trials": [[each.seconds, each.predicted, each.text] for each in found],
     }  # fmt: skip
 
 
@@ -318,22 +315,40 @@ def shown(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
 def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return the means of a run.
 
-    >>> row = {"regret": 1.21, "noise": 1.0, "rank": 0.5, "trials": [[[], 2.0, 1.0, 9]]}
+    >>> row = {"regret": 1.21, "noise": 1.0, "rank": 0.5, "trials": [[2.0, 1.0, 9]]}
     >>> summary([row])["median rank"], round(summary([row])["error"], 2)
     (0.5, 0.69)
     """
     regrets = np.array([row["regret"] for row in rows])
     ranks = np.array([row["rank"] for row in rows if row["rank"] is not None] or [np.nan])
-    errors = np.array([np.log(each[1] / each[2]) for row in rows for each in row["trials"]])
+    errors = np.array([np.log(each[0] / each[1]) for row in rows for each in row["trials"]])
+    first = np.array([row["trials"][0][0] / _fastest(row) for row in rows])
+    chosen = np.array([_by_prediction(row) / _fastest(row) for row in rows])
     return {
         "programs": float(len(rows)),
-        "mean regret": float(np.exp(np.mean(np.log(regrets)))),
+        "mean regret": _mean(regrets),
         "worst regret": float(regrets.max()),
+        # of the trials as they were first measured: the default, and the best prediction
+        "default": _mean(first),
+        "by prediction": _mean(chosen),
         "median noise": float(np.median([row["noise"] for row in rows])),
         "median rank": float(np.median(ranks)),
         "least rank": float(ranks.min()),
         "error": float(np.sqrt(np.mean(errors**2))),
     }
+
+
+def _fastest(row: Mapping[str, Any]) -> float:
+    return float(min(seconds for seconds, *_ in row["trials"]))
+
+
+def _by_prediction(row: Mapping[str, Any]) -> float:
+    """Return the seconds of the plan that is predicted to be the fastest."""
+    return float(min(row["trials"], key=lambda trial: trial[1])[0])
+
+
+def _mean(ratios: Any) -> float:
+    return float(np.exp(np.mean(np.log(ratios))))
 
 
 @click.command(help=__doc__)

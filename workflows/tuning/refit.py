@@ -88,6 +88,8 @@ def with_costs(machine: MachineClass, costs: Mapping[str, float]) -> MachineClas
 
 
 RATES: Final = ("one", "every")
+OF_ALL: Final = ("l1", "issue", "words")  # rates of a whole GPU
+PLAIN: Final = ("overlap", "base", "idle", "ends")  # numbers without a unit
 OF_GPUS: Final = (
     "l1", "issue", "words", "step", "wait", "launch", "idle", "ends", "base", "overlap",
 )  # fmt: skip
@@ -99,9 +101,24 @@ def _with_rates(link: Any, name: str, costs: Mapping[str, float]) -> Any:
     return classes.evolve(link, **{n: costs.get(f"{name}.{n}", getattr(link, n)) for n in RATES})
 
 
+def _slower(machine: MachineClass, factor: float) -> MachineClass:
+    """Return a machine on which all takes so much longer."""
+    costs = costs_of(machine)
+    rates = {name for name in costs if "." in name or name in OF_ALL}
+    return with_costs(
+        machine,
+        {
+            name: cost / factor if name in rates else cost * factor
+            for name, cost in costs.items()
+            if name not in PLAIN
+        },
+    )
+
+
 def _changes(
     machine: MachineClass,
 ) -> Iterator[Callable[[MachineClass, float], MachineClass]]:
+    yield _slower
     for name in costs_of(machine):
 
         def change(old: MachineClass, factor: float, name: str = name) -> MachineClass:

@@ -15,7 +15,8 @@ from .cpu_sweeps import Leaf, Work, cpu_leaves
 from .machine import CpuClass
 from .registers import OTHERS, registers
 from .sizes import Sizes
-from .traffic import Traffic, moved
+from .sweeps import bodies
+from .traffic import Bytes, Traffic, moved
 
 CACHE_OF_A_THREAD: Final = 3 << 19  # bytes for each thread that stay in the caches of all
 ALONE: Final = ("rows", "addresses", "prefetches", "streams", "rings")
@@ -61,11 +62,50 @@ class CpuFacts:
 def cpu_facts(kernel: Kernel, sizes: Sizes, machine: CpuClass) -> list[CpuFacts]:
     """Return what each part of a tree does in calls that follow one another."""
     leaves = cpu_leaves(kernel, sizes, machine.parallel_from)
-    moves = _moves(leaves, sizes, machine)
+    sweeps = [leaf.sweep for leaf in leaves]
+    most = max((leaf.threads for leaf in leaves), default=1)
+    past = _past(leaves, sizes, machine)
+    bytes_: list[dict[str, float]] = [{} for _ in leaves]
+    waits = [0.0] * len(leaves)
+    for link in machine.links:
+        fetched = Traffic(sizes, link.share(most), link.line).in_turn(sweeps)
+        is_last = link is machine.links[-1]
+        for place, leaf in enumerate(leaves):
+            own = moved(fetched[place], past[place], is_last=is_last)
+            bytes_[place][link.name] = leaf.threads * own
+            if link is not machine.links[0]:
+                waits[place] += _waits(leaf, fetched[place]) / link.line
     return [
-        CpuFacts(leaf.node, leaf.threads, bytes_, amounts(leaf, machine))
-        for leaf, bytes_ in zip(leaves, moves, strict=True)
+        CpuFacts(leaf.node, leaf.threads, own, amounts(leaf, machine) | {"waits": lines})
+        for leaf, own, lines in zip(leaves, bytes_, waits, strict=True)
     ]
+
+
+def _past(leaves: Sequence[Leaf], sizes: Sizes, machine: CpuClass) -> list[dict[str, float]]:
+    """Return for each leaf the bytes of the fields that it writes past the caches."""
+    whole = Traffic(sizes, 1, machine.links[0].line)
+    touched = [whole.footprint(leaf.sweep) for leaf in leaves]
+    pairs = list(zip(leaves, touched, strict=True))
+    most = max((leaf.threads for leaf in leaves), default=1)
+    usual = max(machine.stream_from, most * CACHE_OF_A_THREAD)
+    least = usual if sizes.stream_from is None else sizes.stream_from
+    if sum(leaf.threads * sum(own.values()) for leaf, own in pairs) < least:
+        return [{} for _ in leaves]
+    streams = [
+        {name for nest in nests_of(leaf.node) for name in marks_of(nest).streams} for leaf in leaves
+    ]
+    return [
+        {name: n for (name, stores), n in own.items() if stores and name in names}
+        for own, names in zip(touched, streams, strict=True)
+    ]
+
+
+def _waits(leaf: Leaf, fetched: Bytes) -> float:
+    """Return the bytes that no prefetch asks for, where tables tell the rows."""
+    if any(marks_of(nest).asked for nest in nests_of(leaf.node)):
+        return 0.0
+    told = {touch.buffer for body, _ in bodies(leaf.sweep) for touch in body if touch.is_told}
+    return sum(bytes_ for (name, _), bytes_ in fetched.items() if name in told)
 
 
 def amounts(leaf: Leaf, machine: CpuClass) -> dict[str, float]:
@@ -79,6 +119,7 @@ def amounts(leaf: Leaf, machine: CpuClass) -> dict[str, float]:
     prefetches   lines
     streams      rows that are written past the caches
     rings        rows of arrays whose rows take turns
+    waits        lines from beyond the second cache that tables tell and nothing prefetches
     """
     found = dict.fromkeys(machine.costs, 0.0)
     for work in leaf.work:
@@ -87,28 +128,6 @@ def amounts(leaf: Leaf, machine: CpuClass) -> dict[str, float]:
     if isinstance(leaf.node, Tiles) and leaf.node.rolled is not None:
         found["rings"] += sum(work.times[-2] for work in leaf.work)
     return found
-
-
-def _moves(leaves: Sequence[Leaf], sizes: Sizes, machine: CpuClass) -> list[dict[str, float]]:
-    """Return for each leaf the bytes that its threads move through each link."""
-    found: list[dict[str, float]] = [{} for _ in leaves]
-    most = max((leaf.threads for leaf in leaves), default=1)
-    whole = Traffic(sizes, 1, machine.links[0].line)
-    touched = sum(leaf.threads * sum(whole.footprint(leaf.sweep).values()) for leaf in leaves)
-    usual = max(machine.stream_from, most * CACHE_OF_A_THREAD)
-    goes_past = touched >= (usual if sizes.stream_from is None else sizes.stream_from)
-    for link in machine.links:
-        traffic = Traffic(sizes, link.share(most), link.line)
-        fetched = traffic.in_turn([leaf.sweep for leaf in leaves])
-        for own, leaf, bytes_ in zip(found, leaves, fetched, strict=True):
-            streams = _streams(leaf.node) if goes_past else set()
-            is_last = link is machine.links[-1]
-            own[link.name] = leaf.threads * moved(bytes_, streams, is_last=is_last)
-    return found
-
-
-def _streams(node: Node) -> set[str]:
-    return {name for nest in nests_of(node) for name in marks_of(nest).streams}
 
 
 def _amounts(work: Work, machine: CpuClass) -> Iterator[tuple[str, float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from math import ceil, prod
 from typing import Final
@@ -74,12 +74,19 @@ class GpuFacts:
         }
 
     def seconds(self, machine: GpuClass) -> float:
-        """Return the seconds of the kernel: the formula of the module."""
-        beside = sum(pow(each, machine.overlap) for each in self.parts(machine).values())
-        slowest = machine.base * float(pow(beside, 1 / machine.overlap))
+        """Return the seconds: what all threads move and compute, or what one takes alone."""
+        parts = self.parts(machine)
+        alone = parts.pop("thread")
         few = 1 + machine.idle * (1 - self.occupancy)
         idle = 1 + machine.ends * (1 - self.lanes)
-        return self.kernel.count * (machine.launch + slowest * few * idle)
+        together = machine.base * few * idle * _mean(parts.values(), machine.overlap)
+        seconds = _mean((together, alone), machine.overlap)
+        return self.kernel.count * (machine.launch + seconds)
+
+
+def _mean(seconds: Iterable[float], power: float) -> float:
+    """Return the longest of some times, a little more where others are as long."""
+    return float(pow(sum(pow(each, power) for each in seconds), 1 / power))
 
 
 def gpu_facts(kernel: Kernel, sizes: Sizes, machine: GpuClass) -> list[GpuFacts]:

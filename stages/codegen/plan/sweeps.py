@@ -64,6 +64,11 @@ class Touch:
     bytes: float
     row: float = 0.0
 
+    @property
+    def is_told(self) -> bool:
+        """Whether tables tell where the places are."""
+        return any(not isinstance(at, int) for place in self.places for at in place)
+
 
 Body: TypeAlias = tuple[Touch, ...]
 

@@ -192,16 +192,18 @@ def _touch(recent: dict[str, float], own: Bytes) -> None:
         recent[name] = max(bytes_, recent.pop(name, 0.0))
 
 
-def moved(fetched: Bytes, streams: Container[str] = (), *, is_last: bool = True) -> float:
+def moved(fetched: Bytes, past: Mapping[str, float], *, is_last: bool = True) -> float:
     """Return the bytes in both directions: what is stored leaves the cache again.
 
-    Stores of `streams` go past the caches, to memory that is the last.
+    Stores of the buffers `past` go past the caches, so many bytes of each to what lies last.
 
-    >>> moved({("u", False): 8.0, ("out", True): 8.0}), moved({("out", True): 8.0}, {"out"})
-    (24.0, 8.0)
+    >>> moved({("u", False): 8.0, ("out", True): 8.0}, {})
+    24.0
+    >>> moved({("out", True): 0.0}, {"out": 8.0})
+    8.0
     """
-    total = 0.0
+    total = sum(past.values()) if is_last else 0.0
     for (name, stores), bytes_ in fetched.items():
-        ways = 1 + stores
-        total += bytes_ * (int(is_last) if stores and name in streams else ways)
+        if not (stores and name in past):
+            total += bytes_ * (1 + stores)
     return total

@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import attrs
 import numpy as np
 import pytest
-from tests.generated.large import arguments_of, large_case, program_of
 
 import fieldforge as ff
 from fieldforge.stages.codegen.plan.cpu_sweeps import cpu_leaves
 from fieldforge.stages.codegen.plan.sizes import Sizes
 from fieldforge.stages.codegen.plan.sweeps import Sweep, Touch
 from fieldforge.stages.codegen.plan.traffic import Traffic
-from fieldforge.stages.ir.loops.kernel import Kernel
-from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.target import CpuTarget
-from fieldforge.workflows.builds.building import trace
-from fieldforge.workflows.tuning.predicted import sizes_of
-from fieldforge.workflows.tuning.subject import make_subject
 
 from .caches import LINE, Cache, Walk
+from .listings import loops_of, with_few_levels
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
-POINTS, LEVELS = 4000, 8
+POINTS = 4000
 ALONE = 1 << 60  # points: one thread
 # Seeds of each kind that walk fast: nests that march or not, tiles, meshes near and far.
 SEEDS = (1, 3, 4, 10, 12, 13, 16, 20, 22)
-
-
-def kernel_of(seed: int) -> tuple[Kernel, Sizes, dict[str, Any]]:
-    """Return the loops of a drawn program for a small cache, its sizes and its tables."""
-    case = large_case(seed)
-    case = attrs.evolve(case, levels=min(case.levels, LEVELS))
-    given = arguments_of(case, POINTS, ff.cpu)
-    subject = make_subject(program_of(case).with_backend(ff.cpu), given)
-    entry = subject.on(ff.cpu.with_options(jam=False, target=small_target()))
-    step = trace(entry.__definition__, entry.backend, subject.variant(entry), "codegen")["codegen"]
-    tables = {name: each.asnumpy() for name, each in (subject.provider or {}).items()}
-    return read(step.loops), sizes_of(subject.arguments, subject.provider), tables
 
 
 def small_target() -> CpuTarget:
@@ -54,7 +34,8 @@ def small_target() -> CpuTarget:
 def test_traffic_is_that_of_a_cache_that_sees_each_address():
     errors = []
     for seed in SEEDS:
-        kernel, sizes, tables = kernel_of(seed)
+        case = with_few_levels(seed)
+        kernel, sizes, tables = loops_of(case, POINTS, jam=False, target=small_target())
         caches = [Cache(8192), Cache(32768)]
         seen = Walk(kernel, sizes, tables, caches).fetched()
         for cache, bytes_ in zip(caches, seen, strict=True):
