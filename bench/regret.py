@@ -240,7 +240,7 @@ def rank_correlation(trials: Sequence[Trial]) -> float | None:
         ranks.append(np.array([(values < v).sum() + (values == v).sum() / 2 for v in values]))
     if any(np.ptp(each) == 0 for each in ranks):
         return None
-    return float(np.corrcoef(ranks)[0, 1])
+    return round(float(np.corrcoef(ranks)[0, 1]), 4)
 
 
 def regret_of(
@@ -378,7 +378,11 @@ def main(
     if quick:
         seeds, trials, most_points = "0:5", 12, 100_000
     first, stop = map(int, seeds.split(":"))
-    name = machine if kind == "gpu" else re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
+    name = (
+        f"nvidia-{machine}"
+        if kind == "gpu"
+        else re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
+    )
     place = folder / name / ("regret.json" if not threads else f"regret-{threads}.json")
     place.parent.mkdir(parents=True, exist_ok=True)
     begin, rows = time.monotonic(), []

@@ -55,7 +55,10 @@ def test_wrong_sizes_are_refused(words, said):
 
 @pytest.mark.needs_compiler
 def test_costs_are_fitted_to_kept_plans(tmp_path):
-    loops = told("show", DIFFUSE, "--stage", "codegen", "--loops", "--backend", "cpu").output.rstrip() + "\n"
+    loops = (
+        told("show", DIFFUSE, "--stage", "codegen", "--loops", "--backend", "cpu").output.rstrip()
+        + "\n"
+    )
     rows = []
     for extent in (32, 64, 128):
         sizes = sizes_of_loops(loops, {"I": extent, "J": extent, "K": 20}, {})
