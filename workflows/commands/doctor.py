@@ -36,9 +36,9 @@ def doctor(mesh: str | None, machine: bool, model: tuple[Path, ...], kind: str |
     if model:
         from rich.console import Console
 
-        from . import machine_costs
+        from .predictions import costs
 
-        machine_costs.refit(model, kind, Console())
+        costs.refit(model, kind, Console())
         return
     if machine:
         from . import machine_model

@@ -123,7 +123,7 @@ def explain(
     if found.backend is not None and found.backend.name == "cpu":
         click.echo(f"first tier: {_first_tier(found.backend)}.")
     if sizes is not None:
-        from .plans import predictions
+        from .predictions.plans import predictions
 
         click.echo(predictions(found, sizes, machine))
 

@@ -7,8 +7,6 @@ from typing import Final
 START: Final = 0.15  # of a compiler, with what every source includes
 KILOBYTE: Final = 0.015  # of g++ -O3, one unit, measured on programs of 5 to 90 kB
 CLAMPED: Final = 0.02  # of code that clamps indices
-EARNED: Final = 1.3  # a build of so many times the plain one must come back
-CALLS: Final = 10.0  # within so many seconds of calls
 
 
 def text_seconds(length: int, clamped: int = 0) -> float:
@@ -18,13 +16,3 @@ def text_seconds(length: int, clamped: int = 0) -> float:
     0.95
     """
     return START + (KILOBYTE * length + CLAMPED * clamped) / 1000
-
-
-def is_earned(build: float, plain: float, call: float, best: float) -> bool:
-    """Tell whether a longer build comes back within seconds of calls that are shorter.
-
-    >>> is_earned(1.2, 0.5, 100e-6, 80e-6), is_earned(1.2, 0.5, 100e-6, 99e-6)
-    (True, False)
-    """
-    saved = CALLS * (1 - best / call) if call else 0.0
-    return build <= EARNED * plain or build - plain <= saved

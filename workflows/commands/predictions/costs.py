@@ -12,11 +12,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...runtime import _core
-from ...runtime.calls.machine import machine_file, processor, read_machine, write_machine
-from ...stages.codegen.plan.machine import CLASSES, CpuClass, class_of
-from ...stages.codegen.plan.seconds import MachineClass
-from ..tuning.refit import costs_of, errors_of, pairs_of, refitted, with_costs
+from ....runtime import _core
+from ....runtime.calls.machine import machine_file, processor, read_machine, write_machine
+from ....stages.codegen.plan.machine import CLASSES, CpuClass, class_of
+from ....stages.codegen.plan.seconds import MachineClass
+from ...tuning.refit import costs_of, errors_of, pairs_of, refitted, with_costs
 
 COSTS: Final = "costs"  # in the file of the node
 # A copy reads and writes a number: a level moves its line in, and both lines of the other one.

@@ -8,17 +8,17 @@ from typing import Any, Final
 
 import click
 
-from ...runtime.fields.neighbour_table import Connectivity
-from ...runtime.process import classes
-from ...stages.codegen.plan.machine import CLASSES
-from ...stages.codegen.plan.sizes import Sizes, Table
-from ...stages.ir.loops.reader import read
-from ...stages.target import CpuTarget
-from ..entries.entry_point import EntryPoint
-from ..tuning.alternatives import alternatives, told
-from ..tuning.predicted import locality
-from .arguments import backend_of
-from .machine_costs import node
+from ....runtime.fields.neighbour_table import Connectivity
+from ....runtime.process import classes
+from ....stages.codegen.plan.machine import CLASSES
+from ....stages.codegen.plan.sizes import Sizes, Table
+from ....stages.ir.loops.reader import read
+from ....stages.target import CpuTarget
+from ...entries.entry_point import EntryPoint
+from ...tuning.alternatives import alternatives, told
+from ...tuning.predicted import locality
+from ..arguments import backend_of
+from .costs import node
 
 GPUS: Final = "h200"  # the class that stands for all GPUs
 _SIZE: Final = re.compile(r"\s*(\w+)\s*=\s*(\d+)\s*")
