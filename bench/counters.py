@@ -23,7 +23,8 @@ os.environ.setdefault("FIELDFORGE_TIERS", "compiled")
 import click
 from rich.console import Console
 from rich.table import Table
-from tests.generated.large import arguments_of, large_case, program_of
+from tests.generated.large import large_case, program_of
+from tests.generated.large_arguments import arguments_of
 
 import fieldforge as ff
 from fieldforge.stages.codegen.plan.gpu_seconds import gpu_facts

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.generated.large import arguments_of, large_case, program_of
+from tests.generated.large import large_case, program_of
+from tests.generated.large_arguments import arguments_of
 
 import fieldforge as ff
 

@@ -47,7 +47,6 @@ class Touch:
         dims: its dimensions.
         unit: the dimension whose elements lie side by side.
         places: each once.
-        loads: whether the body reads it.
         stores: whether the body writes it.
         bytes: of all its memory.
         row: bytes of all its elements along the unit dimension.
@@ -59,7 +58,6 @@ class Touch:
     dims: tuple[Dimension, ...]
     unit: Dimension | None
     places: tuple[Place, ...]
-    loads: bool
     stores: bool
     bytes: float
     row: float = 0.0
@@ -123,7 +121,7 @@ def _touch(
 ) -> Touch:
     item, unit = ITEMSIZES[buffer.dtype], unit_of(buffer)
     return Touch(
-        buffer.name, item, buffer.dims, unit, places, Load in kinds, Store in kinds,
+        buffer.name, item, buffer.dims, unit, places, Store in kinds,
         bytes=item * prod(_extent(buffer, dim, sizes) for dim in buffer.dims),
         row=item * (1 if unit is None else _extent(buffer, unit, sizes)),
     )  # fmt: skip

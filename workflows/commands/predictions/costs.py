@@ -66,7 +66,7 @@ def node(name: str | None = None) -> MachineClass:
 
 
 def refit(paths: Sequence[Path], name: str | None, console: Console) -> None:
-    """Fit the costs to pairs that `bench/regret.py --listings` or a tuning kept, and keep them."""
+    """Fit the costs to plans that `python -m bench.regret --listings` kept, and keep them."""
     machine = node(name)
     pairs = list(pairs_of(kept_rows(paths), machine))
     if not pairs:

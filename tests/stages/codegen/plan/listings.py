@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
-from tests.generated.large import LargeCase, arguments_of, large_case, program_of
+from tests.generated.large import LargeCase, large_case, program_of
+from tests.generated.large_arguments import arguments_of
 
 import fieldforge as ff
 from fieldforge.stages.codegen.plan.sizes import Sizes

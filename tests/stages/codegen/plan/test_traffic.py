@@ -52,7 +52,7 @@ def test_traffic_is_that_of_a_cache_that_sees_each_address():
 def rows_apart(places: int) -> Touch:
     """Return a touch of `places` rows of 16 points each, one above the other."""
     offsets = tuple((0, j) for j in range(places))
-    return Touch("u", 8, (I, J), I, offsets, True, False, 1e9, 1e4)
+    return Touch("u", 8, (I, J), I, offsets, False, 1e9, 1e4)
 
 
 @pytest.mark.parametrize(("capacity", "rows"), [(1 << 16, 102), (64, 300)])
