@@ -216,8 +216,9 @@ def test_externals_are_compiled_in(backend_name):
 
 def test_externals_come_from_modules_of_both_names():
     def by_name(a: Field[float], b: Field[float]):
-        from fieldforge.cartesian.__externals__ import factor
         from gt4py.cartesian.__externals__ import more
+
+        from fieldforge.cartesian.__externals__ import factor
 
         with computation(PARALLEL), interval(...):
             b = factor * a + more
