@@ -17,7 +17,7 @@ from fieldforge.stages.gtscript.stage import LowerStencil, ParseStencil
 from fieldforge.workflows.backends import pipelines
 
 from .cases import arrays_of
-from .examples import EXAMPLES
+from .models import EXAMPLES
 from .stencils import definition_of, made
 
 SUM = """
