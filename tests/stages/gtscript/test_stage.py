@@ -198,7 +198,7 @@ def test_a_field_that_is_updated_in_place_is_stored_between_blocks():
     targets = [
         sorted({store.target for store in each.stores}) for each in found.lowered.program.statements
     ]
-    assert targets == [["c", "d"], ["c", "d"], ["x"]]
+    assert targets == [["c", "d"], ["c", "d"], ["x"], ["x"]]
 
 
 def test_a_field_whose_old_values_are_needed_is_stored_at_the_end():
