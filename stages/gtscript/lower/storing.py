@@ -1,0 +1,105 @@
+"""When outputs are stored: at the end, or between blocks where a field is updated in place.
+
+A statement reads all its values before it writes. So a field that one block updates and a later
+one reads would need a copy, were all outputs stored at the end. It is stored after the block where
+nothing that comes later needs its old values; later blocks then read the field itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ....runtime.process import classes
+from ...ir.bounds import is_empty_box
+from ...ir.dataflow import Ref, Statement, Store
+from ...ir.stencil import Block, Limits
+from ...lower.rewrite import reachable
+from ..axes import dims_of
+from ..levels import least_levels
+from ..reads import reads_below
+from .bounds import written_box
+from .environment import Environment
+
+
+@classes.define
+class Storing:
+    """The statements so far, and the writes to fields that none of them stores, by variable."""
+
+    environment: Environment
+    statements: list[Statement] = classes.field(factory=list)
+    pending: dict[int, list[tuple[Block, Limits | None]]] = classes.field(factory=dict)
+    versions: dict[int, int] = classes.field(factory=dict)
+
+    def after(self, block: Block, later: Sequence[Block]) -> None:
+        """Note what a block has written, and store what is better stored now."""
+        variables = self.environment.root.variables
+        for each in block.body:
+            if variables[each.variable].kind == "field":
+                self.pending.setdefault(each.variable, []).append((block, each.region))
+        if not later:
+            self._store(sorted(self.pending))
+        elif (block.order, later[0].order) != ("parallel", "parallel"):
+            self._store(sorted(self._in_place(block, later)))
+
+    def _in_place(self, block: Block, later: Sequence[Block]) -> set[int]:
+        """Return the fields that a block updates in place and whose old values nothing needs."""
+        written = {each.variable for each in block.body} & self.pending.keys()
+        read = self._below(self.pending)
+        wanted = {each for each in written if self._old(each) in read}
+        needed = self._below(self._live(later)) if wanted else set()
+        while wanted:
+            found = self._with_readers(wanted)
+            stuck = {each for each in found if self._old(each) in needed}
+            if not stuck:
+                return found
+            wanted = wanted - stuck if stuck & wanted else set()
+        return set()
+
+    def _with_readers(self, wanted: set[int]) -> set[int]:
+        """Return fields with all others whose new values depend on old values of the former."""
+        found = set(wanted)
+        while True:
+            old = {self._old(each) for each in found}
+            more = {each for each in self.pending.keys() - found if self._below([each]) & old}
+            if not more:
+                return found
+            found |= more
+
+    def _live(self, later: Sequence[Block]) -> Iterator[int]:
+        """Yield the temporaries that later blocks read."""
+        root = self.environment.root
+        roots = [ref for each in later for a in each.body for ref in (a.value, a.mask)]
+        for read in reads_below(root.nodes, roots):
+            if root.variables[read.variable].kind == "temporary":
+                yield read.variable
+        for block in later:  # under a mask a temporary may keep its value
+            for each in block.body:
+                if root.variables[each.variable].kind == "temporary":
+                    yield each.variable
+
+    def _below(self, numbers: Iterable[int]) -> set[Ref]:
+        """Return the rows that the values of some variables depend on."""
+        environment = self.environment
+        roots = [environment.values[each] for each in numbers if each in environment.values]
+        return set(reachable(tuple(environment.graph.values), roots))
+
+    def _old(self, number: int) -> Ref:
+        """Return the row of a field as the statements so far have left it."""
+        variable = self.environment.variable(number)
+        version = self.versions.get(number, 0)
+        dims = dims_of(variable.axes)
+        return self.environment.graph.input(variable.name, dims, variable.dtype, version)
+
+    def _store(self, numbers: Sequence[int]) -> None:
+        """Add a statement that stores fields; from now on they are read from memory."""
+        environment, stores = self.environment, []
+        least = least_levels(environment.root.blocks)
+        for number in numbers:
+            variable = environment.variable(number)
+            box = written_box(variable.axes, self.pending.pop(number), least)
+            if not is_empty_box(box):
+                stores.append(Store(variable.name, box, environment.current(number)))
+                self.versions[number] = self.versions.get(number, 0) + 1
+            environment.values[number] = self._old(number)
+        if stores:
+            self.statements.append(Statement(tuple(stores)))
