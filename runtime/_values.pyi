@@ -4,13 +4,23 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
 Value = TypeVar("Value")
-# name, name in calls, what `otherwise` is, otherwise, converter, is given, is given by name only
-Field: TypeAlias = tuple[str, str, int, Any, Callable[[Any], Any] | None, bool, bool]
+# name, name in calls, what `otherwise` is, otherwise, converter, is given, is given by name only,
+# is compared
+Field: TypeAlias = tuple[str, str, int, Any, Callable[[Any], Any] | None, bool, bool, bool]
 
-def add_constructor(
-    cls: type, name: str, fields: tuple[Field, ...], finish: Callable[[Any], object] | None, /
-) -> None:
-    """Set `cls.<name>` to a constructor; `finish` is called with each new value."""
+class Constructor:
+    """The `__init__` of a class of values."""
+
+def constructor(
+    owner: str, fields: tuple[Field, ...], finish: Callable[[Any], object] | None, /
+) -> Constructor:
+    """Make the `__init__` of a class; `finish` is called with each new value."""
+
+def attach(cls: type, constructor: Constructor, compares: bool, hashes: bool, /) -> None:
+    """Tell a constructor where instances of its class keep their fields.
+
+    The core then makes, compares and hashes them without a call of Python.
+    """
 
 def evolve(value: Value, /, **changes: Any) -> Value:
     """Make a value of the same class with other fields."""
