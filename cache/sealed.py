@@ -9,7 +9,7 @@ import hashlib
 import re
 from typing import Final
 
-_KIND: Final = re.compile(r"fieldforge-[a-z]+-\d+")
+_KIND: Final = r"fieldforge-[a-z]+-\d+"
 _SIGNED: Final = "signed "
 
 
@@ -41,7 +41,7 @@ def unseal(kind: str, content: bytes, secret: bytes | None = None) -> str:
     if not newline or checksum != _checksum(said, body):
         raise ValueError(f"The checksum line of a '{kind}' does not fit what follows it.")
     if said != kind:
-        problem = ForeignError if _KIND.fullmatch(said) else ValueError
+        problem = ForeignError if re.fullmatch(_KIND, said) else ValueError
         raise problem(f"It is a '{said}', not a '{kind}'.")
     text, _, last = body.decode().rpartition("\n")
     signed = last.startswith(_SIGNED)

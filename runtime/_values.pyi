@@ -1,4 +1,4 @@
-"""The `__init__` of classes of values, and `evolve` (see `native/values/`)."""
+"""The `__init__` of classes of values, `evolve`, and rows of values (see `native/values/`)."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
@@ -24,3 +24,16 @@ def attach(cls: type, constructor: Constructor, compares: bool, hashes: bool, /)
 
 def evolve(value: Value, /, **changes: Any) -> Value:
     """Make a value of the same class with other fields."""
+
+def rows(
+    value: object,
+    shape: Callable[[type], tuple[str, tuple[str, ...] | None] | None],
+    atom: Callable[[Any], tuple[Any, ...]],
+    /,
+) -> list[tuple[Any, ...]]:
+    """Return a row for each different part of a value, parts before what holds them.
+
+    `shape` gives the tag of a class and the names of its fields, which are None for `tuple`, or
+    None for an atom, whose row `atom` gives. The row of any other part is its tag and the numbers
+    of the rows of its parts.
+    """

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from .. import _values
 from . import class_fields
 from .class_fields import (
-    AS_ATTRS, SIGNATURE, Field, Wish, as_attrs, fields, own_fields, validated, with_inherited,
+    AS_ATTRS,
+    SIGNATURE,
+    Field,
+    Wish,
+    as_attrs,
+    fields,
+    own_fields,
+    validated,
+    with_inherited,
 )  # fmt: skip
 from .class_slots import with_slots, without_slots
 

@@ -37,16 +37,22 @@ def ignore(name: str, lowered: Lowered) -> None:
 def lower(
     parsed: Parsed, variant: Variant, passes: tuple[Pass, ...] = PASSES, watch: Watch = ignore
 ) -> Lowered:
-    """Build dataflow, apply `passes` in order, infer boxes; verify the program after every step.
+    """Build dataflow, apply `passes` in order, infer boxes, and verify the program.
 
     `watch` receives the name of each step and the program after it; boxes and reads are empty until
-    the last step, `infer_boxes`.
+    the last step, `infer_boxes`. Where a step fails, or the result breaks a rule, the error names
+    the first program that breaks one.
     """
-    program = build(parsed, variant)
-    watch("build", verify(Lowered(program)))
-    for step in passes:
-        program = step(program)
-        watch(step.__name__, verify(Lowered(program)))
-    lowered = verify(infer_boxes(program))
+    programs = [build(parsed, variant)]
+    try:
+        watch("build", Lowered(programs[0]))
+        for step in passes:
+            programs.append(step(programs[-1]))
+            watch(step.__name__, Lowered(programs[-1]))
+        lowered = verify(infer_boxes(programs[-1]))
+    except Exception:
+        for program in programs:
+            verify(Lowered(program))
+        raise
     watch("infer_boxes", lowered)
     return lowered

@@ -8,14 +8,16 @@ order; a slot of all neighbours is one neighbour; a displacement comes last.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from ...runtime.language.dimension import Dimension, union_of
+from ...runtime.process import classes
 from ..ir.dataflow import Gather, Local, Neighbours, Ref, Shift, Table
 from .graph import Dims, gathered, without
 
 
-class Move(NamedTuple):
+@classes.frozen
+class Move:
     """A shift; `onto` is the dimension of the result."""
 
     dim: Dimension
@@ -23,27 +25,31 @@ class Move(NamedTuple):
     offset: int
 
 
-class Pick(NamedTuple):
+@classes.frozen
+class Pick:
     """One neighbour."""
 
     table: str
     column: int
 
 
-class All(NamedTuple):
+@classes.frozen
+class All:
     """All neighbours."""
 
     table: str
 
 
-class Slot(NamedTuple):
+@classes.frozen
+class Slot:
     """One slot of a local dimension."""
 
     dim: Dimension
     place: int
 
 
-class Jump(NamedTuple):
+@classes.frozen
+class Jump:
     """A displacement by a row of the old program, which has a path of its own."""
 
     dim: Dimension

@@ -1,4 +1,4 @@
-// The module `fieldforge.runtime._values`: the `__init__` of classes of values, and `evolve`.
+// The module `fieldforge.runtime._values`: the `__init__` of classes of values, `==`, `evolve`.
 #include <Python.h>
 #include <structmember.h>
 
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../held.h"
+#include "rows.h"
 
 namespace fieldforge {
 namespace {
@@ -442,6 +443,8 @@ PyMethodDef functions[] = {
     {"evolve", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(evolve)),
      METH_FASTCALL | METH_KEYWORDS,
      "evolve(value, /, **changes)\n--\n\nMake a value of the same class with other fields."},
+    {"rows", rows_of, METH_VARARGS,
+     "rows(value, shape, atom, /)\n--\n\nReturn a value as a table of rows."},
     {nullptr, nullptr, 0, nullptr},
 };
 
