@@ -5,9 +5,10 @@ A last line may hold a signature, which proves that the writer had the secret.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Final
+
+from ..runtime.process.sha256 import sha256
 
 _KIND: Final = r"fieldforge-[a-z]+-\d+"
 _SIGNED: Final = "signed "
@@ -55,7 +56,7 @@ def unseal(kind: str, content: bytes, secret: bytes | None = None) -> str:
 
 
 def _checksum(kind: str, content: bytes) -> str:
-    return hashlib.sha256(kind.encode() + b"\n" + content).hexdigest()
+    return sha256(kind.encode() + b"\n" + content)
 
 
 def _signature(kind: str, body: str, secret: bytes) -> str:

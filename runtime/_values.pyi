@@ -1,4 +1,4 @@
-"""The `__init__` of classes of values, `evolve`, and rows of values (see `native/values/`)."""
+"""The `__init__` of classes of values, `evolve`, rows of values, SHA-256: `native/values/`."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
@@ -37,3 +37,6 @@ def rows(
     None for an atom, whose row `atom` gives. The row of any other part is its tag and the numbers
     of the rows of its parts.
     """
+
+def sha256(content: bytes | bytearray | memoryview, plainly: bool = False, /) -> bytes:
+    """Return the SHA-256 digest of bytes; `plainly` without the processor's instructions for it."""

@@ -7,6 +7,7 @@
 
 #include "../held.h"
 #include "rows.h"
+#include "sha256.h"
 
 namespace fieldforge {
 namespace {
@@ -445,6 +446,8 @@ PyMethodDef functions[] = {
      "evolve(value, /, **changes)\n--\n\nMake a value of the same class with other fields."},
     {"rows", rows_of, METH_VARARGS,
      "rows(value, shape, atom, /)\n--\n\nReturn a value as a table of rows."},
+    {"sha256", sha256, METH_VARARGS,
+     "sha256(content, plainly=False, /)\n--\n\nReturn the SHA-256 digest of bytes."},
     {nullptr, nullptr, 0, nullptr},
 };
 
