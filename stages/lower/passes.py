@@ -40,19 +40,29 @@ def lower(
     """Build dataflow, apply `passes` in order, infer boxes, and verify the program.
 
     `watch` receives the name of each step and the program after it; boxes and reads are empty until
-    the last step, `infer_boxes`. Where a step fails, or the result breaks a rule, the error names
-    the first program that breaks one.
+    the last step, `infer_boxes`.
     """
-    programs = [build(parsed, variant)]
+    return lower_dataflow(build(parsed, variant), passes, watch)
+
+
+def lower_dataflow(
+    program: Dataflow, passes: tuple[Pass, ...] = PASSES, watch: Watch = ignore
+) -> Lowered:
+    """Apply `passes` to dataflow of any language, infer boxes, and verify the program.
+
+    Where a step fails, or the result breaks a rule, the error names the first program that breaks
+    one.
+    """
+    programs = [program]
     try:
-        watch("build", Lowered(programs[0]))
+        watch("build", Lowered(program))
         for step in passes:
             programs.append(step(programs[-1]))
             watch(step.__name__, Lowered(programs[-1]))
         lowered = verify(infer_boxes(programs[-1]))
     except Exception:
-        for program in programs:
-            verify(Lowered(program))
+        for each in programs:
+            verify(Lowered(each))
         raise
     watch("infer_boxes", lowered)
     return lowered

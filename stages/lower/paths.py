@@ -1,4 +1,4 @@
-"""Access paths: the shifts, neighbours, slots and displacements applied to a value.
+"""Access paths: the shifts, neighbours, slots, levels and displacements applied to a value.
 
 A path lists the accesses to a value, innermost first, in a normal form, so that equivalent accesses
 have equal paths: shifts stand as far inside as possible, one for each dimension, in canonical
@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 from ...runtime.language.dimension import Dimension, union_of
 from ...runtime.process import classes
-from ..ir.dataflow import Gather, Local, Neighbours, Ref, Shift, Table
+from ..ir.bounds import Bound
+from ..ir.dataflow import Gather, Level, Local, Neighbours, Ref, Shift, Table
 from .graph import Dims, gathered, without
 
 
@@ -49,6 +50,14 @@ class Slot:
 
 
 @classes.frozen
+class Fix:
+    """One index along a dimension."""
+
+    dim: Dimension
+    at: Bound
+
+
+@classes.frozen
 class Jump:
     """A displacement by a row of the old program, which has a path of its own."""
 
@@ -57,10 +66,10 @@ class Jump:
     path: tuple[Any, ...]
 
 
-Step: TypeAlias = Move | Pick | All | Slot | Jump
+Step: TypeAlias = Move | Pick | All | Slot | Fix | Jump
 Path: TypeAlias = tuple[Step, ...]
 Tables: TypeAlias = Mapping[str, Table]
-Access: TypeAlias = Shift | Gather | Neighbours | Local
+Access: TypeAlias = Shift | Gather | Neighbours | Local | Level
 
 
 def step_of(value: Access) -> Step:
@@ -74,6 +83,8 @@ def step_of(value: Access) -> Step:
             return All(value.table)
         case Local():
             return Slot(value.dim, value.index)
+        case Level():
+            return Fix(value.dim, value.at)
 
 
 def inside(step: Step, path: Path, tables: Tables) -> Path:
@@ -119,7 +130,7 @@ def through(dims: Dims, step: Step, tables: Tables) -> Dims | None:
             if step.onto is step.dim:
                 return dims
             return tuple(step.onto if each is step.dim else each for each in dims)
-        case Slot():
+        case Slot() | Fix():
             return without(dims, step.dim) if step.dim in dims else None
         case Jump():
             return dims if step.dim in dims else None
