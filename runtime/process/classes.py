@@ -25,7 +25,7 @@ from .class_fields import (
     own_fields,
     validated,
     with_inherited,
-)  # fmt: skip
+)
 from .class_slots import with_slots, without_slots
 
 __all__ = ["as_tuple", "asdict", "astuple", "define", "evolve", "field", "fields", "frozen", "has"]
