@@ -362,6 +362,7 @@ def _levels(drawing: Drawing, text: str) -> int:
 
 
 def _arrays(drawing: Drawing) -> Any:
+    # fields of fewer axes are doubles: 'debug' computes with their numbers as Python's floats
     ni, nj, nk = (n + 2 * h for n, h in zip(DOMAIN, (HALO, HALO, LEVELS_AROUND), strict=True))
     numbers = np.random.default_rng(drawing.choose.randrange(1 << 30))
     sizes = {"I": ni, "J": nj, "K": nk}
@@ -371,7 +372,7 @@ def _arrays(drawing: Drawing) -> Any:
              ("y", "output", "float64", "IJK"), ("q", "plane", "float64", "IJ"),
              ("f", "output", "float32", "IJK"), ("e", "output", "int32", "IJK"),
              ("g", "input", "float64", "I"), ("h", "input", "float64", "JK"),
-             ("l", "input", "float32", "IK"), ("z", "input", "bool", "IJK")]  # fmt: skip
+             ("l", "input", "float64", "IK"), ("z", "input", "bool", "IJK")]  # fmt: skip
     for name, kind, dtype, axes in specs:
         shape = tuple(sizes[axis] for axis in axes)
         values = (
