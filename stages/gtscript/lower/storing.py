@@ -2,7 +2,8 @@
 
 A statement reads all its values before it writes. So a field that one block updates and a later
 one reads would need a copy, were all outputs stored at the end. It is stored after the block where
-nothing that comes later needs its old values; later blocks then read the field itself.
+nothing that comes later needs its old values, or what its new ones are made of; later blocks then
+read the field itself.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ....runtime.process import classes
 from ...ir.bounds import is_empty_box
-from ...ir.dataflow import Ref, Statement, Store
-from ...ir.stencil import Block, Limits
+from ...ir.dataflow import Input, Literal, Ref, Scalar, Shift, Statement, Store
+from ...ir.stencil import Block, Limits, Stencil
 from ...lower.rewrite import reachable
 from ..axes import dims_of
 from ..levels import least_levels
 from ..reads import reads_below
-from .bounds import written_box
+from .bounds import is_whole, written_box
 from .environment import Environment
 
 
@@ -46,14 +47,27 @@ class Storing:
         written = {each.variable for each in block.body} & self.pending.keys()
         read = self._below(self.pending)
         wanted = {each for each in written if self._old(each) in read}
-        needed = self._below(self._live(later)) if wanted else set()
+        return self._free(wanted, later) if wanted else set()
+
+    def _free(self, wanted: set[int], later: Sequence[Block]) -> set[int]:
+        """Return those of some fields, with their readers, that may be stored now.
+
+        Nothing that comes later needs their old values, nor computes again what a store computes.
+        """
+        variables = self.environment.root.variables
+        read = set(live_in(self.environment.root, later))
+        live = {each for each in read if variables[each].kind == "temporary"}
         while wanted:
             found = self._with_readers(wanted)
-            stuck = {each for each in found if self._old(each) in needed}
-            if not stuck:
+            rest = self._below(live | (self.pending.keys() - found))
+            stuck = {each for each in found if self._old(each) in rest}
+            if not stuck and not any(map(self._is_computed, rest & self._below(found))):
                 return found
             wanted = wanted - stuck if stuck & wanted else set()
         return set()
+
+    def _is_computed(self, ref: Ref) -> bool:
+        return not isinstance(self.environment.graph[ref], Input | Literal | Scalar | Shift)
 
     def _with_readers(self, wanted: set[int]) -> set[int]:
         """Return fields with all others whose new values depend on old values of the former."""
@@ -64,18 +78,6 @@ class Storing:
             if not more:
                 return found
             found |= more
-
-    def _live(self, later: Sequence[Block]) -> Iterator[int]:
-        """Yield the temporaries that later blocks read."""
-        root = self.environment.root
-        roots = [ref for each in later for a in each.body for ref in (a.value, a.mask)]
-        for read in reads_below(root.nodes, roots):
-            if root.variables[read.variable].kind == "temporary":
-                yield read.variable
-        for block in later:  # under a mask a temporary may keep its value
-            for each in block.body:
-                if root.variables[each.variable].kind == "temporary":
-                    yield each.variable
 
     def _below(self, numbers: Iterable[int]) -> set[Ref]:
         """Return the rows that the values of some variables depend on."""
@@ -103,3 +105,20 @@ class Storing:
             environment.values[number] = self._old(number)
         if stores:
             self.statements.append(Statement(tuple(stores)))
+
+
+def live_in(root: Stencil, blocks: Sequence[Block]) -> Iterator[int]:
+    """Yield the variables whose values before some blocks the blocks may read."""
+    killed: set[int] = set()
+    for block in blocks:
+        assigned: set[int] = set()
+        for each in block.body:
+            for read in reads_below(root.nodes, (each.value, each.mask)):
+                is_own = read.variable in assigned and not read.offset[2]
+                if not is_own and read.variable not in killed:
+                    yield read.variable
+            if each.mask is None and each.region is None:
+                assigned.add(each.variable)
+            elif each.variable not in assigned | killed:
+                yield each.variable
+        killed |= assigned if is_whole(block) else set()
