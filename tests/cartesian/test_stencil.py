@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
+from fieldforge import storage
 from fieldforge.cartesian import StencilObject, backend, gtscript
 from fieldforge.cartesian.frontend.exceptions import GTScriptDefinitionError, GTScriptSymbolError
 from fieldforge.cartesian.gtc.passes.oir_pipeline import DefaultPipeline, MaskInlining
@@ -183,6 +184,19 @@ def test_names_of_the_peer_select_our_backends(name):
     assert kind.selected().name == expected.get(name, "cpu")
     assert kind.storage_info["device"] == ("gpu" if "gpu" in name else "cpu")
     assert name in backend.REGISTRY.names
+
+
+def test_backends_can_be_extended_and_registered():
+    parent = backend.from_name("numpy")
+    mine = type("Mine", (parent,), {"name": "of this test"})
+    backend.register(mine)
+    try:
+        assert value_of(made(scaled, "of this test", externals={"factor": 2.0})) == 2.0
+        with pytest.raises(ValueError, match="already registered"):
+            backend.register(mine)
+    finally:
+        del backend.REGISTRY["of this test"]
+        storage.register("of this test", None)
 
 
 def test_build_info_receives_the_times():
