@@ -106,3 +106,33 @@ def test_many_rows_read_no_array_that_keeps_one():
 
     values = all_values(lead.with_backend(ROWS), **arguments())
     agree(lead, arguments, ROWS.with_options(arrays=values))
+
+
+Column = ff.Field[ff.Dims[K], ff.float32]
+Marks = ff.Field[ff.Dims[K], ff.bool]
+
+
+@ff.field_operator(backend=None)
+def partly(marks: Marks, a: Column) -> Column:
+    chosen = ff.where(marks, a * a, ff.float32(0.0))
+    below = ff.where(concat_where(K < 2, True, False), a, chosen)
+    return concat_where(K != 2, below, chosen)
+
+
+@ff.program(backend=None)
+def partly_hidden(marks: Marks, a: Column, out: Column):
+    partly(marks, a, out=out)
+
+
+def test_statements_that_share_an_array_require_their_own_part():
+    """`marks` has no value where a condition hides it from one statement (seed 81002)."""
+
+    def arguments():
+        return {
+            "marks": ff.as_field({K: (2, 4)}, np.array([True, False])),
+            "a": ff.as_field({K: 4}, np.arange(1, 5, dtype=np.float32)),
+            "out": ff.as_field({K: 4}, np.zeros(4, np.float32)),
+        }
+
+    values = all_values(partly_hidden.with_backend(ROWS), **arguments())
+    agree(partly_hidden, arguments, ROWS.with_options(arrays=values[:1]))
