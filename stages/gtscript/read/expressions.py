@@ -118,8 +118,8 @@ def _subscript(scope: Scope, node: ast.Subscript) -> Ref:
     found = scope.meaning(path) if path else None
     if isinstance(found, int):
         variable = scope.tables.variables[found]
-        if variable.kind == "scalar":
-            raise scope.syntax_error(node, f"Scalar '{path}' cannot be indexed.")
+        if variable.kind == "scalar":  # an argument of a function that shifts its parameter
+            return scope.read(found, node)
         return scope.read(found, node, offset_of(scope, node, variable))
     if isinstance(found, given.Number):
         return constant(scope, found, node)

@@ -216,3 +216,19 @@ def s(a: Field[float], b: Field[float]):
     found = made(definition_of(text))
 
     assert len(found.lowered.program.statements) == 1
+
+
+def test_a_scalar_that_a_function_shifts_is_the_same_everywhere():
+    text = """
+@function
+def ahead(u):
+    return u[1, 0, 0]
+
+def s(a: Field[float], b: Field[float], w: float):
+    with computation(PARALLEL), interval(...):
+        b = ahead(a) + ahead(w) + ahead(2.0)
+"""
+    found = made(definition_of(text))
+
+    assert dict(found.info.fields)["a"].boundary == ((-1, 1), (0, 0), (0, 0))
+    assert found.lowered.text.count(" = shift ") == 1

@@ -37,6 +37,8 @@ def rows_ahead(body: Body, nest: Nest, both: Collection[Row] | None = None) -> B
     """
     depth, rows = body.depth, body.rows
     moving = [number for number, row in enumerate(rows) if row.level == depth - 1]
+    loads = (row for row in rows if isinstance(row, Load) and row.level < depth)
+    read = {number for load in loads for number in load.rows if number is not None}
     around = {loop.range.dim: f"j{depth - 2}" for loop in nest.loops[-2:-1]}
     asked = marks_of(nest).asked
     found = addresses_of(rows, asked, body.scope.by_name, body.inner, letter="q", inside=depth)
@@ -49,12 +51,18 @@ def rows_ahead(body: Body, nest: Nest, both: Collection[Row] | None = None) -> B
         positions={**body.positions, **around},
         instead={},
         names={number: f"w{number}" for number in moving},
-        same={number: unclamped(rows, number) for number in range(len(rows))},
+        same={
+            number: number if number in read else unclamped(rows, number)
+            for number in range(len(rows))
+        },
     )
 
 
 def unclamped(rows: Sequence[Instruction], number: Row) -> Row:
-    """Return the index that bounds clamp: to prefetch what is not there does no harm."""
+    """Return the index that bounds clamp: to prefetch what is not there does no harm.
+
+    Indices of entries of tables stay clamped, because these are loaded.
+    """
     match rows[number]:
         case Compute(op="minimum" | "maximum", args=(index, end)) if isinstance(rows[end], Number):
             return unclamped(rows, index)
