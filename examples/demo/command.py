@@ -30,6 +30,7 @@ from .measure import compare_with_embedded, measure_speed
 BACKENDS = {
     "cpu": ff.cpu, "dace_cpu": ff.dace_cpu, "gpu": ff.gpu, "dace_gpu": ff.dace_gpu,
     "gpu-host": find_backend("gpu-host"), "reference": ff.reference, "none": None,
+    "rows": find_backend("rows"),
 }  # fmt: skip
 
 
@@ -56,6 +57,7 @@ class Smoothed:
     show_default=True,
     help="'gpu' needs a GPU; 'gpu-host' runs its kernels on this machine's processor",
 )
+@click.option("--no-compiler", "name", flag_value="rows", help="the same as '--backend rows'")
 @click.option(
     "--output", type=click.Path(path_type=Path), default=Path("demo.png"), show_default=True
 )
@@ -70,6 +72,7 @@ def demo(
     \b
     Examples:
       fieldforge demo
+      fieldforge demo --no-compiler
       fieldforge demo --input alps.tif --spacing 90 --max-slope 0.4 --output alps.png
     """  # noqa: D301  (click reads the escape as "keep these lines as they are")
     console = Console()
@@ -134,7 +137,7 @@ def smooth_region(console: Console, region: Region, max_slope: float) -> Smoothe
 
 
 def _available(console: Console, name: str) -> tuple[Any, str]:
-    """Return the backend; without a compiler, say so and run embedded."""
+    """Return the backend; without a compiler, say so and let the native core interpret."""
     backend: Any = BACKENDS[name]
     if name == "gpu" and gpu.platform() == "null":
         raise click.UsageError(
@@ -145,8 +148,8 @@ def _available(console: Console, name: str) -> tuple[Any, str]:
         try:
             backend.workflow["compile"].compiler()
         except CompilerNotFoundError as error:
-            console.print(f"[yellow]{error}[/yellow]\nRunning embedded instead, on NumPy.")
-            return None, "none"
+            console.print(f"[yellow]{error}[/yellow]\nRunning on the first tier, which needs none.")
+            return BACKENDS["rows"], "rows"
     return backend, name
 
 

@@ -70,9 +70,9 @@ class Settings:
         backend: name of the default backend; None runs embedded.
         cxx: the C++ compiler; None takes the first one found.
         enable_jit: whether a call compiles a variant that is missing.
-        tiers: what runs calls of backend 'cpu': 'compiled' code, for which the first call waits;
-            'rows', the first tier, which needs no compiler; 'both', the first tier until compiled
-            code is there.
+        tiers: what runs calls of backend 'cpu': 'both', the first tier until compiled code is
+            there; 'compiled' code, for which the first call waits; 'rows', the first tier, which
+            needs no compiler.
         build_after: seconds that a variant runs on the first tier before its build begins.
         verbose_exceptions: whether errors of the language show the Python that found them.
         log: the lowest level of events to print; None prints nothing.
@@ -113,7 +113,7 @@ class Settings:
     verbose_exceptions: bool = False
     log: str | None = None
     # The bits of both tiers are equal.
-    tiers: str = classes.field(default="compiled", eq=False)
+    tiers: str = classes.field(default="both", eq=False)
     build_after: float = classes.field(default=0.01, eq=False)
     # Measurements do not change builds, so they do not count for equality.
     collect_metrics: int = classes.field(default=0, eq=False)

@@ -8,7 +8,7 @@ runs, which clamps the indices of loads from such fields.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from ...runtime.process import classes
@@ -116,7 +116,27 @@ def soft_reads(program: Dataflow, groups: Sequence[StoreGroup]) -> list[Hard]:
         return [{} for _ in groups]
     walk = Walk.of(program, Areas(loosens=leads_past))
     exact = Walk.of(program, Areas(loosens=leads_past, gates=True))
-    return [_of_group(program, walk, exact, group.stores) for group in groups]
+    found = [_of_group(program, walk, exact, group.stores) for group in groups]
+    if all(group.stores for group in groups):
+        return found
+    # Groups share an array, which holds what all of them need: each requires its own part of that.
+    soft = {name for each in found for name in each}
+    return [
+        {**_whole_reads(program, walk, group.stores, soft), **each}
+        for group, each in zip(groups, found, strict=True)
+    ]
+
+
+def _whole_reads(
+    program: Dataflow, walk: Walk, stores: Sequence[Store], names: Collection[str]
+) -> dict[str, Ranges | None]:
+    """Return all that stores read of the fields; None for a field that they do not read."""
+    found: dict[str, Ranges | None] = dict.fromkeys(sorted(names))
+    for ref, need in _needs(walk, stores).items():
+        value = program.values[ref]
+        if isinstance(value, Input) and value.name in found and need:
+            found[value.name] = walk.areas.of(value.dims, need)
+    return found
 
 
 def _of_group(program: Dataflow, walk: Walk, exact: Walk, stores: Sequence[Store]) -> Hard:

@@ -21,7 +21,7 @@ class Lanes:
     """The loops of a nest as an interpreter runs them.
 
     The innermost loop has the lanes if its iterations are independent. That of a scan with states
-    is sequential: columns side by side are the lanes then, the loop around it. Columns of which
+    is sequential: columns side by side are the lanes then, the loop around it. Indices of which
     arrays keep a few at a time (`rings`) come one by one.
 
     `depth` is the number of loops, `loop` the one whose indices are lanes, or -1 for a single lane,
@@ -37,7 +37,9 @@ class Lanes:
     def __attrs_post_init__(self) -> None:
         loops, depth = self.nest.loops, len(self.nest.loops)
         loop = depth - 1
-        if loops and loops[-1].kind != "vector":
+        if loops and loops[-1].kind == "vector":
+            loop = NO_LANES if loops[-1].range.dim in self.rings else loop
+        elif loops:
             is_alone = depth == 1 or loops[-2].range.dim in self.rings
             loop = NO_LANES if is_alone else depth - 2
         set_once(self, "depth", depth)

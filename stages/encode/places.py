@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from ...runtime.language.dimension import Dimension
 from ..codegen.errors import CodegenError
 from ..codegen.schedule.costs import ITEMSIZES
+from ..ir.loops.cpu import marks_of
 from ..ir.loops.nest import Argument, Compute, Constant, Index, Load, Nest, Number, Row, Store
 from . import program as encoded
 from .instructions import Emit, compute
@@ -24,6 +25,7 @@ class Places:
         self.nest = nest
         self.rows = nest.body
         self.lanes = Lanes(nest, naming.rings_of(nest))
+        self.streams = marks_of(nest).streams
         self.lane_loop = self.lanes.loop  # of the section that is written
         self.row_blocks: dict[Row, Place] = {}  # rows of which many are computed at once
         self.loops = {loop.range.dim: number for number, loop in enumerate(nest.loops)}
@@ -61,6 +63,8 @@ class Places:
     @functools.cached_property
     def has_rows(self) -> bool:
         """Whether values of several rows may be computed before the first row is stored."""
+        if any(loop.range.dim in self.lanes.rings for loop in self.nest.loops[: self.lanes.outer]):
+            return False  # arrays keep a few rows at a time
         stores = [row for row in self.rows if isinstance(row, Store)]
         loads = [row for row in self.rows if isinstance(row, Load)]
         return not any(
@@ -136,10 +140,35 @@ class Places:
         """Return how an access finds its indices; `told` are the blocks of rows in lanes."""
         rows = access.rows or (None,) * len(dims)
         offsets = access.offsets or (0,) * len(dims)
+        along = self._index_of_lanes(access, dims)
         return tuple(
-            self._axis(dim, row, offset, told or {})
+            ("lane", 0, offset) if row == along else self._axis(dim, row, offset, told or {})
             for dim, row, offset in zip(dims, rows, offsets, strict=True)
         )
+
+    def told_rows(self, access: Load | Store, dims: Sequence[Dimension]) -> list[Row]:
+        """Return the rows that give an access its indices; that of the lanes is not needed."""
+        along = self._index_of_lanes(access, dims)
+        return [row for row in access.rows if row is not None and row != along]
+
+    def _index_of_lanes(self, access: Load | Store, dims: Sequence[Dimension]) -> Row:
+        """Return the row of an access that is the index of the lanes, -1 if it has lanes anyway.
+
+        So it is where a field has the dimension between that of the loop, or another name for it.
+        """
+        rows = access.rows or (None,) * len(dims)
+        has_lanes = any(
+            row is None and self.loops.get(dim) == self.lane_loop
+            for dim, row in zip(dims, rows, strict=True)
+        )
+        found = [
+            row
+            for row in access.rows
+            if row is not None
+            and isinstance(each := self.rows[row], Index)
+            and self.loops[each.dim] == self.lane_loop
+        ]
+        return found[0] if len(found) == 1 and not has_lanes else -1
 
     def _axis(
         self, dim: Dimension, row: Row | None, offset: int, told: Mapping[Row, Place]
@@ -176,7 +205,8 @@ class Places:
             and "block" not in kinds
             and buffer.dims[kinds.index("lane")] is buffer.unit
         )
-        self.accesses.append(encoded.Access(number, axes, is_row))
+        streams = is_row and isinstance(access, Store) and access.buffer in self.streams
+        self.accesses.append(encoded.Access(number, axes, is_row, streams=streams))
         return f"a{len(self.accesses) - 1}"
 
     def found(

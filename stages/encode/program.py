@@ -57,13 +57,15 @@ class Access:
     """Elements of a buffer, one for each lane; `is_row` if they lie side by side.
 
     With `ahead` it is the row that the nest reads so many iterations of the loop around the lanes
-    later: chains prefetch it.
+    later: chains prefetch it. Nothing reads what a row of `streams` gets: non-temporal stores may
+    write it.
     """
 
     buffer: int
     axes: tuple[Axis, ...]
     is_row: bool = False
     ahead: int = 0
+    streams: bool = False
 
 
 @classes.frozen

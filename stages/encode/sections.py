@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
 from ..codegen.schedule.costs import ITEMSIZES
 from ..ir.loops.nest import Advance, Compute, Index, Load, Row, State, Store
@@ -93,8 +94,8 @@ class Section:
                 self.places[row] = self._copied(place, self.rows[row].dtype)
 
     def _store(self, store: Store) -> None:
-        told = {row: self.index_block(row) for row in store.rows if self._needs_block(row)}
-        axes = self.own.axes(store, self.own.dims_of(store.buffer), told)  # type: ignore[arg-type]
+        told = self._told(store, self.own.dims_of(store.buffer))
+        axes = self.own.axes(store, self.own.dims_of(store.buffer), told)
         target = self.own.found(store, axes, self.code)
         access = self.own.accesses[int(target[1:])]
         value = store.value
@@ -226,8 +227,8 @@ class Section:
         return True
 
     def _load(self, row: Row, load: Load) -> None:
-        told = {each: self.index_block(each) for each in load.rows if self._needs_block(each)}
-        axes = self.own.axes(load, load.dims, told)  # type: ignore[arg-type]
+        told = self._told(load, load.dims)
+        axes = self.own.axes(load, load.dims, told)
         access = self.own.found(load, axes, self.code)
         is_row = self.own.accesses[int(access[1:])].is_row
         if is_row and load.when is None and load.dtype != "bool":
@@ -240,13 +241,16 @@ class Section:
         for operand in load.operands:
             self._used(operand)
 
-    def _needs_block(self, row: Row | None) -> bool:
-        is_single = row is None or self.own.is_single(row) or row in self.own.row_blocks
-        return not is_single
+    def _told(self, access: Load | Store, dims: Sequence[Dimension]) -> dict[Row, Place]:
+        """Return the blocks of rows that give an access its indices, lane by lane."""
+        found: dict[Row, Place] = {}
+        for row in self.own.told_rows(access, dims):
+            if not (self.own.is_single(row) or row in self.own.row_blocks):
+                found[row] = self.index_block(row)
+        return found
 
-    def index_block(self, row: Row | None) -> Place:
+    def index_block(self, row: Row) -> Place:
         """Return a block with the indices that a row gives, as 64 bits."""
-        assert row is not None
         place, dtype = self.operand(row), self.rows[row].dtype
         if dtype == "int64" and place[0] == "t":
             return place

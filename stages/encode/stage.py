@@ -44,6 +44,7 @@ class Encode(CodegenOptions, Stage):
         from ..codegen.arena import plan_arena
         from ..codegen.cpu.options import CpuOptions
         from ..codegen.cpu.passes.prefetching import prefetch
+        from ..codegen.cpu.passes.streaming import stream
         from ..codegen.cpu.passes.tiling import tile
         from ..codegen.errors import CodegenError
         from ..codegen.integers import integers
@@ -56,7 +57,7 @@ class Encode(CodegenOptions, Stage):
         if self.checked or self.numerics == "fast" or self.mathematics != "own":
             raise CodegenError("Programs with these options wait for compiled code.")
         options = CpuOptions(self.machine, arrays=self.arrays, inline=self.inline, jam=False)
-        passes = (tile, prefetch, plan_arena)
+        passes = (tile, stream, prefetch, plan_arena)
         tree, groups = make_loops(lowered, variant, options.rules(), passes)
         ints = integers(tree)
         alike = () if variant.domain else variant.alike

@@ -93,7 +93,9 @@ FORMS: Final[Mapping[type[Any], tuple[str, Mapping[str, Kind]]]] = {
         "name": NAME, "memory": WORD, "dtype": WORD, "place": INT, "strides": _many(COUNT),
         "box": _many(SPAN), "order": _many(INT), "cuts": _many(INT), "ring": INT,
     }),
-    Access: ("access", {"buffer": INT, "axes": _many(AXIS), "is_row": FLAG, "ahead": INT}),
+    Access: ("access", {
+        "buffer": INT, "axes": _many(AXIS), "is_row": FLAG, "ahead": INT, "streams": FLAG,
+    }),
     Known: ("known", {
         "value": INT, "kind": WORD, "dtype": WORD, "text": NAME, "place": INT, "count": COUNT,
     }),

@@ -27,6 +27,8 @@ def {name}():
             {comparison}
 """
 
+NAMES = {"rows": 'cpu.with_options(tiers="rows")'}  # of backends that 'ff' has under no name
+
 
 def as_test(found: Disagreement, name: str = "test_executions_agree") -> str:
     """Return the text of a test file for a disagreement."""
@@ -49,7 +51,7 @@ def as_test(found: Disagreement, name: str = "test_executions_agree") -> str:
         + _arguments(case)
         + CHECK.format(
             name=name,
-            backend=found.schedule.backend.replace("-", "_"),
+            backend=NAMES.get(found.schedule.backend, found.schedule.backend.replace("-", "_")),
             written=written,
             given=_given(case),
             comparison=comparison,

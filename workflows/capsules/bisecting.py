@@ -12,6 +12,7 @@ from ...stages.artifacts import Lowered, Parsed, Variant
 from ...stages.codegen.pass_list import name_of
 from ...stages.ir import syntax
 from ..backends.backend import Backend
+from ..backends.first_tier import first_tier, why_no_first_tier
 from .backend_text import options_text
 from .capsule import Capsule
 from .comparing import Difference, differences
@@ -60,6 +61,7 @@ def bisect(capsule: Capsule, one: Backend, other: Backend, tolerance: float = 0.
     if not found:
         return Bisection(*labels, ())
     findings = [
+        *_first_tier(capsule, one, right, tolerance),
         *_statement(capsule, one, other, tolerance),
         *_option(capsule, one, other, right, tolerance),
         *_lowering_pass(capsule, one, right, tolerance),
@@ -79,6 +81,20 @@ def _label(one: Backend, other: Backend) -> str:
     mine, theirs = options_text(one), options_text(other)
     own = [f"{name}={text}" for name, text in mine.items() if theirs.get(name, text) != text]
     return f"{one.name}({', '.join(own)})" if own else one.name
+
+
+# --- the first tier -------------------------------------------------------------------------------
+
+
+def _first_tier(capsule: Capsule, one: Backend, right: Results, tolerance: float) -> Iterator[str]:
+    """Yield what the same program gives where the native core interprets it."""
+    if why_no_first_tier(one) is not None:
+        return
+    agrees = _agrees(capsule, Backend("rows", first_tier(one)), right, tolerance)
+    said = (
+        "agrees: its own loops or its compiler make" if agrees else "differs too: no compiler makes"
+    )
+    yield f"first tier: it {said} the difference."
 
 
 # --- statements -----------------------------------------------------------------------------------

@@ -15,10 +15,9 @@ from ...runtime.language.structure import leaves_of, map_leaves
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError
 from ...stages.artifacts import Variant
-from ...stages.codegen.pass_list import PLAN_ONLY
 from ..backends.backend import Backend
 from ..backends.first_tier import compiled_only
-from ..backends.ready_made import cpu, reference
+from ..backends.ready_made import BACKENDS, reference
 from ..entries.checked import written_by
 from ..entries.entry_point import EntryPoint, entry_arguments, entry_of
 from ..entries.program import Program
@@ -27,7 +26,7 @@ from ..variants.naming import leaf_name
 
 Values = dict[str, np.ndarray[Any, Any]]
 MOST_POINTS: Final = 1 << 18  # of all fields, for the backend 'reference'
-PLAIN: Final[Mapping[str, Any]] = {"passes": PLAN_ONLY, "jam": False}
+ROWS: Final = BACKENDS["rows"].with_options(numerics="strict")  # the functions of the C library
 
 
 @classes.frozen(eq=False)
@@ -83,13 +82,13 @@ class Subject:
         """Return what the reference writes; it works on copies on the host.
 
         That is the backend 'reference', which interprets the program and takes a hundred times as
-        long as compiled code. With large fields it is C++ without any pass over the loops.
+        long as compiled code. With large fields the native core interprets its loops.
         """
         copies: dict[int, Any] = {}
         arguments = {n: map_leaves(_copier(copies), v) for n, v in self.arguments.items()}
         provider = self.provider and {n: _table(each) for n, each in self.provider.items()}
         points = sum(leaf.ndarray.size for leaf in copies.values())
-        entry: Any = self.on(reference if points <= MOST_POINTS else cpu.with_options(**PLAIN))
+        entry: Any = self.on(reference if points <= MOST_POINTS else ROWS)
         entry(**arguments, **({} if provider is None else {"offset_provider": provider}))
         return {name: field.asnumpy() for name, field in _outputs(self.entry, arguments)}
 

@@ -10,6 +10,7 @@
 namespace fieldforge::rows {
 
 constexpr int64_t usual_parallel_from = 8192;  // points
+constexpr int64_t usual_stream_from = 12 << 20;  // bytes
 constexpr int64_t line = 64;                   // bytes of a cache line
 
 // Memory of a thread that stays for its next loop.
@@ -55,6 +56,12 @@ struct Call {
         const bool is_known = machine != nullptr && machine->parallel_from != 0;
         return is_known ? machine->parallel_from : usual_parallel_from;
     }
+    // From how many bytes on stores past the caches win.
+    int64_t stream_from() const {
+        const Machine* machine = context.machine;
+        const bool is_known = machine != nullptr && machine->stream_from != 0;
+        return is_known ? machine->stream_from : usual_stream_from;
+    }
     int64_t slot_offset(int32_t slot) const {
         int64_t offset = 0;
         for (int32_t i = 0; i < slot; ++i) offset += program.slots[i].of(ints);
@@ -74,20 +81,35 @@ inline char* moved(const Call& call, const Buffer& buffer, const Memory& memory,
     return to;
 }
 
+// Waits for stores past the caches, which other threads see in any order before.
+inline void settle() {
+#ifdef __SSE2__
+    __builtin_ia32_sfence();
+#endif
+}
+
 // Runs `body(begin, end, place)` on parts of a loop, on several threads where it has enough points.
 template <class Body>
 void share(const Call& call, int64_t count, int64_t most, int64_t points, const Body& body) {
     if (count <= 0) return;
     const Context& context = call.context;
-    if (points < call.parallel_from() || context.parallel_for == nullptr) return body(0, count, 0);
+    if (points < call.parallel_from() || context.parallel_for == nullptr) {
+        body(0, count, 0);
+        return settle();
+    }
     const auto call_body = [](void* data, int64_t begin, int64_t end, int64_t place) {
         (*static_cast<const Body*>(data))(begin, end, place);
+        settle();
     };
     context.parallel_for(context.pool, count, most, points, call_body, const_cast<Body*>(&body));
 }
 
 // Runs the loops of a nest from a level on, in a frame whose outer indices are set.
 void run_from(const Frame& frame, int32_t level);
+
+// Runs one index of the last loop around the lanes, where all other loops around them have a single
+// index. The next turn of a nest is the next index.
+void run_turn(const Frame& frame, int64_t index, bool is_first);
 
 void run_tiles(const Call& call, const Tiles& tiles);
 

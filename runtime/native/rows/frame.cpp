@@ -30,25 +30,17 @@ void point(const Frame& frame, int32_t number) {
         return;
     }
     char* found = pointed.memory->base + pointed.offset;
+    if (pointed.count == 1 && pointed.terms->is_row) {  // most often a table leads to a row
+        const int64_t row = std::min(frame.row + pointed.ahead, frame.last_row);
+        frame.pointers[number] = found + pointed.terms->from[row] * pointed.terms->stride;
+        return;
+    }
     for (int32_t i = 0; i < pointed.count; ++i) {
         const Term& term = pointed.terms[i];
         const int64_t row = term.is_row ? std::min(frame.row + pointed.ahead, frame.last_row) : 0;
         found += ((term.from[row] + term.offset) & term.mask) * term.stride;
     }
     frame.pointers[number] = found;
-}
-
-// Whether two rows have the same distance wherever indices lead.
-bool is_alike(const Pointed& one, const Pointed& other) {
-    if (one.memory != other.memory || one.count != other.count) return false;
-    for (int32_t i = 0; i < one.count; ++i) {
-        const Term &a = one.terms[i], &b = other.terms[i];
-        if (a.from != b.from || a.offset != b.offset || a.mask != b.mask || a.stride != b.stride ||
-            (a.is_row && one.ahead != other.ahead)) {
-            return false;
-        }
-    }
-    return true;
 }
 
 // Finds out once for a frame how the row of an access follows from indices; returns the end of its terms.
@@ -85,15 +77,25 @@ Term* prepare_point(const Frame& frame, int32_t number, Term* terms) {
         }
     }
     made.count = static_cast<int32_t>(terms - made.terms);
-    for (int32_t i = 0; i < number; ++i) {
-        const Pointed& other = frame.points[i];
-        if (other.leader < 0 && other.ahead == 0 && is_alike(made, other)) {
-            made.offset -= other.offset;
-            made.leader = i;
-            return const_cast<Term*>(made.terms);
-        }
+    if (access.leader >= 0) {
+        made.offset -= frame.points[access.leader].offset;
+        made.leader = access.leader;
+        return const_cast<Term*>(made.terms);
     }
     return terms;
+}
+
+// The bytes from row to row of an access, in the order of the last loop around the lanes.
+int64_t distance_of(const Frame& frame, int32_t number) {
+    const Nest& nest = *frame.nest;
+    const Access& access = nest.accesses[number];
+    int64_t distance = 0;
+    for (size_t axis = 0; axis < access.axes.size(); ++axis) {
+        const Axis& each = access.axes[axis];
+        const bool is_last = each.kind == Axis::Kind::value && each.number == nest.outer - 1;
+        if (is_last) distance += frame.memory[access.buffer].strides[axis];
+    }
+    return nest.loops[nest.outer - 1].backward ? -distance : distance;
 }
 
 // Calls `body(lane, address)` for the lanes of an access.
@@ -184,18 +186,34 @@ void set_known(const Frame& frame, const int64_t* ints, const void* scalars) {
     }
 }
 
+void run_chain(const Frame& frame, const Chain& chain, int64_t at, int64_t count) {
+    const Link* forms[form_count];
+    for (int i = 0; i < form_count; ++i) forms[i] = chain.form(frame.reach, i);
+    const bool repeats = frame.may_repeat && chain.may_repeat;
+    const char* const row = chain.row < 0 ? nullptr : frame.pointers[chain.row] + at * chain.size;
+    frame.nest->table->run(forms, {frame.pointers, {at, 0}, frame.row}, chain.size, count, repeats, row);
+}
+
+void point_turning(const Frame& frame) {
+    const Nest& nest = *frame.nest;
+    for (int32_t i : nest.turning) {
+        if (frame.reach != Reach::near || nest.accesses[i].ahead == 0) point(frame, i);
+    }
+}
+
 }  // namespace
 
 int64_t Nest::bytes() const {
     const auto loop_count = static_cast<int64_t>(loops.size() + parts.size());
-    return rounded(slots() * sizeof(char*)) + rounded(accesses.size() * sizeof(int64_t)) +
+    return rounded(slots() * sizeof(char*)) + 2 * rounded(accesses.size() * sizeof(int64_t)) +
            rounded(accesses.size() * sizeof(Pointed)) +
-           rounded(accesses.size() * most_axes * sizeof(Term)) + rounded(values * sizeof(int64_t)) + rounded(loop_count * sizeof(Ends)) +
+           rounded(accesses.size() * most_axes * sizeof(Term)) + rounded(values * sizeof(int64_t)) +
+           rounded(loop_count * sizeof(Ends)) +
            blocks * rounded(std::max(strip, rows_at_once) * 8);
 }
 
 Frame make_frame(const Nest& nest, const std::vector<Buffer>& buffers, const Memory* memory,
-                 const int64_t* ints, const void* scalars, char* room) {
+                 const int64_t* ints, const void* scalars, int64_t from, char* room) {
     const auto take = [&room](int64_t bytes) {
         char* const taken = room;
         room += rounded(bytes);
@@ -206,6 +224,7 @@ Frame make_frame(const Nest& nest, const std::vector<Buffer>& buffers, const Mem
     const auto accesses = static_cast<int64_t>(nest.accesses.size());
     frame.pointers = reinterpret_cast<char**>(take(nest.slots() * sizeof(char*)));
     frame.strides = reinterpret_cast<int64_t*>(take(accesses * sizeof(int64_t)));
+    frame.distances = reinterpret_cast<int64_t*>(take(accesses * sizeof(int64_t)));
     frame.values = reinterpret_cast<int64_t*>(take(nest.values * sizeof(int64_t)));
     frame.loops = reinterpret_cast<Ends*>(take((nest.loops.size() + nest.parts.size()) * sizeof(Ends)));
     frame.parts = frame.loops + nest.loops.size();
@@ -224,12 +243,24 @@ Frame make_frame(const Nest& nest, const std::vector<Buffer>& buffers, const Mem
     for (size_t i = 0; i < nest.parts.size(); ++i) frame.parts[i] = ends(nest.parts[i].range);
     set_known(frame, ints, scalars);
     for (int32_t i = 0; i < static_cast<int32_t>(accesses); ++i) terms = prepare_point(frame, i, terms);
-    frame.asks = !nest.asked.empty() && points_of(frame) * nest.point_bytes > second_cache;
+    for (int32_t i : nest.moving) frame.distances[i] = distance_of(frame, i);
+    const int64_t bytes = points_of(frame) * nest.point_bytes;
+    frame.reach = bytes >= from ? Reach::farthest : bytes > second_cache ? Reach::far : Reach::near;
     frame.may_repeat =
         nest.may_repeat && std::none_of(nest.apart.begin(), nest.apart.end(), [=](const auto& pair) {
             return memory[pair.first].base == memory[pair.second].base;
         });
     return frame;
+}
+
+void point_first(const Frame& frame) {
+    for (int32_t i : frame.nest->moving) point(frame, i);
+    point_turning(frame);
+}
+
+void point_next(const Frame& frame) {
+    for (int32_t i : frame.nest->moving) frame.pointers[i] += frame.distances[i];
+    point_turning(frame);
 }
 
 void run(const Frame& frame, const Code& code, int64_t at, int64_t count, int64_t filled) {
@@ -242,17 +273,9 @@ void run(const Frame& frame, const Code& code, int64_t at, int64_t count, int64_
             case Step::Kind::kernel:
                 step.run(address(step.out), address(step.a), address(step.b), address(step.c), count);
                 break;
-            case Step::Kind::chain: {
-                const Chain& chain = frame.nest->chains[step.access];
-                const Link* forms[form_count];
-                const auto& links = frame.asks ? chain.asking : chain.forms;
-                for (int i = 0; i < form_count; ++i) forms[i] = links[i].data();
-                Lanes lanes{pointers, at, 0, frame.row};
-                frame.nest->links->run(forms, &lanes, count);
-                break;
-            }
+            case Step::Kind::chain: run_chain(frame, frame.nest->chains[step.access], at, count); break;
             case Step::Kind::point:
-                if (step.is_asked && !frame.asks) break;
+                if (step.is_asked && frame.reach == Reach::near) break;
                 for (int32_t i = 0; i < step.count; ++i) point(frame, step.access + i);
                 break;
             case Step::Kind::load:

@@ -41,20 +41,26 @@ struct Frame {
     const Memory* memory;  // by buffer
     const std::vector<Buffer>* buffers;
     char** pointers;   // by slot: of accesses to lane 0, of blocks, of values
-    int64_t* strides;  // of accesses, from lane to lane in bytes
+    int64_t* strides;    // of accesses, from lane to lane in bytes
+    int64_t* distances;  // of accesses, from row to row in bytes
     int64_t* values;
     Pointed* points;   // by access
     Ends* loops;
     Ends* parts;
     bool may_repeat = false;  // whether lanes may be computed twice
-    bool asks = false;        // whether it prefetches
+    Reach reach = Reach::near;
     mutable int64_t row = 0;  // among those that are computed at once
     mutable int64_t last_row = 0;
 };
 
-// Lays a frame out in `room` of `nest.bytes()`, and sets what the call knows.
+// Lays a frame out in `room` of `nest.bytes()`, and sets what the call knows. Non-temporal stores pay
+// `from` so many bytes on.
 Frame make_frame(const Nest& nest, const std::vector<Buffer>& buffers, const Memory* memory,
-                 const int64_t* ints, const void* scalars, char* room);
+                 const int64_t* ints, const void* scalars, int64_t from, char* room);
+
+// Points to the rows of the first index, or of the next index, of the last loop around the lanes.
+void point_first(const Frame& frame);
+void point_next(const Frame& frame);
 
 // Runs code on `count` lanes from lane `at` on; copies of one value fill `filled` lanes.
 void run(const Frame& frame, const Code& code, int64_t at, int64_t count, int64_t filled);

@@ -2,328 +2,304 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
+
+#include "joining.h"
+#include "uses.h"
 
 namespace fieldforge::rows {
 namespace {
 
-bool reads(const Step& step, int32_t slot) {
-    return step.a.slot == slot || step.b.slot == slot || step.c.slot == slot;
+bool is_comparison(const Shape& shape) { return shape.op.size() == 2; }
+
+// What an operation is called whose second operand is in registers.
+std::string second_in_registers(std::string_view op) {
+    if (op == "sub") return "sub_from";
+    if (op == "div") return "div_of";
+    if (op == "minimum" || op == "maximum") return std::string(op) + "_of";
+    if (op == "lt") return "gt";
+    if (op == "le") return "ge";
+    if (op == "gt") return "lt";
+    if (op == "ge") return "le";
+    return std::string(op);
 }
 
-bool is_writer(const Step& step) {
-    return step.kind != Step::Kind::point && step.kind != Step::Kind::store;
-}
+constexpr const char* fma_names[] = {"fma", "fnma", "fms", "fnms"};
 
-// What a kernel is as a link: its operation and the size of its floats.
-struct Shape {
-    std::string_view op;
-    uint8_t size = 0;  // 0: no links compute it
+// A chain that is being made.
+struct Draft {
+    std::vector<Item> items;
+    int size = 0;  // bytes of its numbers
 };
-
-Shape shape_of(const Step& step) {
-    if (step.kind != Step::Kind::kernel) return {};
-    const std::string_view name = step.name;
-    const size_t dot = name.find('.');
-    const std::string_view op = name.substr(0, dot), dtype = name.substr(dot + 1);
-    if (op == "select" || op == "copy") {
-        return {op, static_cast<uint8_t>(dtype == "4" ? 4 : dtype == "8" ? 8 : 0)};
-    }
-    return {op, static_cast<uint8_t>(dtype == "float32" ? 4 : dtype == "float64" ? 8 : 0)};
-}
 
 class Fuser {
    public:
-    Fuser(Nest& nest, const ChainTable& table) : nest_(nest), table_(table) {
-        const auto blocks = static_cast<size_t>(nest.blocks);
-        exposed_.resize(blocks), copies_.resize(blocks), writes_.resize(blocks);
-        each_code([this](Code& code) { look_at(code); });
-        look_at_rows();
-    }
+    Fuser(Nest& nest, const ChainTable& table) : nest_(nest), table_(table), uses_(nest) {}
 
     void run() {
-        const auto lanes = [this](Code& code) { code = fused(code); };
+        const auto lanes = [this](Code& code) {
+            fold_signs(code, uses_);
+            code = fused(code);
+        };
         lanes(nest_.rows);
         lanes(nest_.first);
         for (Part& part : nest_.parts) lanes(part.code);
         drop_fills();
-        for (Chain& chain : nest_.chains) ask(chain);
+        for (const Draft& draft : drafts_) nest_.chains.push_back(packed(draft));
     }
 
    private:
-    template <class Body>
-    void each_code(const Body& body) {
-        for (Code& code : nest_.around) body(code);
-        body(nest_.rows);
-        body(nest_.first);
-        for (Part& part : nest_.parts) body(part.code);
-    }
-
-    // The number of a block by its slot, negative for other places.
-    int32_t block_of(int32_t slot) const {
-        const auto accesses = static_cast<int32_t>(nest_.accesses.size());
-        return slot < accesses + nest_.blocks ? slot - accesses : -1;
-    }
-    bool is_access(int32_t slot) const {
-        return slot >= 0 && slot < static_cast<int32_t>(nest_.accesses.size());
-    }
-
-    void look_at(const Code& code) {
-        std::vector<bool> written(exposed_.size());
-        const auto read = [&](int32_t slot) {
-            const int32_t block = slot < 0 ? -1 : block_of(slot);
-            if (block >= 0 && !written[block]) exposed_[block] = true;
-        };
-        for (const Step& step : code) {
-            each_read(step, read);
-            const int32_t block = is_writer(step) && step.out.slot >= 0 ? block_of(step.out.slot) : -1;
-            if (block < 0) continue;
-            written[block] = true;
-            ++writes_[block];
-            if (step.kind == Step::Kind::fill) copies_[block] = {step.a.slot, step.a.step};
-        }
-    }
-
-    template <class Body>
-    void each_read(const Step& step, const Body& body) const {
-        for (const Place& each : {step.a, step.b, step.c}) body(each.slot);
-        if (step.kind != Step::Kind::load && step.kind != Step::Kind::store) return;
-        const Access& access = nest_.accesses[step.access];
-        const auto accesses = static_cast<int32_t>(nest_.accesses.size());
-        for (int32_t axis : access.told) body(accesses + access.axes[axis].number);
-    }
-    // Blocks of which single numbers are read: they must be in memory.
-    void look_at_rows() {
-        const auto accesses = static_cast<int32_t>(nest_.accesses.size());
-        const auto note = [&](int32_t block) { exposed_[block] = true; };
-        for (const Access& access : nest_.accesses) {
-            for (const Axis& axis : access.axes) {
-                if (axis.kind == Axis::Kind::row) note(axis.number);
-            }
-        }
-        each_code([&](const Code& code) {
-            for (const Step& step : code) {
-                if (step.a.step > 0) note(step.a.slot - accesses);
-            }
-        });
-    }
-
-    // Whether a block keeps its value after step `at` of a code, for a later reader.
-    bool is_needed(const Code& code, size_t at, int32_t slot) const {
-        for (size_t i = at + 1; i < code.size(); ++i) {
-            bool is_read = false;
-            each_read(code[i], [&](int32_t each) { is_read |= each == slot; });
-            if (is_read) return true;
-            if (is_writer(code[i]) && code[i].out.slot == slot) return false;
-        }
-        return exposed_[block_of(slot)];
-    }
-
     // --- chains ---------------------------------------------------------------------------------
 
     Code fused(const Code& code) {
         Code made;
         for (at_ = 0; at_ < code.size(); ++at_) {
-            const Step& step = code[at_];
-            if (!add(code, step)) {
+            if (!add(made, code, code[at_])) {
                 close(made, code);
-                made.push_back(step);
+                made.push_back(code[at_]);
             }
         }
         close(made, code);
         return made;
     }
 
-    // The source of an operand, and where it lies; a block of copies is one number.
-    std::pair<Source, Operand> operand(const Place& place) const {
-        if (is_access(place.slot)) return {Source::row, {place.slot, 0}};
-        const int32_t block = block_of(place.slot);
-        if (block < 0) return {Source::one, {place.slot, place.scale}};
-        const bool is_copy = writes_[block] == 1 && copies_[block].slot > 0;
-        if (is_copy) return {Source::one, copies_[block]};
-        return {Source::block, {place.slot, 0}};
+    const NamedLink* find(const Item& item) const {
+        int ones = 0;
+        for (int i = 0; i < most_operands; ++i) {
+            const Place& place = item.places[static_cast<size_t>(i)];
+            if (place.slot >= 0 && uses_.operand(place).first) ones |= 1 << i;
+        }
+        return table_.find(item.op, item.size, ones);
     }
 
-    bool link(std::string_view op, uint8_t size, uint8_t at, const Place& x, const Place& y = {}) {
-        auto [from, first] = x.slot < 0 ? std::pair{Source::row, Operand{}} : operand(x);
-        auto [also, second] = y.slot < 0 ? std::pair{Source::row, Operand{}} : operand(y);
-        const bool is_comparison = x.slot >= 0 && y.slot >= 0 && op != "fma" && op != "select";
-        const LinkName wanted{op.data(), size, at, from, is_comparison ? Source::row : also};
-        const NamedLink* const found = find(op, wanted);
-        if (found == nullptr) return false;
-        for (int form = 0; form < form_count; ++form) {
-            chain_.forms[form].push_back({found->run[form], first, second});
-        }
-        return true;
-    }
-
-    const NamedLink* find(std::string_view op, LinkName wanted) const {
-        for (size_t i = 0; i < table_.count; ++i) {
-            const LinkName& name = table_.links[i].name;
-            if (op == name.op && name.size == wanted.size && name.at == wanted.at &&
-                name.x == wanted.x && name.y == wanted.y) {
-                return &table_.links[i];
-            }
-        }
-        return nullptr;
+    void link(const Code& code, std::string op, const Place& x = {}, const Place& y = {}) {
+        draft_.items.push_back({std::move(op), draft_.size, {x, y}, at_});
+        join(draft_.items, {[this](const Item& item) { return find(item) != nullptr; },
+                            [this, &code](int32_t slot, size_t at) {
+                                if (uses_.is_access(slot) || uses_.block_of(slot) < 0) return false;
+                                return code[at].out.slot == slot || !uses_.is_needed(code, at, slot);
+                            }});
     }
 
     void keep(const Code& code, size_t after) {
-        if (held_ >= 0 && is_dirty_ && is_needed(code, after, held_)) put();
+        if (held_ >= 0 && is_dirty_ && uses_.is_needed(code, after, held_)) put(code);
     }
-    void put() {
-        link("store", held_size_, 0, {held_, 0});
+    void put(const Code& code) {
+        link(code, "store", {held_});
         is_dirty_ = false;
     }
 
     // Brings an operand to the registers.
-    void take(const Code& code, const Place& place, uint8_t size) {
+    void take(const Code& code, const Place& place) {
         if (place.slot == held_) return;
         keep(code, at_ - 1);  // the step may read what is in registers as its other operand
-        link("load", size, 0, place);
-        held_ = block_of(place.slot) >= 0 ? place.slot : -1;
-        held_size_ = size;
+        link(code, "load", place);
+        held_ = uses_.block_of(place.slot) >= 0 && !uses_.is_access(place.slot) ? place.slot : -1;
         is_dirty_ = false;
     }
 
     // Adds a step to the chain; false if there are no links for it.
-    bool add(const Code& code, const Step& step) {
+    bool add(Code& made, const Code& code, const Step& step) {
+        if (step.kind == Step::Kind::load) return add_load(made, code, step);
         const Shape shape = shape_of(step);
-        if (shape.size == 0) return false;
         std::array<Place, 3> args{step.a, step.b, step.c};
         const bool is_select = shape.op == "select";
         const Place condition = is_select ? args[0] : Place{};
         if (is_select) args = {args[1], args[2], Place{}};
         const int count = 1 + (args[1].slot >= 0) + (args[2].slot >= 0);
-        if (!exists(shape, count, is_select)) return false;
-        if (is_comparison(shape) && is_access(step.out.slot)) return false;  // bytes of a row
+        if (shape.size == 0 || !exists(shape, count)) return false;
+        if (is_comparison(shape) && uses_.is_access(step.out.slot)) return false;  // bytes of a row
+        begin(made, code, shape.size);
         int at = -1, uses = 0;
         for (int i = 0; i < count; ++i) {
-            if (held_ >= 0 && args[i].slot == held_ && operand(args[i]).first == Source::block) at = i, ++uses;
+            if (held_ >= 0 && args[i].slot == held_ && !uses_.operand(args[i]).first) at = i, ++uses;
         }
         if (at < 0) {
-            take(code, args[0], shape.size);
+            take(code, args[0]);
             at = 0;
-            uses = 1;
-            for (int i = 1; i < count; ++i) uses += args[i].slot == args[0].slot && block_of(args[0].slot) >= 0;
-        } else if (is_dirty_ && (uses > 1 || is_needed(code, at_, held_))) {
-            put();
+        } else if (is_dirty_ && (uses > 1 || uses_.is_needed(code, at_, held_))) {
+            put(code);
         }
-        return compute(shape, step, args, count, at, condition);
+        return compute(code, shape, step, args, count, at, condition);
     }
 
-    static bool is_comparison(const Shape& shape) { return shape.op.size() == 2; }
-
-    bool exists(const Shape& shape, int count, bool is_select) const {
-        if (shape.op == "copy") return true;
-        const Source x = count == 1 ? Source::row : is_select ? Source::block : Source::row;
-        return find(shape.op, {nullptr, shape.size, uint8_t(is_select ? 1 : 0), x, Source::row}) != nullptr;
+    // Adds a load that a condition for all lanes decides.
+    bool add_load(Code& made, const Code& code, const Step& step) {
+        const bool fits = nest_.accesses[step.access].is_row && step.size >= 4 && !step.is_truth &&
+                          step.b.slot >= 0 && uses_.operand(step.b).first;
+        if (!fits) return false;
+        begin(made, code, step.size);
+        keep(code, at_ - 1);
+        link(code, "when", {step.access}, step.b);
+        held_ = step.out.slot, is_dirty_ = true;
+        return true;
     }
 
-    bool compute(const Shape& shape, const Step& step, const std::array<Place, 3>& args, int count,
-                 int at, const Place& condition) {
-        const uint8_t size = shape.size;
+    // Ends a chain of numbers of another size.
+    void begin(Code& made, const Code& code, int size) {
+        if (draft_.size != size) close(made, code);
+        draft_.size = size;
+    }
+
+    bool exists(const Shape& shape, int count) const {
+        if (shape.op == "copy" || shape.op == "select") return true;
+        const std::string op = count == 3 ? std::string(shape.op) + "_factor" : std::string(shape.op);
+        return table_.find(op, shape.size, 0) != nullptr;
+    }
+
+    bool compute(const Code& code, const Shape& shape, const Step& step, const std::array<Place, 3>& args,
+                 int count, int at, const Place& condition) {
+        const bool is_row = uses_.is_access(step.out.slot);
         if (shape.op == "copy") {
-            if (is_access(step.out.slot) || block_of(step.out.slot) >= 0) link("store", size, 0, step.out);
+            link(code, "store", step.out);
             return true;
         }
         if (condition.slot >= 0) {
-            link(shape.op, size, uint8_t(at + 1), condition, args[1 - at]);
+            link(code, at == 0 ? "select_first" : "select_second", condition, args[1 - at]);
         } else if (is_comparison(shape)) {
-            link(shape.op, size, uint8_t(at), args[1 - at], step.out);
+            link(code, at == 0 ? std::string(shape.op) : second_in_registers(shape.op), args[1 - at], step.out);
             return true;  // the registers are as before
         } else if (count == 3) {
-            const Place& x = at == 0 ? args[1] : args[0];
-            link(shape.op, size, at == 2 ? 2 : 0, x, at == 2 ? args[1] : args[2]);
+            const std::string name = fma_names[step.minus];
+            if (at == 2) {
+                link(code, name + "_summand", args[0], args[1]);
+            } else {
+                link(code, name + "_factor", args[1 - at], args[2]);
+            }
         } else if (count == 2) {
-            link(shape.op, size, uint8_t(at), args[1 - at]);
+            link(code, at == 0 ? std::string(shape.op) : second_in_registers(shape.op), args[1 - at]);
         } else {
-            link(shape.op, size, 0, {});
+            link(code, std::string(shape.op));
         }
-        held_size_ = size;
-        if (is_access(step.out.slot)) {
-            link("store", size, 0, step.out);
-            held_ = -1, is_dirty_ = false;
-        } else {
-            held_ = step.out.slot, is_dirty_ = true;
-        }
+        if (is_row) link(code, "store", step.out);
+        held_ = is_row ? -1 : step.out.slot, is_dirty_ = !is_row;
         return true;
     }
 
     // Ends the chain, and begins an empty one.
     void close(Code& made, const Code& code) {
-        if (chain_.forms[0].empty()) return;
+        if (draft_.items.empty()) return;
         keep(code, at_ - 1);
         held_ = -1, is_dirty_ = false;
-        link("end", 0, 0, {});
         Step step{};
         step.kind = Step::Kind::chain;
-        step.access = static_cast<int32_t>(nest_.chains.size());
-        nest_.chains.push_back(std::move(chain_));
-        chain_ = {};
+        step.access = static_cast<int32_t>(drafts_.size());
+        drafts_.push_back(std::move(draft_));
+        draft_ = {};
         made.push_back(step);
     }
 
-    // --- prefetches -----------------------------------------------------------------------------
+    // --- links ----------------------------------------------------------------------------------
 
-    // Spreads the prefetches of all rows over the links of the longest chain; other chains have none.
-    void ask(Chain& chain) {
-        const auto longest = std::max_element(
-            nest_.chains.begin(), nest_.chains.end(), [](const Chain& one, const Chain& other) {
-                return one.forms[0].size() < other.forms[0].size();
-            });
-        const size_t links = chain.forms[0].size(), rows = &chain == &*longest ? nest_.asked.size() : 0;
-        for (int form = 0; form < form_count; ++form) {
-            size_t done = 0;
-            for (size_t i = 0; i < links; ++i) {
-                for (; done < rows && done * links <= i * rows; ++done) {
-                    const auto& [row, size] = nest_.asked[done];
-                    const uint8_t wide = size == 8 ? 8 : 4;
-                    const NamedLink* const found = find("ask", {nullptr, wide, 0, Source::row, Source::row});
-                    chain.asking[form].push_back({found->run[form], row, {}});
-                }
-                chain.asking[form].push_back(chain.forms[form][i]);
+    Chain packed(const Draft& draft) const {
+        Chain chain;
+        chain.size = draft.size;
+        chain.may_repeat = may_repeat(draft);
+        chain.row = row_of(draft);
+        for (int reach = 0; reach < reach_count; ++reach) {
+            for (int form = 0; form < form_count; ++form) {
+                chain.starts[reach][form] = static_cast<int32_t>(chain.links.size());
+                add_links(chain.links, draft, form, static_cast<Reach>(reach));
             }
         }
+        return chain;
+    }
+
+    // The last row that a chain stores, or -1.
+    int32_t row_of(const Draft& draft) const {
+        int32_t found = -1;
+        for (const Item& item : draft.items) {
+            if (item.op == "store" && uses_.is_access(item.places[0].slot)) found = item.places[0].slot;
+        }
+        return found;
+    }
+
+    // A chain that changes a block that it has read must not compute lanes twice.
+    bool may_repeat(const Draft& draft) const {
+        std::set<int32_t> loaded, stored;
+        for (const Item& item : draft.items) {
+            const bool stores = item.op == "store", compares = item.op.size() == 2;
+            for (size_t i = 0; i < item.places.size(); ++i) {
+                const int32_t slot = item.places[i].slot;
+                const bool is_written = (stores && i == 0) || (compares && i == 1);
+                if (is_written && loaded.count(slot) > 0) return false;
+                if (is_written) {
+                    stored.insert(slot);
+                } else if (stored.count(slot) == 0) {
+                    loaded.insert(slot);
+                }
+            }
+        }
+        return true;
+    }
+
+    // How many rows a chain prefetches: the longest one prefetches all, others none.
+    size_t asked_by(const Draft& draft) const {
+        const auto longest = std::max_element(
+            drafts_.begin(), drafts_.end(),
+            [](const Draft& one, const Draft& other) { return one.items.size() < other.items.size(); });
+        return &draft == &*longest ? nest_.asked.size() : 0;
+    }
+
+    // Adds the links of a form, and spreads prefetches of rows over them.
+    void add_links(std::vector<Link>& to, const Draft& draft, int form, Reach reach) const {
+        const size_t count = draft.items.size(), rows = reach == Reach::near ? 0 : asked_by(draft);
+        size_t done = 0;
+        for (size_t i = 0; i < count; ++i) {
+            for (; done < rows && done * count <= i * rows; ++done) {
+                const auto& [row, size] = nest_.asked[done];
+                to.push_back({table_.find("ask", draft.size, 0)->run[form], {row}});
+            }
+            Link link{link_of(draft.items[i], reach)->run[form], {}};
+            for (size_t k = 0; k < most_operands; ++k) {
+                const Place& place = draft.items[i].places[k];
+                if (place.slot >= 0) link.operands[k] = uses_.operand(place).second;
+            }
+            to.push_back(link);
+        }
+        to.push_back({table_.find("end", 0, 0)->run[form], {}});
+    }
+
+    const NamedLink* link_of(const Item& item, Reach reach) const {
+        const int32_t slot = item.places[0].slot;
+        const bool streams = reach == Reach::farthest && item.op == "store" && uses_.is_access(slot) && nest_.accesses[slot].streams;
+        return streams ? table_.find("stream", item.size, 0) : find(item);
     }
 
     // --- copies of values ------------------------------------------------------------------------
 
     void drop_fills() {
-        std::vector<bool> read(exposed_.size());
-        each_code([&](Code& code) {
-            for (const Step& step : code) {
-                each_read(step, [&](int32_t slot) {
-                    const int32_t block = slot < 0 ? -1 : block_of(slot);
-                    if (block >= 0) read[block] = true;
-                });
-            }
+        std::vector<bool> read(static_cast<size_t>(nest_.blocks));
+        const auto note = [&](int32_t slot) {
+            const int32_t block = slot < 0 ? -1 : uses_.block_of(slot);
+            if (block >= 0) read[block] = true;
+        };
+        uses_.each_code([&](Code& code) {
+            for (const Step& step : code) uses_.each_read(step, note);
         });
-        for (const Chain& chain : nest_.chains) {
-            for (const Link& each : chain.forms[0]) {
-                for (const Operand& operand : {each.x, each.y}) {
-                    const int32_t block = block_of(operand.slot);
-                    if (block >= 0) read[block] = true;
+        for (const Draft& draft : drafts_) {
+            for (const Item& item : draft.items) {
+                for (const Place& place : item.places) {
+                    if (place.slot >= 0) note(uses_.operand(place).second.slot);
                 }
             }
         }
-        each_code([&](Code& code) {
+        uses_.each_code([&](Code& code) {
             std::erase_if(code, [&](const Step& step) {
-                return step.kind == Step::Kind::fill && !read[block_of(step.out.slot)];
+                return step.kind == Step::Kind::fill && !read[uses_.block_of(step.out.slot)];
             });
         });
     }
 
     Nest& nest_;
     const ChainTable& table_;
-    std::vector<bool> exposed_;    // by block: some code reads it before it writes it
-    std::vector<Operand> copies_;  // by block: the number that it is filled with
-    std::vector<int32_t> writes_;  // by block: how many steps write it
-    Chain chain_;
+    Uses uses_;
+    Draft draft_;
+    std::vector<Draft> drafts_;
     size_t at_ = 0;
-    int32_t held_ = -1;       // the block whose numbers are in registers
-    uint8_t held_size_ = 8;
-    bool is_dirty_ = false;   // memory does not have them
+    int32_t held_ = -1;      // the block whose numbers are in registers
+    bool is_dirty_ = false;  // memory does not have them
 };
 
 }  // namespace

@@ -54,6 +54,8 @@ struct Access {
     std::vector<int32_t> told;   // axes whose indices are those of a block
     int32_t ahead = 0;           // it is that of so many rows later
     bool is_row = false;         // lanes lie one after the other in memory
+    bool streams = false;        // non-temporal stores may write it
+    int32_t leader = -1;         // an access before it that always lies as far away
 };
 
 struct Place {
@@ -67,6 +69,7 @@ struct Step {
     uint8_t size = 0;      // of an element, in bytes
     bool is_truth = false;  // loads bytes as bools
     bool is_asked = false;  // points to a row to prefetch
+    uint8_t minus = 0;      // `fma`: bit by bit whether product and summand change signs
     int32_t access = -1;    // or the number of the chain
     int32_t count = 1;      // of accesses in turn that it points to rows
     const char* name = "";  // of the kernel
@@ -90,10 +93,20 @@ struct Loop {
     bool backward, is_shared;
 };
 
+// How far the memory of a nest reaches: rows are prefetched from the second on, and non-temporal
+// stores write them in the third.
+enum class Reach : uint8_t { near, far, farthest };
+constexpr int reach_count = 3;
+
 // Steps in registers: the same links for each number of lanes.
 struct Chain {
-    std::vector<Link> forms[form_count];
-    std::vector<Link> asking[form_count];  // the same with prefetches between
+    std::vector<Link> links;
+    int32_t starts[reach_count][form_count];  // among the links
+    int32_t row = -1;               // the access on whose lines blocks of lanes begin
+    int size = 8;                   // bytes of its numbers
+    bool may_repeat = true;         // whether lanes may be computed twice: it reads no block that it changes
+
+    const Link* form(Reach reach, int number) const { return links.data() + starts[static_cast<int>(reach)][number]; }
 };
 
 struct Part {
@@ -115,6 +128,9 @@ struct Nest {
     std::vector<std::pair<Operand, uint8_t>> asked;  // rows to prefetch, and bytes of an element
     int64_t point_bytes = 0;     // of the buffers that have the lanes, at one point
     std::vector<Code> around;  // by the number of loops around
+    // Accesses whose rows follow from the indices of loops, in the order in which they are pointed to
+    // rows. Of the last loop around the lanes each index moves `moving` by equal distances.
+    std::vector<int32_t> moving, turning;
     Code rows;                 // of several indices of the last loop around the lanes
     Code first;                // before the loop inside of lanes
     std::vector<Part> parts;   // of the innermost loop
@@ -123,7 +139,7 @@ struct Nest {
     // be an output: then not, if one of these pairs of buffers lies at one address.
     bool may_repeat = true;
     std::vector<std::pair<int32_t, int32_t>> apart;
-    const ChainTable* links;
+    const ChainTable* table;
 
     int32_t slots() const { return static_cast<int32_t>(accesses.size()) + blocks + values; }
     int64_t bytes() const;  // of a frame

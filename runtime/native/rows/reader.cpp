@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "../plan_code.h"
+#include "accesses.h"
 #include "fuse.h"
 
 namespace nb = nanobind;
@@ -118,9 +119,8 @@ class NestReader {
         const int64_t fits = room / (8 * std::max(nest_.blocks, 1)) / narrow * narrow;
         // Lanes that lie apart in memory: a few lines of each stay in the first cache.
         nest_.strip = nest_.lanes < 0 ? 1 : nest_.has_inner ? narrow : std::clamp(fits, narrow, wide);
-        look_for_rows();
-        look_for_repeats();
-        nest_.links = table_.chains;
+        look_at_accesses(nest_, buffers_);
+        nest_.table = table_.chains;
         fuse(nest_, *table_.chains);
         return std::move(nest_);
     }
@@ -132,6 +132,7 @@ class NestReader {
         if (made.buffer < 0 || static_cast<size_t>(made.buffer) >= buffers_.size()) refuse("a buffer");
         made.is_row = get<bool>(given, "is_row");
         made.ahead = get<int32_t>(given, "ahead");
+        made.streams = get<bool>(given, "streams");
         for (nb::handle each : nb::object(given.attr("axes"))) {
             const auto kind = nb::cast<std::string>(nb::object(each[0]));
             Axis axis{Axis::Kind::fixed, nb::cast<int32_t>(nb::object(each[1])),
@@ -232,52 +233,6 @@ class NestReader {
             step.a = arg(0), step.b = arg(1), step.c = arg(2);
         }
         return step;
-    }
-
-    // Notes the rows to prefetch, and how much memory a point of the nest touches.
-    void look_for_rows() {
-        std::vector<bool> seen(buffers_.size());
-        for (size_t i = 0; i < nest_.accesses.size(); ++i) {
-            const Access& access = nest_.accesses[i];
-            if (access.ahead != 0) {
-                const auto size = static_cast<uint8_t>(buffers_[access.buffer].size);
-                nest_.asked.emplace_back(Operand{static_cast<int32_t>(i), 0}, size);
-            }
-            if (access.lane >= 0 && !seen[access.buffer]) {
-                seen[access.buffer] = true;
-                nest_.point_bytes += buffers_[access.buffer].size;
-            }
-        }
-    }
-
-    // Finds out whether points may be computed twice.
-    void look_for_repeats() {
-        std::vector<bool> stored(buffers_.size()), loaded(buffers_.size());
-        const auto accesses = static_cast<int32_t>(nest_.accesses.size());
-        const auto note = [&](std::vector<bool>& to, int32_t slot) {
-            if (slot >= 0 && slot < accesses) to[nest_.accesses[slot].buffer] = true;
-        };
-        const auto look_at = [&](const Code& code) {
-            for (const Step& step : code) {
-                if (step.kind == Step::Kind::point) continue;
-                note(stored, step.kind == Step::Kind::store ? step.access : step.out.slot);
-                if (step.kind == Step::Kind::load) note(loaded, step.access);
-                for (const Place& each : {step.a, step.b, step.c}) note(loaded, each.slot);
-            }
-        };
-        for (const Code& code : nest_.around) look_at(code);
-        look_at(nest_.rows);
-        look_at(nest_.first);
-        for (const Part& part : nest_.parts) look_at(part.code);
-        for (size_t out = 0; out < buffers_.size(); ++out) {
-            if (!stored[out]) continue;
-            if (loaded[out]) nest_.may_repeat = false;
-            for (size_t in = 0; in < buffers_.size(); ++in) {
-                const bool are_given = buffers_[in].kind == Buffer::Kind::given &&
-                                       buffers_[out].kind == Buffer::Kind::given;
-                if (loaded[in] && in != out && are_given) nest_.apart.emplace_back(out, in);
-            }
-        }
     }
 
     int32_t access_of(const std::string& text) const {

@@ -17,6 +17,14 @@ const NamedKernel* KernelTable::find(std::string_view wanted) const {
     return nullptr;
 }
 
+const NamedLink* ChainTable::find(std::string_view op, int size, int ones) const {
+    for (size_t i = 0; i < count; ++i) {
+        const NamedLink& link = links[i];
+        if (link.size == size && link.ones == ones && op == link.op) return &link;
+    }
+    return nullptr;
+}
+
 const KernelTable* const* kernel_tables(size_t& count) noexcept {
     static const KernelTable* found[3];
     static const size_t known = [] {

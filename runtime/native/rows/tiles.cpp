@@ -20,6 +20,13 @@ int64_t rows_of_tile(int64_t count, int64_t most, int64_t parts) {
     return (part + tiles - 1) / tiles;
 }
 
+// The rows of a nest in a tile that rolls.
+struct Turns {
+    Ends rows;
+    bool is_alone;   // each turn is one index of the loop around the lanes, no other loop has several
+    bool has_begun;
+};
+
 class TileWalk {
    public:
     TileWalk(const Call& call, const Tiles& tiles) : call_(call), tiles_(tiles) {
@@ -67,6 +74,7 @@ class TileWalk {
         const auto& buffers = call_.program.buffers;
         int64_t bytes = static_cast<int64_t>(buffers.size() * sizeof(Memory)) + line +
                         static_cast<int64_t>(tiles_.members.size() * sizeof(Frame)) + line;
+        bytes += static_cast<int64_t>(tiles_.members.size() * sizeof(Turns)) + line;
         for (const Member& each : tiles_.members) bytes += each.nest.bytes();
         char* room = room_of_part.take(bytes);
         const auto take = [&room](size_t taken) {
@@ -77,10 +85,11 @@ class TileWalk {
         auto* memory = reinterpret_cast<Memory*>(take(buffers.size() * sizeof(Memory)));
         std::copy_n(call_.memory, buffers.size(), memory);
         auto* frames = reinterpret_cast<Frame*>(take(tiles_.members.size() * sizeof(Frame)));
+        auto* turns = reinterpret_cast<Turns*>(take(tiles_.members.size() * sizeof(Turns)));
         for (size_t i = 0; i < tiles_.members.size(); ++i) {
             const Nest& nest = tiles_.members[i].nest;
             frames[i] = make_frame(nest, buffers, memory, call_.ints, call_.scalars,
-                                   take(static_cast<size_t>(nest.bytes())));
+                                   call_.stream_from(), take(static_cast<size_t>(nest.bytes())));
         }
         for (int64_t turn = begin; turn < end; ++turn) {
             int64_t first[most_cuts], last[most_cuts], left = turn;
@@ -91,9 +100,9 @@ class TileWalk {
             }
             place_arrays(memory, first, place);
             for (size_t i = 0; i < tiles_.members.size(); ++i) {
-                run(frames[i], frames[i].nest->around[0], 0, 1, frames[i].nest->strip);
+                run(frames[i], frames[i].nest->around[0], 0, 1, std::max(frames[i].nest->strip, rows_at_once));
             }
-            run_tile(frames, first, last);
+            run_tile(frames, turns, first, last);
         }
     }
 
@@ -122,7 +131,7 @@ class TileWalk {
         }
     }
 
-    void run_tile(Frame* frames, const int64_t* first, const int64_t* last) const {
+    void run_tile(Frame* frames, Turns* turns, const int64_t* first, const int64_t* last) const {
         const size_t count = tiles_.members.size();
         for (size_t i = 0; i < count; ++i) enter(frames[i], tiles_.members[i], first, last);
         if (tiles_.rolled < 0) {
@@ -134,8 +143,9 @@ class TileWalk {
             const auto& [before, beyond] = each.margins[tiles_.rolled];
             ahead = std::max(ahead, before + beyond);
         }
+        for (size_t i = 0; i < count; ++i) turns[i] = turns_of(frames[i], tiles_.members[i]);
         for (int64_t row = first[tiles_.rolled] - ahead; row < last[tiles_.rolled]; ++row) {
-            for (size_t i = 0; i < count; ++i) run_row(frames[i], tiles_.members[i], row);
+            for (size_t i = 0; i < count; ++i) run_row(frames[i], tiles_.members[i], turns[i], row);
         }
     }
 
@@ -156,9 +166,26 @@ class TileWalk {
         }
     }
 
+    Turns turns_of(const Frame& frame, const Member& member) const {
+        const Nest& nest = member.nest;
+        const auto loop = std::find(member.cuts.begin(), member.cuts.end(), tiles_.rolled) - member.cuts.begin();
+        bool is_alone = loop == nest.outer - 1 && nest.rows.empty() && !nest.loops[loop].backward;
+        for (int32_t i = 0; i + 1 < nest.outer; ++i) {
+            is_alone &= frame.loops[i].stop - frame.loops[i].start == 1;
+        }
+        const bool is_rolled = loop < static_cast<int64_t>(nest.loops.size());
+        return {is_rolled ? frame.loops[loop] : Ends{0, 0}, is_alone, false};
+    }
+
     // Runs the one row of a nest whose turn it is.
-    void run_row(const Frame& frame, const Member& member, int64_t row) const {
+    void run_row(const Frame& frame, const Member& member, Turns& turns, int64_t row) const {
         const int64_t own = row + member.margins[tiles_.rolled].second;
+        if (turns.is_alone) {
+            if (own < turns.rows.start || own >= turns.rows.stop) return;
+            run_turn(frame, own, !turns.has_begun);
+            turns.has_begun = true;
+            return;
+        }
         const auto loop = std::find(member.cuts.begin(), member.cuts.end(), tiles_.rolled);
         if (loop == member.cuts.end()) return run_from(frame, 0);
         const Ends whole = frame.loops[loop - member.cuts.begin()];

@@ -97,12 +97,13 @@ void run_strips(const Frame& frame) {
     }
 }
 
-// How many lanes a value around them fills.
-int64_t width_of(const Frame& frame) {
+// How many lanes a value fills inside of so many loops: those of a row, or those of many rows.
+int64_t width_of(const Frame& frame, int32_t level) {
     const Nest& nest = *frame.nest;
-    if (nest.lanes < 0) return 1;
+    const int64_t rows = level < nest.outer && !nest.rows.empty() ? rows_at_once : 1;
+    if (nest.lanes < 0) return rows;
     const Ends& lanes = frame.loops[nest.lanes];
-    return std::clamp<int64_t>(lanes.stop - lanes.start, 0, nest.strip);
+    return std::clamp<int64_t>(lanes.stop - lanes.start, rows, std::max(nest.strip, rows));
 }
 
 // Runs some indices of a loop around the lanes; of the last one, many at a time.
@@ -110,7 +111,8 @@ void run_indices(const Frame& frame, int32_t level, Ends ends) {
     const Nest& nest = *frame.nest;
     const bool is_last = level + 1 == nest.outer && !nest.rows.empty();
     const bool backward = nest.loops[level].backward;
-    const int64_t width = width_of(frame), most = is_last ? rows_at_once : ends.stop - ends.start;
+    bool is_first = true;
+    const int64_t width = width_of(frame, level + 1), most = is_last ? rows_at_once : ends.stop - ends.start;
     while (ends.start < ends.stop) {
         const int64_t count = std::min(most, ends.stop - ends.start);
         const int64_t first = backward ? ends.stop - count : ends.start;
@@ -121,13 +123,30 @@ void run_indices(const Frame& frame, int32_t level, Ends ends) {
             const int64_t row = backward ? count - 1 - i : i;
             if (is_last) frame.row = row;
             frame.values[level] = first + row;
-            run(frame, nest.around[level + 1], 0, 1, width);
+            if (level + 1 == nest.outer) {
+                is_first ? point_first(frame) : point_next(frame);
+                is_first = false;
+            }
+            if (!nest.around[level + 1].empty()) run(frame, nest.around[level + 1], 0, 1, width);
             run_from(frame, level + 1);
         }
     }
 }
 
 }  // namespace
+
+void run_turn(const Frame& frame, int64_t index, bool is_first) {
+    const Nest& nest = *frame.nest;
+    const int32_t last = nest.outer - 1;
+    for (int32_t level = 0; is_first && level < last; ++level) {
+        frame.values[level] = frame.loops[level].start;
+        run(frame, nest.around[level + 1], 0, 1, width_of(frame, level + 1));
+    }
+    frame.values[last] = index;
+    is_first ? point_first(frame) : point_next(frame);
+    if (!nest.around[last + 1].empty()) run(frame, nest.around[last + 1], 0, 1, width_of(frame, last + 1));
+    run_strips(frame);
+}
 
 void run_from(const Frame& frame, int32_t level) {
     if (level == frame.nest->outer) return run_strips(frame);
@@ -144,8 +163,8 @@ void run_nest(const Call& call, const Nest& nest) {
     for (const Loop& loop : nest.loops) points *= call.extent(loop.range);
     const auto frame_here = [&] {
         const Frame frame = make_frame(nest, call.program.buffers, call.memory, call.ints,
-                                       call.scalars, room_of_part.take(nest.bytes()));
-        run(frame, nest.around[0], 0, 1, nest.strip);
+                                       call.scalars, call.stream_from(), room_of_part.take(nest.bytes()));
+        run(frame, nest.around[0], 0, 1, std::max(nest.strip, rows_at_once));
         return frame;
     };
     if (nest.outer == 0 && nest.lanes >= 0) {  // threads share the lanes
@@ -186,7 +205,7 @@ void run_nest(const Call& call, const Nest& nest) {
                 left /= extent;
             }
             for (int32_t level = 1; level <= last; ++level) {
-                run(frame, nest.around[level], 0, 1, width_of(frame));
+                run(frame, nest.around[level], 0, 1, width_of(frame, level));
             }
             const int64_t first = frame.values[last];
             const int64_t count = std::min(end - turn, frame.loops[last].stop - first);

@@ -80,7 +80,7 @@ def test_dace_does_the_job_with_the_bits_of_embedded_execution(terrain, cache):
     assert "0.0e+00 m" in result.output
 
 
-def test_without_a_compiler_it_says_so_and_runs_embedded(terrain, cache, no_picture, monkeypatch):
+def test_without_a_compiler_it_says_so_and_is_interpreted(terrain, cache, no_picture, monkeypatch):
     monkeypatch.setenv("FIELDFORGE_CXX", "no-such-compiler")
     backend = ff.recipes.cpu()
     monkeypatch.setitem(command.BACKENDS, "cpu", backend)
@@ -89,7 +89,18 @@ def test_without_a_compiler_it_says_so_and_runs_embedded(terrain, cache, no_pict
 
     assert result.exit_code == 0, result.output
     assert "no-such-compiler" in result.output
-    assert "Running embedded instead" in result.output
+    assert "Running on the first tier" in result.output
+    assert "0.0e+00 m" in result.output
+
+
+def test_no_compiler_is_needed(terrain, cache, no_picture, monkeypatch):
+    monkeypatch.setenv("FIELDFORGE_CXX", "no-such-compiler")
+
+    result = run(terrain, "--no-compiler", "--max-slope", "2.0")
+
+    assert result.exit_code == 0, result.output
+    assert "no-such-compiler" not in result.output
+    assert "0.0e+00 m" in result.output
 
 
 @pytest.mark.needs_compiler

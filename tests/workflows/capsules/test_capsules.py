@@ -227,6 +227,7 @@ def test_a_bisection_names_statement_and_pass(capsule):
 def test_a_bisection_names_option_and_pass_of_lowering(capsule):
     strict = ff.cpu.with_options(numerics="strict")
     found = bisect(capsule, ff.cpu, strict)
+    assert "first tier: it differs too" in found.text
     assert "option: lower.numerics, codegen.numerics; with 'strict'" in found.text
     assert "pass: 'contract' of stage 'lower': after it, the results differ" in found.text
     assert "statement: 2 of 3, the call of 'third' that writes out" in found.text
