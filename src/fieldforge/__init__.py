@@ -24,6 +24,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .runtime.calls.boundaries import fill_halo
     from .runtime.calls.call_limits import threads, workspace
     from .runtime.embedded.builtins import *  # noqa: F403  (the builtins of the language, by their '__all__')
+    from .runtime.embedded.differentiation import jvp, vjp
     from .runtime.fields.constructors import (
         as_connectivity,
         as_field,
@@ -150,6 +151,7 @@ __all__ = [
     "is_scalar_type",
     "is_staggered",
     "itir_python",
+    "jvp",
     "locking",
     "norm",
     "ones",
@@ -170,6 +172,7 @@ __all__ = [
     "unit_range",
     "use_options",
     "using",
+    "vjp",
     "wait_for_compilation",
     "workspace",
     "zeros",
@@ -182,6 +185,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".runtime.calls.call_limits": ("threads", "workspace"),
     _LANGUAGE: _BUILTINS,
     ".runtime.calls.boundaries": ("fill_halo",),
+    ".runtime.embedded.differentiation": ("jvp", "vjp"),
     ".runtime.fields.constructors": (
         "as_connectivity", "as_field", "empty", "from_xarray", "full", "ones", "zeros",
     ),
