@@ -18,7 +18,7 @@ import numpy as np
 from ..process import classes
 from ..process.errors import DerivativeError
 from . import operation_values
-from .derivatives import Derivative, Term
+from .derivatives import Derivative
 from .operation_table import TABLE, Operation
 
 CONSTANT: Final = 0
@@ -67,7 +67,7 @@ def apply(row: Operation, operands: Sequence[Any], target: np.dtype[Any] | None 
         return paired(result, _numbers(operands[0]))
     if derivative.takes_first is not None:
         place = row.arity - 2
-        takes_first = derivative.takes_first(*(Term(value, ARRAYS) for value in values)).value
+        takes_first = derivative.first_taken(ARRAYS, values)
         return paired(result, np.where(takes_first, *map(_numbers, operands[place:])))
     if not any(derivative.varies_with(place) for place in range(row.arity)):
         return result

@@ -120,11 +120,17 @@ class Derivative:
         """Return `b` times the partial derivative with respect to one operand."""
         terms = [Term(value, by) for value in operands]
         if self.takes_first is not None:
+            first = Term(self.first_taken(by, operands), by)
             sides = (Term(b, by), 0.0) if place == len(terms) - 2 else (0.0, Term(b, by))
-            return self.takes_first(*terms).choose(*sides).value
+            return first.choose(*sides).value
         pull = self.pulls[place]
         assert pull is not None  # the caller asks for what varies
         return pull(Term(b, by), Term(z, by), *terms).value
+
+    def first_taken(self, by: Arithmetic, operands: Sequence[Any]) -> Any:
+        """Tell where an operation hands on the first of its last two operands."""
+        assert self.takes_first is not None  # the caller asks it of such an operation
+        return self.takes_first(*(Term(value, by) for value in operands)).value
 
 
 def _of_one(pull: Pull) -> Derivative:

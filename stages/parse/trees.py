@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from weakref import WeakKeyDictionary
 
+from ...runtime.language.annotations import type_from_annotation
 from ...runtime.language.definition import Definition
 from ...runtime.language.types import OperatorType
 from ..artifacts import Parsed, Spans
@@ -39,6 +40,8 @@ def parse_all(definition: Definition) -> Mapping[str, Parsed | Spans]:
 
 def summary_of(definition: Definition) -> Summary:
     """Return the summary of a definition."""
+    if definition.origin is not None:
+        return _of_derivative(definition, definition.origin)
     tree = tree_of(definition)
     root = tree.root
     parameters = tuple((each.name, each.type) for each in root.parameters)
@@ -46,6 +49,18 @@ def summary_of(definition: Definition) -> Summary:
     signature = OperatorType(definition.kind, parameters, result)
     outputs = tuple(_written_together(root)) if isinstance(root, syntax.Program) else ()
     return Summary(signature, tree.reach.tables, tree.reach.unstructured, outputs)
+
+
+def _of_derivative(definition: Definition, origin: Definition) -> Summary:
+    """Return the summary of a derivative: it has parameters of its own, and no outputs."""
+    found = summary_of(origin)
+    closure = dict(definition.closure)
+    parameters = tuple(
+        (name, type_from_annotation(annotation, closure))
+        for name, annotation in definition.annotations
+    )
+    signature = OperatorType(definition.kind, parameters, None)
+    return Summary(signature, found.tables, found.unstructured)
 
 
 def _written_together(program: syntax.Program) -> Iterator[tuple[str, ...]]:

@@ -1,0 +1,228 @@
+"""`tangent`: the derivative of a program, as a program.
+
+A derived definition has the body of another one, its origin, and parameters of its own. The stages
+parse and lower the origin; one more stage after `lower` derives.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from types import FunctionType
+from typing import Any, Final, TypeAlias
+
+from ...runtime.language.definition import Definition
+from ...runtime.language.types import FLOATS, FieldType, ScalarType, Type, leaves
+from ...runtime.process import classes
+from ...runtime.process.errors import DerivativeError, nearest
+from ...stages.adjoint.names import partner
+from ...stages.adjoint.stage import Tangent
+from ...stages.ir import syntax
+from ..backends.backend import Backend
+from ..backends.ready_made import reference
+from ..builds.building import parsed, summary
+from ..graph.graph import Workflow
+
+LOWER: Final = "lower"
+Wanted: TypeAlias = Sequence[str] | None
+
+
+@classes.frozen
+class Derived:
+    """How a program was derived: by stages after `lower`, in order; what it reads and writes."""
+
+    stages: tuple[Any, ...]
+    read: frozenset[str]
+    written: frozenset[str]
+
+    def onto(self, backend: Backend | None) -> Backend:
+        """Return a backend with these stages; without a backend the interpreter runs them."""
+        found = reference if backend is None else backend
+        flow, before = found.workflow, LOWER
+        for place, stage in enumerate(self.stages):
+            under = f"{stage.name}_{place}" if place else stage.name
+            flow = _with_stage(flow, before, stage, under)
+            before = under
+        return found if flow is found.workflow else found.with_workflow(flow)
+
+
+def _with_stage(flow: Workflow, before: str, stage: Any, under: str) -> Workflow:
+    stages: Mapping[str, Any] = dict(flow.nodes)
+    wanted = classes.evolve(stage, numerics=stages[LOWER].numerics)
+    if under not in stages:
+        return flow.insert_after(before, wanted, under=under)
+    return flow if stages[under] == wanted else flow.replace(**{under: wanted})
+
+
+@classes.frozen(eq=False)
+class Program:
+    """What a derivative must know of a program: its parameters, and what it reads and writes."""
+
+    definition: Definition
+    types: Mapping[str, Type]
+    read: frozenset[str]
+    written: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        """The name of the program."""
+        return self.definition.name
+
+    def floats(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return those of some parameters all of whose leaves are fields of floats."""
+        return tuple(
+            name
+            for name in names
+            if all(isinstance(leaf, FieldType) for _, leaf in leaves(self.types[name]))
+            and not self.not_floats(name)
+        )
+
+    def not_floats(self, name: str) -> str:
+        """Return the first leaf type of a parameter that is no float; empty if there is none."""
+        for _, leaf in leaves(self.types[name]):
+            dtype = leaf.dtype if isinstance(leaf, FieldType) else leaf
+            if not isinstance(dtype, ScalarType) or dtype.name not in FLOATS:
+                return str(leaf)
+        return ""
+
+    def partner(self, name: str, names: str) -> str:
+        """Return the name of the derivative of a parameter; one that is taken is an error."""
+        found = partner(name, names)
+        if found in self.types:
+            raise DerivativeError(
+                f"'{self.name}' has a parameter '{found}', the name of the derivative of '{name}'.",
+                hint="Give another pattern, such as 'names=\"{}_tangent\"'.",
+            )
+        return found
+
+    def chosen(self, what: str, given: Wanted, default: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the parameters that an argument `wrt` or `of` names, in their order."""
+        if given is None:
+            return default
+        for name in given:
+            self._check(what, name)
+        return tuple(name for name in self.types if name in given)
+
+    def _check(self, what: str, name: str) -> None:
+        if name not in self.types:
+            close = nearest(name, self.types)
+            raise DerivativeError(
+                f"'{what}' names '{name}', which is no parameter of '{self.name}'.",
+                hint=f"Did you mean '{close}'?" if close else None,
+            )
+        if self.not_floats(name):
+            raise DerivativeError(
+                f"'{what}' names '{name}', and '{self.not_floats(name)}' has no derivative; only "
+                "floats have one."
+            )
+        if what == "of" and name not in self.written:
+            raise DerivativeError(
+                f"'of' names '{name}', which '{self.name}' does not write.",
+                hint=f"It writes {', '.join(sorted(self.written))}.",
+            )
+
+
+def program_of(entry: Any) -> Program:
+    """Return what is known of a program; an operator is refused."""
+    definition: Definition = entry._current()
+    root = parsed(definition.origin or definition).root
+    if not isinstance(root, syntax.Program):
+        raise DerivativeError(
+            f"'{entry.__name__}' is an operator; derivatives are made of programs.",
+            hint="Call it in a program; or use 'jvp' and 'vjp', which run operators in Python.",
+        )
+    made = entry._made.derived
+    if made is None:
+        read = frozenset(node.id for node in root.nodes if isinstance(node, syntax.Name))
+        written = frozenset(output.parameter for each in root.body for output in each.outputs)
+    else:
+        read, written = made.read, made.written
+    types = dict(summary(definition).signature.parameters)
+    return Program(definition, types, read, written)
+
+
+def tangent(program: Any, *, wrt: Wanted = None, of: Wanted = None, names: str = "{}_d") -> Any:
+    """Return a program that computes tangents beside the outputs of a program.
+
+    Its parameters are those of the program, each followed by its tangent where it has one:
+    `step(u, dt, out)` becomes `step_d(u, u_d, dt, out, out_d)`. The tangents of outputs that are
+    written in part keep their values elsewhere.
+
+    Args:
+        program: a program.
+        wrt: the parameters that move, by default all fields of floats that are read. Scalars may
+            be named.
+        of: the outputs whose tangents are wanted, by default all fields of floats that are written.
+        names: the pattern of the names of tangents.
+
+    Raises:
+        DerivativeError: for a parameter that is unknown or no float, or a name that is taken.
+
+    >>> import fieldforge as ff
+    >>> I = ff.Dimension("I")
+    >>> Line = ff.Field[ff.Dims[I], ff.float64]
+    >>> @ff.field_operator
+    ... def square(u: Line) -> Line:
+    ...     return u * u
+    >>> @ff.program(backend=None)
+    ... def step(u: Line, out: Line):
+    ...     square(u, out=out)
+    >>> u, out, out_d = ff.full({I: 2}, 3.0), ff.zeros({I: 2}), ff.zeros({I: 2})
+    >>> ff.tangent(step)(u, ff.ones({I: 2}), out, out_d)
+    >>> out_d.asnumpy()
+    array([6., 6.])
+    """
+    known = program_of(program)
+    moving = known.chosen("wrt", wrt, known.floats(sorted(known.read)))
+    # what is written and read again needs a place for its tangent
+    between = known.floats(sorted(known.read & known.written))
+    outputs = {*known.chosen("of", of, known.floats(sorted(known.written))), *between}
+    parameters = []
+    for name in known.types:
+        parameters.append(name)
+        if name in moving or name in outputs:
+            parameters.append(known.partner(name, names))
+    stage = Tangent(tuple(parameters), tuple(moving), tuple(sorted(outputs)), names)
+    partners = {name: partner(name, names) for name in known.types}
+    return _derived(
+        program,
+        stage,
+        known.read | {partners[name] for name in moving},
+        known.written | {partners[name] for name in outputs},
+    )
+
+
+def _derived(program: Any, stage: Any, read: frozenset[str], written: frozenset[str]) -> Any:
+    """Return a program with one more stage."""
+    before: Derived | None = program._made.derived
+    stages = (*(before.stages if before else ()), stage)
+    made = Derived(stages, read & set(stage.parameters), written & set(stage.parameters))
+    return program._changed(
+        definition=derived_definition(program._current(), stage),
+        derived=made,
+        backend=made.onto(program.backend),
+    )
+
+
+def derived_definition(definition: Definition, stage: Any) -> Definition:
+    """Return the definition of a derivative; its function only has a signature."""
+    function = definition.function
+    assert isinstance(function, FunctionType)
+    annotations = dict(stage.annotations(dict(definition.annotations)))
+    made = FunctionType(
+        function.__code__, function.__globals__, stage.names.format(definition.name), None,
+        function.__closure__,
+    )  # fmt: skip
+    made.__doc__, made.__module__ = function.__doc__, function.__module__
+    made.__qualname__ = function.__qualname__
+    made.__annotations__ = annotations
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(name, kind) for name in stage.parameters]
+    made.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # of Python's own
+    return classes.evolve(
+        definition,
+        name=stage.names.format(definition.name),
+        function=made,
+        annotations=tuple(annotations.items()),
+        origin=definition.origin or definition,
+    )
