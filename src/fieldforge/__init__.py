@@ -79,7 +79,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .workflows.engine.policy import policy
     from .workflows.engine.session import engine, using
     from .workflows.entries.decorators import field_operator, program, scan_operator
-    from .workflows.entries.derivative import tangent
+    from .workflows.derivatives.derivative import adjoint, tangent
     from .workflows.entries.recording import record
     from .workflows.export.export import export
     from .workflows.graph.function_stage import Text, stage
@@ -127,6 +127,7 @@ __all__ = [
     "ThreadPoints",
     "UnitRange",
     "Workflow",
+    "adjoint",
     "as_connectivity",
     "as_field",
     "as_non_staggered",
@@ -222,7 +223,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".workflows.engine.policy": ("policy",),
     ".workflows.engine.session": ("engine", "using"),
     ".workflows.entries.decorators": ("field_operator", "program", "scan_operator"),
-    ".workflows.entries.derivative": ("tangent",),
+    ".workflows.derivatives.derivative": ("adjoint", "tangent"),
     ".workflows.entries.recording": ("record",),
     ".workflows.export.export": ("export",),
     ".workflows.graph.function_stage": ("Text", "stage"),

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ...runtime.process import classes
 from ..artifacts import Lowered
 from ..base import Artifact, Stage
+from ..ir.dataflow import Dataflow, Leaf
 from ..numerics import EXACTNESS
 from ..option_kinds import option
 from .names import partner
 
 
-@classes.frozen
-class Tangent(Stage):
-    """Add tangents to a program.
+@classes.frozen(kw_only=True)
+class Derivation(Stage):
+    """A stage that derives.
 
     Attributes:
-        parameters: those of the tangent, in order.
-        wrt: parameters of the program whose values at entry are active.
-        of: parameters whose written values have tangents.
-        names: the pattern of the names of tangents, such as '{}_d'.
+        parameters: those of the derivative, in order.
+        wrt: the parameters of the program that are active at entry.
+        of: the outputs whose derivatives are computed or given.
+        names: the pattern of the names of derivatives.
         numerics: as for `lower`.
 
     """
 
-    name: ClassVar[str] = "tangent"
     needs: ClassVar[tuple[str, ...]] = ("lowered", "variant")
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"lowered": Lowered}
 
@@ -42,13 +42,69 @@ class Tangent(Stage):
         yield from ((name, given.get(name, partners.get(name))) for name in self.parameters)
 
     def run(self, **inputs: Any) -> Mapping[str, Artifact]:
-        """Derive the tangent of `lowered`."""
-        from .finishing import finished
+        """Derive `lowered`."""
         from .leaves import with_partners
-        from .tangent import tangent
 
         program = inputs["lowered"].program
         program = classes.evolve(program, name=self.names.format(program.name))
         leaves = with_partners(program, self.parameters, self.names, inputs["variant"])
+        return {"lowered": self.derived(program, leaves)}
+
+    def derived(self, program: Dataflow, leaves: tuple[Leaf, ...]) -> Lowered:
+        """Return the derivative of a program, with these leaves."""
+        raise NotImplementedError
+
+
+@classes.frozen(kw_only=True)
+class Tangent(Derivation):
+    """Add tangents to a program."""
+
+    name: ClassVar[str] = "tangent"
+
+    def derived(self, program: Dataflow, leaves: tuple[Leaf, ...]) -> Lowered:
+        """Return the tangent."""
+        from .finishing import finished
+        from .tangent import tangent
+
         made = tangent(program, self.wrt, self.of, self.names, leaves)
-        return {"lowered": finished(made, self.numerics)}
+        return finished(made, self.numerics)
+
+
+@classes.frozen(kw_only=True)
+class Adjoint(Derivation):
+    """Replace a program by its adjoint.
+
+    Attributes:
+        added: the parameters of `wrt` whose adjoints are added to what their fields hold.
+        value: whether the outputs are written too.
+
+    """
+
+    name: ClassVar[str] = "adjoint"
+
+    added: tuple[str, ...] = ()
+    value: bool = False
+
+    def derived(self, program: Dataflow, leaves: tuple[Leaf, ...]) -> Lowered:
+        """Return the adjoint."""
+        from .adjoint import Wanted, adjoint
+        from .finishing import finished
+        from .symbols import with_fields
+
+        def leaves_of(parameters: Sequence[str]) -> tuple[str, ...]:
+            return tuple(
+                leaf.name for leaf in program.leaves if leaf.name.partition(".")[0] in parameters
+            )
+
+        wanted = Wanted(
+            leaves_of(self.wrt),
+            leaves_of(self.of),
+            frozenset(leaves_of(self.added)),
+            self.value,
+            self.names,
+        )
+        made, forward = adjoint(program, wanted, leaves)
+        here = {leaf.name for leaf in leaves}
+        partners = {leaf.name: partner(leaf.name, self.names) for leaf in program.leaves}
+        made = with_fields(made, {own: by for own, by in partners.items() if own not in here})
+        return finished(made, self.numerics, forward)

@@ -22,7 +22,7 @@ from .rebinding import Watch, read_again, together, watch
 
 if TYPE_CHECKING:  # only 'split' and 'tangent' make them, see decision 0005
     from .cut_definition import Cutting
-    from .derivative import Derived
+    from ..derivatives.derivative import Derived
 
 
 @classes.frozen(eq=False)

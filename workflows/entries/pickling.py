@@ -25,7 +25,7 @@ from ..backends.backend import Backend
 from .compilation_options import CompilationOptions
 from .cut_definition import Cutting, Repeated, cut_definition
 from .decorated import Made
-from .derivative import Derived, derived_definition
+from ..derivatives.derivative import Derived, derived_definition
 from .entry_point import EntryPoint
 from .rebinding import watch
 

@@ -1,4 +1,4 @@
-"""`tangent`: the derivative of a program, as a program.
+"""`tangent` and `adjoint`: the derivatives of a program, as programs.
 
 A derived definition has the body of another one, its origin, and parameters of its own. The stages
 parse and lower the origin; one more stage after `lower` derives.
@@ -16,7 +16,7 @@ from ...runtime.language.types import FLOATS, FieldType, ScalarType, Type, leave
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError, nearest
 from ...stages.adjoint.names import partner
-from ...stages.adjoint.stage import Tangent
+from ...stages.adjoint.stage import Adjoint, Tangent
 from ...stages.ir import syntax
 from ..backends.backend import Backend
 from ..backends.ready_made import reference
@@ -103,6 +103,15 @@ class Program:
             self._check(what, name)
         return tuple(name for name in self.types if name in given)
 
+    def check_fields(self, what: str, names: Iterable[str]) -> None:
+        """Refuse parameters that are scalars: their adjoints are sums over fields."""
+        for name in names:
+            if name not in self.floats([name]):
+                raise DerivativeError(
+                    f"'{what}' names '{name}', a scalar; adjoints of scalars are not there yet.",
+                    hint="Pass a field that is constant.",
+                )
+
     def _check(self, what: str, name: str) -> None:
         if name not in self.types:
             close = nearest(name, self.types)
@@ -182,7 +191,9 @@ def tangent(program: Any, *, wrt: Wanted = None, of: Wanted = None, names: str =
         parameters.append(name)
         if name in moving or name in outputs:
             parameters.append(known.partner(name, names))
-    stage = Tangent(tuple(parameters), tuple(moving), tuple(sorted(outputs)), names)
+    stage = Tangent(
+        parameters=tuple(parameters), wrt=moving, of=tuple(sorted(outputs)), names=names
+    )
     partners = {name: partner(name, names) for name in known.types}
     return _derived(
         program,
@@ -190,6 +201,74 @@ def tangent(program: Any, *, wrt: Wanted = None, of: Wanted = None, names: str =
         known.read | {partners[name] for name in moving},
         known.written | {partners[name] for name in outputs},
     )
+
+
+def adjoint(
+    program: Any,
+    *,
+    wrt: Wanted = None,
+    of: Wanted = None,
+    accumulate: bool | Sequence[str] = False,
+    value: bool = False,
+    names: str = "{}_b",
+) -> Any:
+    """Return a program that computes how a cost moves with the inputs of a program.
+
+    Its parameters are the inputs of the program, valued at entry, then the adjoints of `of`, which
+    are read, then those of `wrt`, which are written: `step(u, coeff, out)` becomes
+    `step_b(u, coeff, out_b, u_b, coeff_b)`. A field that is written and read has one adjoint: at
+    entry that of its final value, at exit that of its initial one. Every point of an adjoint is
+    written, with 0 where nothing was read.
+
+    Args:
+        program: a program.
+        wrt: the inputs, by default all fields of floats that are read.
+        of: the outputs, by default all fields of floats that are written.
+        accumulate: whether adjoints are added to what their fields hold, on the points that the
+            program reads; or the names of the inputs for which they are.
+        value: whether the program also writes its outputs.
+        names: the pattern of the names of adjoints.
+
+    Raises:
+        DerivativeError: for a parameter that is unknown or no field of floats, or a name that is
+            taken.
+
+    >>> import fieldforge as ff
+    >>> I = ff.Dimension("I")
+    >>> Line = ff.Field[ff.Dims[I], ff.float64]
+    >>> @ff.field_operator
+    ... def rise(u: Line) -> Line:
+    ...     return u * (u(I + 1) - u)
+    >>> @ff.program(backend=None)
+    ... def climb(u: Line, out: Line):
+    ...     rise(u, out=out)
+    >>> u, u_b = ff.as_field([I], [1.0, 2.0, 4.0]), ff.zeros({I: 3})
+    >>> ff.adjoint(climb)(u, ff.ones({I: 2}), u_b)
+    >>> u_b.asnumpy()
+    array([0., 1., 2.])
+    """
+    known = program_of(program)
+    inputs = known.chosen("wrt", wrt, known.floats(sorted(known.read)))
+    outputs = known.chosen("of", of, known.floats(sorted(known.written)))
+    known.check_fields("wrt", inputs)
+    known.check_fields("of", outputs)
+    added = inputs if accumulate is True else known.chosen("accumulate", accumulate or (), ())
+    entry = [
+        name for name in known.types if value or name in known.read or name not in known.written
+    ]
+    both = dict.fromkeys((*outputs, *inputs))
+    partners = [known.partner(name, names) for name in both]
+    stage = Adjoint(
+        parameters=(*entry, *partners),
+        wrt=inputs,
+        of=outputs,
+        names=names,
+        added=added,
+        value=value,
+    )
+    read = {*(known.read), *(partner(name, names) for name in (*outputs, *added))}
+    written = {partner(name, names) for name in inputs} | (known.written if value else set())
+    return _derived(program, stage, frozenset(read), frozenset(written))
 
 
 def _derived(program: Any, stage: Any, read: frozenset[str], written: frozenset[str]) -> Any:
