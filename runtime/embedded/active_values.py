@@ -8,6 +8,7 @@ import numpy as np
 
 from ..fields.field import AnyField, make, values_of
 from ..language.active_numbers import is_active, lifted
+from ..language.domain import Domain
 from .piecewise_field import AnyValue, Piece, PiecewiseField, pieces_of
 
 
@@ -33,7 +34,7 @@ def _lifted(operand: Any) -> Any:
         case PiecewiseField():
             return PiecewiseField([Piece(each.box, _on(each.field)) for each in operand.pieces])
         case np.generic():
-            return operand  # operations take it as it is
+            return make(lifted(operand), Domain())
     return _on(operand)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..fields.bare_array import with_fields
 from ..fields.context import running
-from ..fields.field import ActiveField, Field, make
+from ..fields.field import ActiveField, ActiveNumber, Field, make
 from ..language.active_numbers import Tape, is_active, plain, taped
 from ..language.argument_binding import bind_arguments
 from ..language.definition import Definition
@@ -166,7 +166,7 @@ def _variable(tape: Tape, type_: Type, value: Any) -> Any:
         is_float = array.dtype.kind == "f"
         return make(tape.variable(array) if is_float else array, value.domain)
     if dtype.name in FLOATS and isinstance(value, int | float | np.floating):
-        return make(tape.variable(np.asarray(value, dtype.name)), Domain())
+        return ActiveNumber(tape.variable(np.asarray(value, dtype.name)), Domain())
     return value
 
 
@@ -205,8 +205,8 @@ def _program(
 
 
 def _copied(leaf: Any) -> Any:
-    is_field = isinstance(leaf, Field | ActiveField)
-    return make(leaf.ndarray.copy(), leaf.domain) if is_field else leaf
+    is_memory = isinstance(leaf, Field | ActiveField) and not isinstance(leaf, ActiveNumber)
+    return make(leaf.ndarray.copy(), leaf.domain) if is_memory else leaf
 
 
 def _bound(run: _Run, given: Primals) -> Mapping[str, Any]:
@@ -233,7 +233,8 @@ def _like(leaf: ActiveField, given: Any, name: str) -> Any:
 
 
 def _value(leaf: Any) -> Any:
-    return make(plain(leaf.ndarray), leaf.domain)
+    is_active = isinstance(leaf, ActiveField)
+    return make(plain(leaf.ndarray), leaf.domain) if is_active else leaf
 
 
 def _found(leaf: Any, derivatives: Any) -> Any:

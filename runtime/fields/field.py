@@ -56,7 +56,10 @@ class SingleArray(Operators):
         arrays, domain = align([(values_of(field), field.domain) for field in fields])
         views = iter(arrays)
         filled = (next(views) if isinstance(x, SingleArray) else x for x in operands)
-        return make(operations.apply(op, *filled, dtype=dtype), domain)
+        result = operations.apply(op, *filled, dtype=dtype)
+        if all(isinstance(field, ActiveNumber) for field in fields):
+            return ActiveNumber(result, domain) if is_active(result) else result[()]
+        return make(result, domain)
 
 
 class Field(SingleArray, NumpyFunctions, Interchange, FieldView):
@@ -317,6 +320,12 @@ class ActiveField(UnboundedField):
     def __call__(self, *connectivities: Any) -> ActiveField:
         """Shift, as for a `Field`."""
         return ActiveField(self.array, shifted(self.domain, connectivities))
+
+
+class ActiveNumber(ActiveField):
+    """An active number in the place of a scalar; a condition of such numbers has a truth value."""
+
+    __slots__ = ()
 
 
 AnyField: TypeAlias = Field | UnboundedField

@@ -190,7 +190,8 @@ FMOD: Final = Derivative((lambda b, *_: b, lambda b, _z, x, y: -(b * (x / y).of(
 POW: Final = Derivative(
     (
         _power_of_base,
-        lambda b, z, x, _y: _unless_infinite(x.is_zero(), b * z * x.of("log")),
+        # a base below 0 has powers at whole numbers only, so they have no slope
+        lambda b, z, x, _y: (x > 0.0).choose(b * z * x.of("log"), 0.0),
     )
 )
 SELECT: Final = Derivative(takes_first=lambda condition, _x, _y: condition)

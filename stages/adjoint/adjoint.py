@@ -15,6 +15,7 @@ from ...runtime.language.dimension import Dimension
 from ...runtime.language.types import FLOATS
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError
+from ..ir import bounds
 from ..ir.bounds import Ranges
 from ..ir.dataflow import (
     Dataflow,
@@ -109,11 +110,11 @@ class Sweep:
         )
         return made, len(self.program.values)
 
-    def give(self, row: Ref, part: Part, dims_of: Ref) -> None:
-        """Hand a contribution of the value `dims_of` to an operand, if that is active."""
+    def give(self, row: Ref, part: Part, dims: Sequence[Dimension]) -> None:
+        """Hand a contribution of a value with these dimensions to an operand, if that is active."""
         if row not in self.active:
             return
-        lost = [dim for dim in self.program.values[dims_of].dims if dim not in self.dims(row)]
+        lost = [dim for dim in dims if dim not in self.dims(row)]
         if lost:
             raise not_yet(
                 f"sums over '{lost[0].value}', along which a value is constant that is read there"
@@ -131,9 +132,7 @@ class Sweep:
     def _seed(self, store: Store) -> None:
         leaf = next(each for each in self.program.leaves if each.name == store.target)
         given = self.rows.graph.input(partner(leaf.name, self.wanted.names), leaf.dims, leaf.dtype)
-        if store.value in self.active:
-            part = Part(given, sides_of(store.box) or None)
-            self.parts.setdefault(store.value, []).append(part)
+        self.give(store.value, Part(given, sides_of(store.box) or None), leaf.dims)
 
     def _visit(self, row: Ref, value: Value) -> None:
         if isinstance(value, Input | Scalar):
@@ -143,7 +142,7 @@ class Sweep:
             case Map():
                 self._map(row, value, part)
             case Shift():
-                self.give(value.arg, shifted(self.rows, part, value), row)
+                self.give(value.arg, shifted(self.rows, part, value), self.dims(value.arg))
             case Region():
                 self._region(row, value, part)
             case Displace():
@@ -166,7 +165,7 @@ class Sweep:
             is_scaled = value.op in ("mul", "fma") and not any(map(self.dims, others))
             here = narrowed(part, self.box(row)) if reads and not is_scaled else part
             pulled = derivative.pull(place, self.rows, part.row, row, value.args)
-            self.give(arg, classes.evolve(here, row=pulled), row)
+            self.give(arg, classes.evolve(here, row=pulled), value.dims)
 
     def _choice(self, row: Ref, value: Map, part: Part) -> None:
         """Hand everything to the operand that is taken, and nothing to the other one."""
@@ -174,17 +173,17 @@ class Sweep:
         here = narrowed(part, self.box(row)) if self.rows.graph[first].dims else part
         sides = (first, self.rows.apply("not", first))
         for arg, need in zip(value.args[-2:], sides, strict=True):
-            self.give(arg, also(self.rows, here, need), row)
+            self.give(arg, also(self.rows, here, need), value.dims)
 
     def _region(self, row: Ref, value: Region, part: Part) -> None:
         zero = self.rows.number(0.0, part.row)
         if len(value.boxes) == 1:
-            self.give(value.then, inside(part, value.boxes[0]), row)
+            self.give(value.then, inside(part, value.boxes[0]), value.dims)
         else:
             then = self.rows.graph.region(value.boxes, extended(self.rows, part), zero)
-            self.give(value.then, Part(then, None, needed(self.rows, part)), row)
+            self.give(value.then, Part(then, None, needed(self.rows, part)), value.dims)
         other = self.rows.graph.region(value.boxes, zero, extended(self.rows, part))
-        self.give(value.otherwise, Part(other, None, needed(self.rows, part)), row)
+        self.give(value.otherwise, Part(other, None, needed(self.rows, part)), value.dims)
 
     def _stores(self, leaves: Mapping[str, Leaf]) -> list[Store]:
         stores = []
@@ -203,9 +202,9 @@ class Sweep:
             zero = self.rows.literal(0.0, leaf.dtype)
             return [] if is_added else [Store(leaf.name, whole(leaf), zero)]
         found = extended(self.rows, total(self.rows, parts))
-        if not is_added:
-            return [Store(leaf.name, whole(leaf), found)]
         assert row is not None  # it has parts
+        if not is_added:  # all of it, which must cover what the program reads
+            return [Store(leaf.name, bounds.hull([whole(leaf), self.boxes[row]]), found)]
         before = self.rows.graph.input(leaf.name, leaf.dims, leaf.dtype)
         more = self.rows.apply("add", before, found)
         return [Store(leaf.name, self.boxes[row], more)]

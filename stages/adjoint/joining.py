@@ -26,22 +26,20 @@ def sides_of(ranges: Ranges) -> Box:
 
 def joined(program: Dataflow, of: Iterable[str]) -> Dataflow:
     """Return the program with one statement that writes the final values of some leaves."""
-    written = _at_entry(program)
-    wanted = [name for name in of if name in written.finals]
+    graph, finals = _at_entry(program)
     leaves = {leaf.name: leaf for leaf in program.leaves}
-    stores = tuple(Store(name, whole(leaves[name]), written.finals[name]) for name in wanted)
-    values = tuple(written.graph.values)
-    return _each_once(classes.evolve(program, values=values, statements=(Statement(stores),)))
+    stores = []
+    for name in of:
+        leaf = leaves[name]
+        if name not in finals:  # its parameter has other leaves that are written
+            finals[name] = graph.input(name, leaf.dims, leaf.dtype)
+        stores.append(Store(name, whole(leaf), finals[name]))
+    statement = Statement(tuple(stores))
+    return _each_once(classes.evolve(program, values=tuple(graph.values), statements=(statement,)))
 
 
-@classes.define(eq=False)
-class _Entry:
-    graph: Graph
-    finals: dict[str, Ref]
-
-
-def _at_entry(program: Dataflow) -> _Entry:
-    """Replace later versions of fields by what was written."""
+def _at_entry(program: Dataflow) -> tuple[Graph, dict[str, Ref]]:
+    """Replace later versions of fields by what was written; return the last of each field."""
     graph = Graph()
     tables = {table.name: table for table in program.tables}
     leaves = {leaf.name: leaf for leaf in program.leaves}
@@ -78,7 +76,7 @@ def _at_entry(program: Dataflow) -> _Entry:
         for target in {store.target for store in statement.stores}:
             counts[target] = counts.get(target, 0) + 1
             versions[target, counts[target]] = now[target]
-    return _Entry(graph, now)
+    return graph, now
 
 
 def _written(

@@ -99,6 +99,7 @@ def inside(part: Part, box: Box) -> Part:
 
 
 def also(rows: Rows, part: Part, need: Ref) -> Part:
-    """Return a contribution that also needs a condition."""
-    both = need if part.need is None else rows.apply("and", part.need, need)
-    return classes.evolve(part, need=both)
+    """Return a contribution that also needs a condition, which holds only where it is needed."""
+    if part.need is not None:  # an 'and' would read the condition everywhere
+        need = rows.apply("select", part.need, need, rows.graph.literal("bool", "False"))
+    return classes.evolve(part, need=need)

@@ -69,11 +69,13 @@ class Program:
         return self.definition.name
 
     def floats(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return those of some parameters all of whose leaves are fields of floats."""
+        """Return those of some parameters, in order, all of whose leaves are fields of floats."""
+        chosen = frozenset(names)
         return tuple(
             name
-            for name in names
-            if all(isinstance(leaf, FieldType) for _, leaf in leaves(self.types[name]))
+            for name in self.types
+            if name in chosen
+            and all(isinstance(leaf, FieldType) for _, leaf in leaves(self.types[name]))
             and not self.not_floats(name)
         )
 
@@ -182,10 +184,10 @@ def tangent(program: Any, *, wrt: Wanted = None, of: Wanted = None, names: str =
     array([6., 6.])
     """
     known = program_of(program)
-    moving = known.chosen("wrt", wrt, known.floats(sorted(known.read)))
+    moving = known.chosen("wrt", wrt, known.floats(known.read))
     # what is written and read again needs a place for its tangent
-    between = known.floats(sorted(known.read & known.written))
-    outputs = {*known.chosen("of", of, known.floats(sorted(known.written))), *between}
+    between = known.floats(known.read & known.written)
+    outputs = {*known.chosen("of", of, known.floats(known.written)), *between}
     parameters = []
     for name in known.types:
         parameters.append(name)
@@ -248,8 +250,8 @@ def adjoint(
     array([0., 1., 2.])
     """
     known = program_of(program)
-    inputs = known.chosen("wrt", wrt, known.floats(sorted(known.read)))
-    outputs = known.chosen("of", of, known.floats(sorted(known.written)))
+    inputs = known.chosen("wrt", wrt, known.floats(known.read))
+    outputs = known.chosen("of", of, known.floats(known.written))
     known.check_fields("wrt", inputs)
     known.check_fields("of", outputs)
     added = inputs if accumulate is True else known.chosen("accumulate", accumulate or (), ())
