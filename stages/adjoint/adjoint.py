@@ -15,7 +15,6 @@ from ...runtime.language.dimension import Dimension
 from ...runtime.language.types import FLOATS
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError
-from ..ir import bounds
 from ..ir.bounds import Ranges
 from ..ir.dataflow import (
     Dataflow,
@@ -202,9 +201,9 @@ class Sweep:
             zero = self.rows.literal(0.0, leaf.dtype)
             return [] if is_added else [Store(leaf.name, whole(leaf), zero)]
         found = extended(self.rows, total(self.rows, parts))
+        if not is_added:
+            return [Store(leaf.name, whole(leaf), found)]
         assert row is not None  # it has parts
-        if not is_added:  # all of it, which must cover what the program reads
-            return [Store(leaf.name, bounds.hull([whole(leaf), self.boxes[row]]), found)]
         before = self.rows.graph.input(leaf.name, leaf.dims, leaf.dtype)
         more = self.rows.apply("add", before, found)
         return [Store(leaf.name, self.boxes[row], more)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..artifacts import Lowered
 from ..ir.dataflow import Dataflow
 from ..ir.verify import verify
@@ -10,6 +12,9 @@ from ..lower.contract import contract
 from ..lower.push_shifts import push_shifts
 from ..lower.remove_dead import remove_dead, without_dead
 from ..lower.split_regions import split_regions
+from .peeling import peel
+
+MOST_PARTS: Final = 32  # of a store: zeros, rims and the interior along each dimension
 
 
 def finished(program: Dataflow, numerics: str, forward: int = 0) -> Lowered:
@@ -23,5 +28,6 @@ def finished(program: Dataflow, numerics: str, forward: int = 0) -> Lowered:
         kept = frozenset(new for old, new in rows.items() if old < forward)
         program = contract(program, kept)
     if forward:
-        program = remove_dead(split_regions(push_shifts(program)))
+        program = push_shifts(remove_dead(peel(program)))
+        program = remove_dead(split_regions(program, MOST_PARTS))
     return verify(infer_boxes(verify(Lowered(program)).program))
