@@ -26,18 +26,20 @@ class Part:
         row: its values.
         box: where they hold; None if everywhere, and 0 where nothing contributes.
         need: a row of bools, on the box, where the forward takes the value; None for everywhere.
+        is_zero: whether the row is 0 already where nothing needs it.
 
     """
 
     row: Ref
     box: Box | None = None
     need: Ref | None = None
+    is_zero: bool = False
 
 
 def extended(rows: Rows, part: Part) -> Ref:
     """Return a contribution as a row that is 0 where it does not hold."""
     row, zero = part.row, rows.number(0.0, part.row)
-    if part.need is not None:
+    if part.need is not None and not part.is_zero:
         row = rows.apply("select", part.need, row, zero)
     return row if part.box is None else rows.graph.region((part.box,), row, zero)
 
@@ -46,9 +48,10 @@ def total(rows: Rows, parts: Sequence[Part]) -> Part:
     """Add contributions in their order; those that hold at the same points stay as they are."""
     first = parts[0]
     if all((each.box, each.need) == (first.box, first.need) for each in parts):
-        return classes.evolve(first, row=rows.sum([each.row for each in parts]))
+        is_zero = all(each.is_zero for each in parts)
+        return classes.evolve(first, row=rows.sum([each.row for each in parts]), is_zero=is_zero)
     row = rows.sum([extended(rows, each) for each in parts])
-    return Part(row, None, _any(rows, parts))
+    return Part(row, None, _any(rows, parts), is_zero=True)
 
 
 def _any(rows: Rows, parts: Sequence[Part]) -> Ref | None:
@@ -80,7 +83,7 @@ def shifted(rows: Rows, part: Part, value: Shift) -> Part:
     if box is not None:
         box = tuple(_moved(side, value) if side.dim is value.onto else side for side in box)
     need = None if part.need is None else moved(part.need)
-    return Part(moved(part.row), box, need)
+    return Part(moved(part.row), box, need, part.is_zero)
 
 
 def _moved(side: Side, value: Shift) -> Side:
@@ -102,4 +105,4 @@ def also(rows: Rows, part: Part, need: Ref) -> Part:
     """Return a contribution that also needs a condition, which holds only where it is needed."""
     if part.need is not None:  # an 'and' would read the condition everywhere
         need = rows.apply("select", part.need, need, rows.graph.literal("bool", "False"))
-    return classes.evolve(part, need=need)
+    return classes.evolve(part, need=need, is_zero=False)

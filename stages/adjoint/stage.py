@@ -103,8 +103,9 @@ class Adjoint(Derivation):
             self.value,
             self.names,
         )
-        made, forward = adjoint(program, wanted, leaves)
-        here = {leaf.name for leaf in leaves}
-        partners = {leaf.name: partner(leaf.name, self.names) for leaf in program.leaves}
-        made = with_fields(made, {own: by for own, by in partners.items() if own not in here})
-        return finished(made, self.numerics, forward)
+        found = adjoint(program, wanted, leaves)
+        here = {leaf.name: leaf for leaf in leaves}
+        partners = {leaf.name: here.get(partner(leaf.name, self.names)) for leaf in program.leaves}
+        others = {own: by for own, by in partners.items() if by is not None and own not in here}
+        made = with_fields(found.program, others)
+        return finished(made, self.numerics, found.forward, found.bodies)

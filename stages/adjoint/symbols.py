@@ -9,7 +9,7 @@ from typing import Final
 from ...runtime.process import classes
 from ..ir import bounds
 from ..ir.bounds import Apply, Bound, DomainSymbol, Range, Ranges, TableBound
-from ..ir.dataflow import Dataflow, Region, Scan, Side, Statement, Store, Value
+from ..ir.dataflow import Dataflow, Leaf, Region, Scan, Side, Statement, Store, Value
 
 _JOINED: Final[Mapping[str, Callable[[Bound, Bound], Bound]]] = {
     "add": bounds.add,
@@ -21,14 +21,14 @@ _JOINED: Final[Mapping[str, Callable[[Bound, Bound], Bound]]] = {
 }
 
 
-def with_fields(program: Dataflow, names: Mapping[str, str]) -> Dataflow:
-    """Return a program whose bounds name other fields."""
-    return _Renaming(names).program(program)
+def with_fields(program: Dataflow, others: Mapping[str, Leaf]) -> Dataflow:
+    """Return a program whose bounds are those of other fields, by the names of its own."""
+    return _Renaming(others).program(program)
 
 
 @classes.frozen(eq=False)
 class _Renaming:
-    names: Mapping[str, str]
+    others: Mapping[str, Leaf]
     known: dict[Bound, Bound] = classes.field(factory=dict)
 
     def program(self, program: Dataflow) -> Dataflow:
@@ -73,7 +73,11 @@ class _Renaming:
     def _bound(self, bound: Bound) -> Bound:
         match bound:
             case DomainSymbol():
-                return classes.evolve(bound, field=self.names.get(bound.field, bound.field))
+                other = self.others.get(bound.field)
+                if other is None:
+                    return bound
+                start, stop = other.ends(bound.dim)
+                return start if bound.end == "start" else stop
             case Apply():
                 return reduce(_JOINED[bound.op], map(self.bound, bound.args))
             case TableBound():

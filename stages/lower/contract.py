@@ -21,9 +21,13 @@ from .graph import Graph
 from .rewrite import with_operands, with_values
 
 
-def contract(program: Dataflow, kept: frozenset[Ref] = frozenset()) -> Dataflow:
-    """Fuse multiply-adds in the program and in the bodies of its scans; rows of `kept` stay."""
-    bodies: dict[Body, Body] = {}
+def contract(
+    program: Dataflow,
+    kept: frozenset[Ref] = frozenset(),
+    kept_bodies: frozenset[Body] = frozenset(),
+) -> Dataflow:
+    """Fuse multiply-adds in the program and in the bodies of its scans, but not what is kept."""
+    bodies: dict[Body, Body] = {body: body for body in kept_bodies}
     values: list[Value] = []
     for value in program.values:
         if isinstance(value, Scan):

@@ -23,16 +23,16 @@ from .regions import Box
 MOST_PARTS: Final = 8
 
 
-def split_regions(program: Dataflow, most: int = MOST_PARTS) -> Dataflow:
-    """Store the branches of regions on boxes of their own; `most` for each store."""
+def split_regions(program: Dataflow) -> Dataflow:
+    """Store the branches of regions on boxes of their own."""
     statements = tuple(
-        Statement(tuple(part for store in each.stores for part in _parts(program, store, most)))
+        Statement(tuple(part for store in each.stores for part in _parts(program, store)))
         for each in program.statements
     )
     return classes.evolve(program, statements=statements)
 
 
-def _parts(program: Dataflow, store: Store, most: int) -> list[Store]:
+def _parts(program: Dataflow, store: Store) -> list[Store]:
     """Return the stores of the parts of a region, or the store itself if there were too many."""
     done: list[Store] = []
     left = [store]
@@ -42,7 +42,7 @@ def _parts(program: Dataflow, store: Store, most: int) -> list[Store]:
         split = list(_split(part, value)) if isinstance(value, Region) else []
         if not split:
             done.append(part)
-        elif len(done) + len(left) + len(split) > most:
+        elif len(done) + len(left) + len(split) > MOST_PARTS:
             return [store]
         else:
             left += reversed(split)
