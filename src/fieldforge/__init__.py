@@ -42,6 +42,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .runtime.fields.reductions import min as min
     from .runtime.fields.reductions import norm
     from .runtime.fields.reductions import sum as sum
+    from .runtime.fields.transposed_tables import transposed
     from .runtime.language.annotations import Dims
     from .runtime.language.connectivity import CartesianConnectivity, FieldOffset, GridType
     from .runtime.language.dimension import (
@@ -74,12 +75,12 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .workflows.batches.missing_builds import check
     from .workflows.batches.precompile import precompile
     from .workflows.builds.background import wait_for_compilation
+    from .workflows.derivatives.derivative import adjoint, tangent
     from .workflows.engine.engine import Engine
     from .workflows.engine.events import Collector
     from .workflows.engine.policy import policy
     from .workflows.engine.session import engine, using
     from .workflows.entries.decorators import field_operator, program, scan_operator
-    from .workflows.derivatives.derivative import adjoint, tangent
     from .workflows.entries.recording import record
     from .workflows.export.export import export
     from .workflows.graph.function_stage import Text, stage
@@ -171,6 +172,7 @@ __all__ = [
     "stage",
     "tangent",
     "threads",
+    "transposed",
     "tune",
     "unit_range",
     "use_options",
@@ -197,6 +199,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".runtime.fields.field_constructor": ("FieldConstructor",),
     ".runtime.fields.neighbour_table": ("Connectivity",),
     ".runtime.fields.reductions": ("max", "min", "norm", "sum"),
+    ".runtime.fields.transposed_tables": ("transposed",),
     ".runtime.language.annotations": ("Dims",),
     ".runtime.language.connectivity": ("CartesianConnectivity", "FieldOffset", "GridType"),
     ".runtime.language.dimension": (

@@ -15,9 +15,13 @@ from ..ir.dataflow import (
     Body,
     Dataflow,
     Displace,
+    Gather,
     Input,
     Leaf,
+    Local,
     Map,
+    Neighbours,
+    Reduce,
     Ref,
     Region,
     Result,
@@ -30,6 +34,7 @@ from ..ir.dataflow import (
 from ..lower.boxes.infer_boxes import infer_boxes
 from ..lower.domains import whole
 from .activity import Leaves, active_rows
+from .gathers import Tables, gathered_back, spread
 from .joining import joined, sides_of
 from .names import partner
 from .parts import Part, extended, inside, needed, shifted, total
@@ -67,7 +72,7 @@ class Derived:
     bodies: frozenset[Body]
 
 
-def adjoint(program: Dataflow, wanted: Wanted, leaves: Sequence[Leaf]) -> Derived:
+def adjoint(program: Dataflow, wanted: Wanted, leaves: Sequence[Leaf], tables: Tables) -> Derived:
     """Return the adjoint of a program, whose leaves are given."""
     written = dict.fromkeys(store.target for each in program.statements for store in each.stores)
     final = tuple(written) if wanted.value else wanted.of
@@ -75,7 +80,7 @@ def adjoint(program: Dataflow, wanted: Wanted, leaves: Sequence[Leaf]) -> Derive
     values = forward.program.values
     active, states = active_rows(values, frozenset(wanted.wrt))
     sweep = Sweep.over(values, active, forward.boxes)
-    return _Adjoint(forward.program, wanted, sweep, states).result(leaves)
+    return _Adjoint(forward.program, wanted, sweep, states, tables).result(leaves)
 
 
 @classes.define(eq=False)
@@ -84,6 +89,7 @@ class _Adjoint:
     wanted: Wanted
     sweep: Sweep
     states: Leaves
+    tables: Tables
     results: dict[Ref, dict[int, Part]] = classes.field(factory=dict)
     bodies: list[Body] = classes.field(factory=list)
 
@@ -106,6 +112,7 @@ class _Adjoint:
             leaves=tuple(leaves),
             values=tuple(self.rows.graph.values),
             statements=(Statement(tuple(stores)),),
+            tables=tuple(table for _, table in sorted(self.tables.used.items())),
         )
         return Derived(made, len(self.program.values), frozenset(self.bodies))
 
@@ -134,8 +141,12 @@ class _Adjoint:
                 self.results.setdefault(value.scan, {})[value.index] = part
             case Displace():
                 raise not_yet("moves by 'as_offset'")
-            case _:
-                raise not_yet("reads neighbours")
+            case Gather() | Neighbours():
+                gathered_back(self.sweep, self.tables, value, part)
+            case Reduce():
+                spread(self.sweep, self.tables, value, part)
+            case Local():
+                raise not_yet(f"takes one slot of a sparse field over '{value.dim.value}'")
 
     def _region(self, value: Region, part: Part) -> None:
         zero, need = self.rows.number(0.0, part.row), needed(self.rows, part)
@@ -159,6 +170,8 @@ class _Adjoint:
 
     def _written(self, name: str, leaf: Leaf, row: Ref | None) -> list[Store]:
         parts = [] if row is None else list(reversed(self.sweep.parts.get(row, [])))
+        if parts and any(table.skip and table.local in leaf.dims for table in self.program.tables):
+            raise not_yet(f"reads '{name}', a sparse field in which neighbours may be missing")
         is_added = name in self.wanted.added
         if not parts:
             zero = self.rows.literal(0.0, leaf.dtype)

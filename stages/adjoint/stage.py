@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
-from ..artifacts import Lowered
+from ..artifacts import Lowered, Variant
 from ..base import Artifact, Stage
+from ..ir.bounds import Bound
 from ..ir.dataflow import Dataflow, Leaf
 from ..numerics import EXACTNESS
 from ..option_kinds import option
 from .names import partner
+from .symbols import Ends
 
 
 @classes.frozen(kw_only=True)
@@ -48,9 +51,9 @@ class Derivation(Stage):
         program = inputs["lowered"].program
         program = classes.evolve(program, name=self.names.format(program.name))
         leaves = with_partners(program, self.parameters, self.names, inputs["variant"])
-        return {"lowered": self.derived(program, leaves)}
+        return {"lowered": self.derived(program, leaves, inputs["variant"])}
 
-    def derived(self, program: Dataflow, leaves: tuple[Leaf, ...]) -> Lowered:
+    def derived(self, program: Dataflow, leaves: tuple[Leaf, ...], variant: Variant) -> Lowered:
         """Return the derivative of a program, with these leaves."""
         raise NotImplementedError
 
@@ -61,7 +64,7 @@ class Tangent(Derivation):
 
     name: ClassVar[str] = "tangent"
 
-    def derived(self, program: Dataflow, leaves: tuple[Leaf, ...]) -> Lowered:
+    def derived(self, program: Dataflow, leaves: tuple[Leaf, ...], variant: Variant) -> Lowered:
         """Return the tangent."""
         from .finishing import finished
         from .tangent import tangent
@@ -85,11 +88,12 @@ class Adjoint(Derivation):
     added: tuple[str, ...] = ()
     value: bool = False
 
-    def derived(self, program: Dataflow, leaves: tuple[Leaf, ...]) -> Lowered:
+    def derived(self, program: Dataflow, leaves: tuple[Leaf, ...], variant: Variant) -> Lowered:
         """Return the adjoint."""
         from .adjoint import Wanted, adjoint
         from .finishing import finished
-        from .symbols import with_fields
+        from .gathers import Tables
+        from .symbols import with_ends
 
         def leaves_of(parameters: Sequence[str]) -> tuple[str, ...]:
             return tuple(
@@ -103,9 +107,23 @@ class Adjoint(Derivation):
             self.value,
             self.names,
         )
-        found = adjoint(program, wanted, leaves)
+        found = adjoint(program, wanted, leaves, Tables.of(program, variant))
+        return finished(
+            with_ends(found.program, self._ends(leaves, variant)),
+            self.numerics,
+            found.forward,
+            found.bodies,
+        )
+
+    def _ends(self, leaves: tuple[Leaf, ...], variant: Variant) -> Ends:
+        """Return the ends of fields: an output has those of its adjoint, alike fields the same."""
+        from ..lower.domains import alike_in, ends
+
         here = {leaf.name: leaf for leaf in leaves}
-        partners = {leaf.name: here.get(partner(leaf.name, self.names)) for leaf in program.leaves}
-        others = {own: by for own, by in partners.items() if by is not None and own not in here}
-        made = with_fields(found.program, others)
-        return finished(made, self.numerics, found.forward, found.bodies)
+        alike = alike_in(variant, here)
+
+        def found(field: str, dim: Dimension) -> tuple[Bound, Bound] | None:
+            leaf = here.get(field) or here.get(partner(field, self.names))
+            return None if leaf is None else ends(leaf, dim, alike)
+
+        return found

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import reduce
-from typing import Final
+from typing import Final, TypeAlias
 
+from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
 from ..ir import bounds
 from ..ir.bounds import Apply, Bound, DomainSymbol, Range, Ranges, TableBound
-from ..ir.dataflow import Dataflow, Leaf, Region, Scan, Side, Statement, Store, Value
+from ..ir.dataflow import Dataflow, Region, Scan, Side, Statement, Store, Value
 
 _JOINED: Final[Mapping[str, Callable[[Bound, Bound], Bound]]] = {
     "add": bounds.add,
@@ -21,14 +22,17 @@ _JOINED: Final[Mapping[str, Callable[[Bound, Bound], Bound]]] = {
 }
 
 
-def with_fields(program: Dataflow, others: Mapping[str, Leaf]) -> Dataflow:
-    """Return a program whose bounds are those of other fields, by the names of its own."""
-    return _Renaming(others).program(program)
+Ends: TypeAlias = Callable[[str, Dimension], tuple[Bound, Bound] | None]
+
+
+def with_ends(program: Dataflow, ends: Ends) -> Dataflow:
+    """Return a program with other bounds for the ends of fields, where there are some."""
+    return _Renaming(ends).program(program)
 
 
 @classes.frozen(eq=False)
 class _Renaming:
-    others: Mapping[str, Leaf]
+    ends: Ends
     known: dict[Bound, Bound] = classes.field(factory=dict)
 
     def program(self, program: Dataflow) -> Dataflow:
@@ -73,11 +77,8 @@ class _Renaming:
     def _bound(self, bound: Bound) -> Bound:
         match bound:
             case DomainSymbol():
-                other = self.others.get(bound.field)
-                if other is None:
-                    return bound
-                start, stop = other.ends(bound.dim)
-                return start if bound.end == "start" else stop
+                found = self.ends(bound.field, bound.dim)
+                return bound if found is None else found[bound.end == "stop"]
             case Apply():
                 return reduce(_JOINED[bound.op], map(self.bound, bound.args))
             case TableBound():

@@ -14,7 +14,7 @@ from ..artifacts import Parsed, Variant
 from ..ir import syntax
 from ..ir.bounds import Bound, Const, Range, Ranges
 from ..ir.dataflow import Dataflow, Leaf, Statement, Store
-from .domains import Alike, bound_of, box_of, domain_given, domain_scalar, whole
+from .domains import Alike, alike_in, bound_of, box_of, domain_given, domain_scalar, whole
 from .expressions import Leaves
 from .graph import Graph
 from .inline import Frame, Inliner, Levels
@@ -191,11 +191,7 @@ def _start(found: Iterable[Leaf], operators: Callees, variant: Variant) -> _Buil
     graph = Graph()
     tables = Tables.of(variant.tables, (callee.nodes for _, callee in operators))
     inliner = Inliner(graph, dict(operators), tables)
-    alike = {
-        name: [by_name[each] for each in names if each in by_name]
-        for names in variant.alike
-        for name in names
-    }
+    alike = alike_in(variant, by_name)
     return _Builder(by_name, dict(variant.static), inliner, graph, tables, alike)
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 from weakref import WeakKeyDictionary
 
+from ...runtime.fields.transposed_tables import name_of_slot
 from ...runtime.language.annotations import type_from_annotation
 from ...runtime.language.definition import Definition
-from ...runtime.language.types import OperatorType
+from ...runtime.language.types import FieldType, OperatorType, leaves
 from ..artifacts import Parsed, Spans
 from ..ir import syntax
 from .definition import Tree, parse_definition
 from .free_names import callees_of
 from .summary import Summary
+
+MOST_SLOTS: Final = 16  # of a table whose transposed tables are found
 
 # Definitions are values that find their callees through decorated objects, so a tree stays valid
 # until a name is rebound: see `forget_trees`.
@@ -52,7 +56,7 @@ def summary_of(definition: Definition) -> Summary:
 
 
 def _of_derivative(definition: Definition, origin: Definition) -> Summary:
-    """Return the summary of a derivative: it has parameters of its own, and no outputs."""
+    """Return the summary of a derivative; any of its fields may have the same ranges."""
     found = summary_of(origin)
     closure = dict(definition.closure)
     parameters = tuple(
@@ -60,7 +64,16 @@ def _of_derivative(definition: Definition, origin: Definition) -> Summary:
         for name, annotation in definition.annotations
     )
     signature = OperatorType(definition.kind, parameters, None)
-    return Summary(signature, found.tables, found.unstructured)
+    fields = tuple(
+        ".".join([name, *map(str, path)])
+        for name, type_ in parameters
+        for path, leaf in leaves(type_)
+        if isinstance(leaf, FieldType)
+    )
+    slots = tuple(
+        (name_of_slot(name, slot), False) for name, _ in found.tables for slot in range(MOST_SLOTS)
+    )
+    return Summary(signature, (*found.tables, *slots), found.unstructured, (fields,))
 
 
 def _written_together(program: syntax.Program) -> Iterator[tuple[str, ...]]:

@@ -59,12 +59,13 @@ def compare(case: Case, backend: Any = None) -> None:
         if not np.isfinite(leaf.asnumpy()).all():
             raise Incomparable("an output is not finite")
     _, pull = ff.vjp(run, given, offset_provider=tables)
+    provider = ff.transposed(tables)
     pulled = pull(adjoints)
     for program_, expected, more in (
         (derived[1], moved, {name: tangents.get(name) for name in (*wrt, *of)}),
         (derived[0], pulled, adjoints),
     ):
-        found = _called(program_.with_backend(backend), given, more, tables)
+        found = _called(program_.with_backend(backend), given, more, provider)
         stage = program_._made.derived.stages[0]
         for name in of if stage.name == "tangent" else wrt:
             limit = SINGLE if "float32" in case.text else DOUBLE

@@ -21,8 +21,8 @@ from .compilation_options import CompilationOptions, changed_options, grid_name
 from .rebinding import Watch, read_again, together, watch
 
 if TYPE_CHECKING:  # only 'split' and 'tangent' make them, see decision 0005
-    from .cut_definition import Cutting
     from ..derivatives.derivative import Derived
+    from .cut_definition import Cutting
 
 
 @classes.frozen(eq=False)

@@ -22,10 +22,10 @@ from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...stages.parse.key import components
 from ..backends.backend import Backend
+from ..derivatives.derivative import Derived, derived_definition
 from .compilation_options import CompilationOptions
 from .cut_definition import Cutting, Repeated, cut_definition
 from .decorated import Made
-from ..derivatives.derivative import Derived, derived_definition
 from .entry_point import EntryPoint
 from .rebinding import watch
 

@@ -8,9 +8,24 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import float64, maximum, minimum, sqrt, where
+from fieldforge.examples import tridiagonal
 from fieldforge.experimental import concat_where
 
-from ...derivative_cases import I, K, Line, copied, in_place, like, numbers, square, sweep
+from ...derivative_cases import (
+    TABLE,
+    I,
+    K,
+    Line,
+    bounded,
+    copied,
+    displace,
+    gather,
+    in_place,
+    like,
+    numbers,
+    square,
+    sweep,
+)
 
 J = ff.Dimension("J")
 IH = ff.flip_staggered(I)
@@ -88,6 +103,40 @@ def linear(u: Line, out: Line):
     doubled(u, out=out)
 
 
+Levels = ff.Field[ff.Dims[I, K], float64]
+
+
+@ff.field_operator(backend=None)
+def walked(a: Levels, b: Levels) -> Levels:
+    first, second = bounded(a, b)
+    return first * second + a
+
+
+@ff.program(backend=None)
+def walk(a: Levels, b: Levels, out: Levels):
+    walked(a, b, out=out)
+
+
+@ff.scan_operator(axis=K, forward=False, init=0.0, backend=None)
+def fading(state: float64, a: float64, half: float64) -> float64:
+    return (sqrt(a) if a > 0.0 else half) + half * state
+
+
+@ff.field_operator(backend=None)
+def faded(a: Levels) -> Levels:
+    return concat_where(K > 1, fading(a, 0.5 * a), a * a)
+
+
+@ff.program(backend=None)
+def fade(a: Levels, out: Levels):
+    faded(a, out=out)
+
+
+def levels(seed, above=0.0):
+    numbers = np.random.default_rng(seed).normal(size=(3, 2, 6)) + above
+    return ff.as_field([tridiagonal.I, tridiagonal.J, tridiagonal.K], numbers)
+
+
 def field(*ranges, seed=0):
     dims = (I, J)[: len(ranges)]
     numbers = np.random.default_rng(seed).normal(size=[stop - start for start, stop in ranges])
@@ -108,6 +157,24 @@ CASES = {
     "in place": (in_place, {"u": field((0, 7)), "v": field((0, 7), seed=1), "n": 6}),
     "one point": (diffusion, {"u": field((-2, 3), (-2, 3)), "coeff": field((0, 1), (0, 1)),
                               "out": field((0, 1), (0, 1))}),
+    "two states": (
+        walk,
+        {
+            name: ff.as_field([I, K], np.random.default_rng(seed).normal(size=(3, 5)))
+            for seed, name in enumerate(("a", "b", "out"))
+        },
+    ),
+    "upwards in a branch": (
+        fade,
+        {
+            name: ff.as_field([I, K], np.random.default_rng(seed).normal(size=(2, 6)))
+            for seed, name in enumerate(("a", "out"))
+        },
+    ),
+    "tridiagonal": (
+        tridiagonal.solve.with_backend(None),
+        {name: levels(seed, 5.0 * (name == "b")) for seed, name in enumerate("abcdx")},
+    ),
     "staggered": (
         staggered,
         {
@@ -140,6 +207,7 @@ def arguments(program, primals, given):
         *((case, name) for case in CASES for name in ("interpreted", "rows")),
         ("diffusion", "gpu-host"),
         ("in place", "cpu"),
+        ("two states", "cpu"),
     ],
 )
 def test_an_adjoint_agrees_with_the_tape(case, backend):
@@ -313,5 +381,41 @@ def test_what_is_not_there_yet_is_named():
         ff.adjoint(scaled, wrt=("by",))
     with pytest.raises(ff.errors.DerivativeError, match="sums over 'I'"):
         ff.adjoint(spreading).trace()
-    with pytest.raises(ff.errors.DerivativeError, match="runs a scan is not there yet"):
-        ff.adjoint(sweep, wrt=("pair",)).trace()
+    with pytest.raises(ff.errors.DerivativeError, match="sums over 'K'"):
+        ff.adjoint(sweep).trace()
+    with pytest.raises(ff.errors.DerivativeError, match="reads neighbours is not there yet"):
+        ff.adjoint(gather).trace(offset_provider={"C2E": TABLE})
+    with pytest.raises(ff.errors.DerivativeError, match="moves by 'as_offset'"):
+        ff.adjoint(displace).trace(offset_provider={"Koff": K})
+
+
+def call(name, run):
+    fields = [ff.zeros({I: 2}) for _ in range(3)]
+    return getattr(run, name)(*fields)
+
+
+@pytest.mark.parametrize("name", ["checked", "capture"])
+def test_what_derivatives_do_not_have_yet_is_named(name):
+    with pytest.raises(ff.errors.DerivativeError, match="of derivatives are not there yet"):
+        call(name, ff.adjoint(square))
+    with pytest.raises(ff.errors.DerivativeError, match="Halves of derivatives"):
+        ff.adjoint(square).split(halo={})
+
+
+def test_an_adjoint_is_called_as_other_programs_are():
+    run = ff.adjoint(square).with_backend("rows")
+    u, out_b = ff.full({I: 2}, 3.0), ff.ones({I: 2})
+
+    def ways(u_b):
+        yield run.bind(u=u)(out_b, u_b)
+        yield run.with_threads(1)(u, out_b, u_b)
+        yield run.with_bound_args(u=u)(out_b=out_b, u_b=u_b)
+        yield run.with_compilation_options(static_domains=True)(u, out_b, u_b)
+        with ff.record() as recorded:
+            run(u, out_b, u_b)
+        yield recorded()
+
+    u_b = ff.zeros({I: 2})
+    for _ in ways(u_b):
+        assert u_b.asnumpy().tolist() == [6.0, 6.0]
+        u_b[...] = np.nan

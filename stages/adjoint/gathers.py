@@ -1,0 +1,73 @@
+"""The adjoints of accesses through tables: gathers through transposed tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...runtime.fields.transposed_tables import name_of_slot
+from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.process import classes
+from ...runtime.process.errors import DerivativeError
+from ..artifacts import Variant
+from ..ir.dataflow import Dataflow, Gather, Neighbours, Reduce, Ref, Table
+from .joining import sides_of
+from .parts import Part, extended
+from .sweep import Sweep, not_yet
+
+
+@classes.frozen(eq=False)
+class Tables:
+    """The tables of a program, and those that a call has beside them."""
+
+    own: Mapping[str, Table]
+    given: Mapping[str, tuple[int, bool]]
+    used: dict[str, Table] = classes.field(factory=dict)
+
+    @classmethod
+    def of(cls, program: Dataflow, variant: Variant) -> Tables:
+        """Return the tables of a program in a variant."""
+        own = {table.name: table for table in program.tables}
+        given = {name: (width, skip) for name, width, skip in variant.tables}
+        return cls(own, given, dict(own))
+
+    def slot(self, name: str, slot: int) -> Table:
+        """Return the transposed table of a slot."""
+        wanted, table = name_of_slot(name, slot), self.own[name]
+        if wanted not in self.given:
+            raise DerivativeError(
+                f"The adjoint of a program that reads neighbours by '{name}' needs transposed "
+                "tables.",
+                hints=["Give 'offset_provider=ff.transposed(...)' to the call or the build."],
+            )
+        width, skip = self.given[wanted]
+        local = Dimension(wanted, DimensionKind.LOCAL)
+        self.used[wanted] = Table(wanted, table.target, table.source, local, width, skip)
+        return self.used[wanted]
+
+
+def gathered_back(sweep: Sweep, tables: Tables, value: Gather | Neighbours, part: Part) -> None:
+    """Hand the contribution of neighbours to the points that they are."""
+    graph, table = sweep.rows.graph, tables.own[value.table]
+    row = extended(sweep.rows, part)
+    slots = [value.index] if isinstance(value, Gather) else list(range(table.width))
+    found: list[Ref] = []
+    for slot in slots:
+        back = tables.slot(table.name, slot)
+        here = row if isinstance(value, Gather) else graph.local(row, table.local, slot)
+        found.append(graph.reduce("sum", graph.neighbours(here, back), back))
+    assert sweep.boxes is not None  # there are no tables in bodies
+    box = sides_of(sweep.boxes[value.arg])
+    dims = sweep.values[value.arg].dims
+    sweep.give(value.arg, Part(sweep.rows.sum(found), box), dims)
+
+
+def spread(sweep: Sweep, tables: Tables, value: Reduce, part: Part) -> None:
+    """Hand the contribution of a sum to all its slots."""
+    if value.op != "sum":
+        raise not_yet(f"takes the largest or smallest neighbour by '{value.table}'")
+    table = tables.own[value.table]
+    dims = sweep.values[value.arg].dims
+    if table.local not in dims:  # equal in all slots
+        row = sweep.rows.graph.reduce("sum", extended(sweep.rows, part), table)
+        part = Part(row)
+    sweep.give(value.arg, part, value.dims)
