@@ -34,10 +34,10 @@ from ..ir.dataflow import (
 from ..lower.boxes.infer_boxes import infer_boxes
 from ..lower.domains import whole
 from .activity import Leaves, active_rows
-from .gathers import Tables, gathered_back, spread
+from .gathers import Tables, gathered_back, spread, to_slot
 from .joining import joined, sides_of
 from .names import partner
-from .parts import Part, extended, inside, needed, shifted, total
+from .parts import Part, extended, inside, needed, shifted
 from .reverse_scans import reversed_scan
 from .rows import Rows
 from .sweep import Sweep, not_yet
@@ -79,7 +79,7 @@ def adjoint(program: Dataflow, wanted: Wanted, leaves: Sequence[Leaf], tables: T
     forward = infer_boxes(joined(program, final))
     values = forward.program.values
     active, states = active_rows(values, frozenset(wanted.wrt))
-    sweep = Sweep.over(values, active, forward.boxes)
+    sweep = Sweep.over(values, active, forward.boxes, program.tables)
     return _Adjoint(forward.program, wanted, sweep, states, tables).result(leaves)
 
 
@@ -144,9 +144,9 @@ class _Adjoint:
             case Gather() | Neighbours():
                 gathered_back(self.sweep, self.tables, value, part)
             case Reduce():
-                spread(self.sweep, self.tables, value, part)
+                spread(self.sweep, self.tables, row, value, part)
             case Local():
-                raise not_yet(f"takes one slot of a sparse field over '{value.dim.value}'")
+                to_slot(self.sweep, self.tables, value.arg, value.index, part)
 
     def _region(self, value: Region, part: Part) -> None:
         zero, need = self.rows.number(0.0, part.row), needed(self.rows, part)
@@ -169,20 +169,20 @@ class _Adjoint:
         return stores
 
     def _written(self, name: str, leaf: Leaf, row: Ref | None) -> list[Store]:
-        parts = [] if row is None else list(reversed(self.sweep.parts.get(row, [])))
-        if parts and any(table.skip and table.local in leaf.dims for table in self.program.tables):
-            raise not_yet(f"reads '{name}', a sparse field in which neighbours may be missing")
+        part = None if row is None else self.sweep.total(row)
         is_added = name in self.wanted.added
-        if not parts:
+        if part is None:
             zero = self.rows.literal(0.0, leaf.dtype)
             return [] if is_added else [Store(leaf.name, whole(leaf), zero)]
-        found = extended(self.rows, total(self.rows, parts))
+        if any(table.skip and table.local in leaf.dims for table in self.program.tables):
+            raise not_yet(f"reads '{name}', a sparse field in which neighbours may be missing")
+        found = extended(self.rows, part)
         if not is_added:
             return [Store(leaf.name, whole(leaf), found)]
-        assert row is not None  # it has parts
+        assert row is not None  # it has contributions
+        assert self.sweep.boxes is not None  # a program has some
         before = self.rows.graph.input(leaf.name, leaf.dims, leaf.dtype)
         more = self.rows.apply("add", before, found)
-        assert self.sweep.boxes is not None  # a program has some
         return [Store(leaf.name, self.sweep.boxes[row], more)]
 
 

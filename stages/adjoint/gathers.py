@@ -11,7 +11,7 @@ from ...runtime.process.errors import DerivativeError
 from ..artifacts import Variant
 from ..ir.dataflow import Dataflow, Gather, Neighbours, Reduce, Ref, Table
 from .joining import sides_of
-from .parts import Part, extended
+from .parts import Part, also, extended
 from .sweep import Sweep, not_yet
 
 
@@ -61,13 +61,43 @@ def gathered_back(sweep: Sweep, tables: Tables, value: Gather | Neighbours, part
     sweep.give(value.arg, Part(sweep.rows.sum(found), box), dims)
 
 
-def spread(sweep: Sweep, tables: Tables, value: Reduce, part: Part) -> None:
-    """Hand the contribution of a sum to all its slots."""
-    if value.op != "sum":
-        raise not_yet(f"takes the largest or smallest neighbour by '{value.table}'")
-    table = tables.own[value.table]
+def spread(sweep: Sweep, tables: Tables, row: Ref, value: Reduce, part: Part) -> None:
+    """Hand the contribution of a sum to all its slots, of an extreme to the slot it takes."""
+    graph, table = sweep.rows.graph, tables.own[value.table]
     dims = sweep.values[value.arg].dims
-    if table.local not in dims:  # equal in all slots
-        row = sweep.rows.graph.reduce("sum", extended(sweep.rows, part), table)
-        part = Part(row)
-    sweep.give(value.arg, part, value.dims)
+    if value.op != "sum":
+        _to_extreme(sweep, tables, row, value, part)
+    elif table.local not in dims:  # equal in all slots
+        sweep.give(value.arg, Part(graph.reduce("sum", extended(sweep.rows, part), table)), dims)
+    else:
+        sweep.give(value.arg, part, value.dims)
+
+
+def _to_extreme(sweep: Sweep, tables: Tables, row: Ref, value: Reduce, part: Part) -> None:
+    """Follow the fold backwards: the last slot that equals the result takes all."""
+    table = tables.own[value.table]
+    if table.skip or table.local not in sweep.values[value.arg].dims:
+        raise not_yet(f"takes an extreme by '{table.name}', in which neighbours may be missing")
+    rows, left = sweep.rows, sweep.within(row, part)
+    for slot in reversed(range(table.width)):
+        own = rows.graph.local(value.arg, table.local, slot)
+        taken = rows.apply("eq", own, row)
+        to_slot(sweep, tables, value.arg, slot, also(rows, left, taken))
+        left = also(rows, left, rows.apply("not", taken))
+
+
+def to_slot(sweep: Sweep, tables: Tables, row: Ref, slot: int, part: Part) -> None:
+    """Hand a contribution to one slot of all neighbours."""
+    if row not in sweep.active:
+        return
+    value = sweep.values[row]
+    match value:
+        case Neighbours():
+            graph, back = sweep.rows.graph, tables.slot(value.table, slot)
+            here = graph.neighbours(extended(sweep.rows, part), back)
+            assert sweep.boxes is not None  # there are no tables in bodies
+            box = sides_of(sweep.boxes[value.arg])
+            dims = sweep.values[value.arg].dims
+            sweep.give(value.arg, Part(graph.reduce("sum", here, back), box), dims)
+        case _:
+            raise not_yet(f"takes slot {slot} of a sparse field, or of a value for all slots")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError
 from ..ir.bounds import Ranges
-from ..ir.dataflow import Map, Ref, Value
+from ..ir.dataflow import Map, Ref, Table, Value
 from ..lower.graph import Graph
 from .joining import sides_of
-from .parts import Part, also, narrowed, total
+from .parts import Part, also, extended, narrowed, total
 from .rows import Rows, derivative_of
 
 LINEAR: Final = frozenset(("add", "sub", "neg", "cast"))  # their pulls read no operand
@@ -27,6 +27,7 @@ class Sweep:
         active: those that get contributions.
         boxes: where each is computed; None for the body of a scan, which has no dimensions.
         rows: computes with rows of the graph.
+        slots: the tables by their local dimensions.
         parts: the contributions to each row so far, the last user's first.
 
     """
@@ -35,23 +36,32 @@ class Sweep:
     active: frozenset[Ref]
     boxes: Sequence[Ranges] | None
     rows: Rows
+    slots: Mapping[Dimension, Table] = classes.field(factory=dict)
     parts: dict[Ref, list[Part]] = classes.field(factory=dict)
 
     @classmethod
     def over(
-        cls, values: Sequence[Value], active: frozenset[Ref], boxes: Sequence[Ranges] | None
+        cls,
+        values: Sequence[Value],
+        active: frozenset[Ref],
+        boxes: Sequence[Ranges],
+        tables: Iterable[Table],
     ) -> Sweep:
         """Begin a sweep with a graph of its own."""
         graph = Graph()
         for value in values:
             graph.add(value)  # each is new, so the place of a row stays
-        return cls(values, active, boxes, Rows(graph))
+        return cls(values, active, boxes, Rows(graph), {table.local: table for table in tables})
 
     def give(self, row: Ref, part: Part, dims: Sequence[Dimension]) -> None:
         """Hand a contribution of a value with these dimensions to an operand, if that is active."""
         if row not in self.active:
             return
         lost = [dim for dim in dims if dim not in self.values[row].dims]
+        for local in [dim for dim in lost if dim in self.slots]:
+            slots = extended(self.rows, part)
+            part = Part(self.rows.graph.reduce("sum", slots, self.slots[local]))
+            lost.remove(local)
         if lost:
             raise not_yet(
                 f"sums over '{lost[0].value}', along which a value is constant that is read there"

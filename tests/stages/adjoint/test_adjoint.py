@@ -12,14 +12,12 @@ from fieldforge.examples import tridiagonal
 from fieldforge.experimental import concat_where
 
 from ...derivative_cases import (
-    TABLE,
     I,
     K,
     Line,
     bounded,
     copied,
     displace,
-    gather,
     in_place,
     like,
     numbers,
@@ -383,8 +381,6 @@ def test_what_is_not_there_yet_is_named():
         ff.adjoint(spreading).trace()
     with pytest.raises(ff.errors.DerivativeError, match="sums over 'K'"):
         ff.adjoint(sweep).trace()
-    with pytest.raises(ff.errors.DerivativeError, match="reads neighbours is not there yet"):
-        ff.adjoint(gather).trace(offset_provider={"C2E": TABLE})
     with pytest.raises(ff.errors.DerivativeError, match="moves by 'as_offset'"):
         ff.adjoint(displace).trace(offset_provider={"Koff": K})
 
