@@ -42,7 +42,6 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .runtime.fields.reductions import min as min
     from .runtime.fields.reductions import norm
     from .runtime.fields.reductions import sum as sum
-    from .runtime.fields.transposed_tables import transposed
     from .runtime.language.annotations import Dims
     from .runtime.language.connectivity import CartesianConnectivity, FieldOffset, GridType
     from .runtime.language.dimension import (
@@ -56,6 +55,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .runtime.language.namespace import FrozenNamespace
     from .runtime.meshes.isolated import read_mesh
     from .runtime.meshes.mesh import Mesh
+    from .runtime.meshes.transposed_tables import transposed
     from .stages.sizes import Patches, ThreadBlock, ThreadPoints
     from .workflows.backends import recipes
     from .workflows.backends.backend import Backend
@@ -199,7 +199,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".runtime.fields.field_constructor": ("FieldConstructor",),
     ".runtime.fields.neighbour_table": ("Connectivity",),
     ".runtime.fields.reductions": ("max", "min", "norm", "sum"),
-    ".runtime.fields.transposed_tables": ("transposed",),
+    ".runtime.meshes.transposed_tables": ("transposed",),
     ".runtime.language.annotations": ("Dims",),
     ".runtime.language.connectivity": ("CartesianConnectivity", "FieldOffset", "GridType"),
     ".runtime.language.dimension": (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...runtime.fields.transposed_tables import name_of_slot
 from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.meshes.transposed_tables import name_of_slot
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError
 from ..artifacts import Variant

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from ...runtime.fields.transposed_tables import name_of_slot
 from ...runtime.language.annotations import type_from_annotation
 from ...runtime.language.definition import Definition
 from ...runtime.language.types import FieldType, OperatorType, leaves
+from ...runtime.meshes.transposed_tables import name_of_slot
 from ..artifacts import Parsed, Spans
 from ..ir import syntax
 from .definition import Tree, parse_definition

@@ -13,10 +13,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..fields.neighbour_table import SKIP, Connectivity
 from ..language.connectivity import is_table
 from ..language.dimension import Dimension, DimensionKind
 from ..language.domain import Domain
-from .neighbour_table import SKIP, Connectivity
 
 _made: WeakKeyDictionary[Connectivity, tuple[Connectivity, ...]] = WeakKeyDictionary()
 
