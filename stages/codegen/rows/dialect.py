@@ -20,6 +20,7 @@ class Dialect:
         pointer: from type, name and address to the definition of a pointer to a row; the last
             argument tells that rows of the body are parts of the address.
         joins_extrema: whether a tree of extrema has one test for NaN, see `extrema.py`.
+        nests_operands: whether a row with one use stands in the text of that, see `nesting.py`.
 
     """
 
@@ -27,6 +28,7 @@ class Dialect:
     operation: Callable[[str, str, Sequence[str], Sequence[str]], Expression]
     pointer: Callable[[str, str, str, bool], str]
     joins_extrema: bool = False
+    nests_operands: bool = False
 
 
 def cpp(options: WriterOptions) -> Dialect:
