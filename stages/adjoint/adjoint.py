@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...runtime.process import classes
+from ..ir.bounds import add
 from ..ir.dataflow import (
     Body,
     Dataflow,
@@ -18,6 +19,7 @@ from ..ir.dataflow import (
     Gather,
     Input,
     Leaf,
+    Level,
     Local,
     Map,
     Neighbours,
@@ -27,6 +29,7 @@ from ..ir.dataflow import (
     Result,
     Scan,
     Shift,
+    Side,
     Statement,
     Store,
     Value,
@@ -147,6 +150,11 @@ class _Adjoint:
                 spread(self.sweep, self.tables, row, value, part)
             case Local():
                 to_slot(self.sweep, self.tables, value.arg, value.index, part)
+            case Level():
+                level = (Side(value.dim, value.at, add(value.at, 1)),)
+                self.sweep.give(value.arg, inside(part, level), value.dims)
+            case _:
+                raise not_yet(f"has a '{type(value).__name__}'")
 
     def _region(self, value: Region, part: Part) -> None:
         zero, need = self.rows.number(0.0, part.row), needed(self.rows, part)

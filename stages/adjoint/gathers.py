@@ -47,18 +47,30 @@ class Tables:
 
 def gathered_back(sweep: Sweep, tables: Tables, value: Gather | Neighbours, part: Part) -> None:
     """Hand the contribution of neighbours to the points that they are."""
-    graph, table = sweep.rows.graph, tables.own[value.table]
     row = extended(sweep.rows, part)
-    slots = [value.index] if isinstance(value, Gather) else list(range(table.width))
+    if isinstance(value, Gather):
+        _back(sweep, tables, value, {value.index: row})
+        return
+    table = tables.own[value.table]
+    slots = range(table.width)
+    _back(
+        sweep, tables, value,
+        {slot: sweep.rows.graph.local(row, table.local, slot) for slot in slots},
+    )  # fmt: skip
+
+
+def _back(
+    sweep: Sweep, tables: Tables, value: Gather | Neighbours, rows: Mapping[int, Ref]
+) -> None:
+    """Sum what the points hand back that have one for a neighbour in some slots."""
+    graph = sweep.rows.graph
     found: list[Ref] = []
-    for slot in slots:
-        back = tables.slot(table.name, slot)
-        here = row if isinstance(value, Gather) else graph.local(row, table.local, slot)
-        found.append(graph.reduce("sum", graph.neighbours(here, back), back))
+    for slot, row in rows.items():
+        back = tables.slot(value.table, slot)
+        found.append(graph.reduce("sum", graph.neighbours(row, back), back))
     assert sweep.boxes is not None  # there are no tables in bodies
-    box = sides_of(sweep.boxes[value.arg])
-    dims = sweep.values[value.arg].dims
-    sweep.give(value.arg, Part(sweep.rows.sum(found), box), dims)
+    part = Part(sweep.rows.sum(found), sides_of(sweep.boxes[value.arg]))
+    sweep.give(value.arg, part, sweep.values[value.arg].dims)
 
 
 def spread(sweep: Sweep, tables: Tables, row: Ref, value: Reduce, part: Part) -> None:
@@ -91,13 +103,6 @@ def to_slot(sweep: Sweep, tables: Tables, row: Ref, slot: int, part: Part) -> No
     if row not in sweep.active:
         return
     value = sweep.values[row]
-    match value:
-        case Neighbours():
-            graph, back = sweep.rows.graph, tables.slot(value.table, slot)
-            here = graph.neighbours(extended(sweep.rows, part), back)
-            assert sweep.boxes is not None  # there are no tables in bodies
-            box = sides_of(sweep.boxes[value.arg])
-            dims = sweep.values[value.arg].dims
-            sweep.give(value.arg, Part(graph.reduce("sum", here, back), box), dims)
-        case _:
-            raise not_yet(f"takes slot {slot} of a sparse field, or of a value for all slots")
+    if not isinstance(value, Neighbours):
+        raise not_yet(f"takes slot {slot} of a sparse field, or of a value for all slots")
+    _back(sweep, tables, value, {slot: extended(sweep.rows, part)})

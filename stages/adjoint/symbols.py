@@ -10,7 +10,7 @@ from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
 from ..ir import bounds
 from ..ir.bounds import Apply, Bound, DomainSymbol, Range, Ranges, TableBound
-from ..ir.dataflow import Dataflow, Region, Scan, Side, Statement, Store, Value
+from ..ir.dataflow import Dataflow, Level, Region, Scan, Side, Statement, Store, Value
 
 _JOINED: Final[Mapping[str, Callable[[Bound, Bound], Bound]]] = {
     "add": bounds.add,
@@ -50,6 +50,8 @@ class _Renaming:
             case Region():
                 boxes = tuple(tuple(map(self._side, box)) for box in value.boxes)
                 return classes.evolve(value, boxes=boxes)
+            case Level():
+                return classes.evolve(value, at=self.bound(value.at))
             case Scan():
                 ends = self.bound(value.start), self.bound(value.stop)
                 return classes.evolve(value, start=ends[0], stop=ends[1])

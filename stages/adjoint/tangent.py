@@ -18,6 +18,7 @@ from ..ir.dataflow import (
     Gather,
     Input,
     Leaf,
+    Level,
     Local,
     Map,
     Neighbours,
@@ -117,7 +118,7 @@ class _Tangents:
                 return self.graph.region(value.boxes, *sides)
             case Reduce() if value.op != "sum":
                 return self._of_extreme(value)
-            case Shift() | Displace() | Gather() | Neighbours() | Reduce() | Local():
+            case Shift() | Displace() | Gather() | Neighbours() | Reduce() | Local() | Level():
                 moved = self.tangents[value.operands[0]]
                 if moved is None:
                     return None
