@@ -214,6 +214,18 @@ def test_externals_are_compiled_in(backend_name):
     assert value_of(made(scaled, backend_name, externals={"factor": 4.0})) == 4.0
 
 
+def test_externals_come_from_modules_of_both_names():
+    def by_name(a: Field[float], b: Field[float]):
+        from gt4py.cartesian.__externals__ import more
+
+        from fieldforge.cartesian.__externals__ import factor
+
+        with computation(PARALLEL), interval(...):
+            b = factor * a + more
+
+    assert value_of(made(by_name, externals={"factor": 3.0, "more": 1.0})) == 4.0
+
+
 def test_missing_externals_are_refused():
     with pytest.raises(GTScriptDefinitionError):
         made(scaled)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from ....runtime.language.dimension import DimensionKind
 from ....runtime.process import classes
 from ...ir.bounds import Ranges
-from .costs import ITEMSIZES
+from .costs import ITEMSIZES, own_cost
 from .depth import DEEP, beside_shared, computed_again
 from .needs import Need
 from .order import level_of, loops_over, order_dims
@@ -24,6 +24,7 @@ MOST_VALUES = 500
 INVARIANT_COST = 8
 # An index that takes more table lookups than this is stored in an array.
 MOST_TABLES = 3
+BESIDE = "beside shared arrays"
 
 
 @classes.define
@@ -54,6 +55,8 @@ class Weighing:
         boxes: the box of each nest.
         values: how many values a nest computes so far.
         handed: the bytes of each level that a scan hands on or takes.
+        beside: whether a value may be computed again because all that costs much in it becomes an
+            array for other users.
 
     """
 
@@ -64,6 +67,7 @@ class Weighing:
     boxes: Mapping[int, Ranges]
     values: Mapping[int, int]
     handed: Mapping[int, int]
+    beside: bool = True
 
     def decide(self, index: int, uses: Uses, above: float) -> tuple[bool, str]:
         """Return whether the node becomes an array, and why; no reason for a node with one use.
@@ -96,13 +100,15 @@ class Weighing:
             return True, f"is an array: {figures}, more than {MOST_POINTS} points"
         if cost > 1 and any(self.values.get(nest, 0) >= MOST_VALUES for nest in uses):
             return True, f"is an array: its loop computes {MOST_VALUES} other values already"
+        if again > limit and not self.beside:
+            return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
         if again > limit:
             enough = limit / (lasting - 1)
             target = self.rules.target
             one = beside_shared(self.points, self.users, self.costs, index, enough, target)
             own = (lasting - 1) * one
             if own <= limit:
-                return False, f"is computed in place: {figures}, {own:.0f} beside shared arrays"
+                return False, f"is computed in place: {figures}, {own:.0f} {BESIDE}"
             return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
         deep = again + above
         places = dict.fromkeys(coords for use in uses.values() for coords in use.places)
@@ -117,6 +123,15 @@ class Weighing:
         if count == 1:
             return False, ""
         return False, f"is computed in place: {figures}, {again:.0f} again <= {limit:.0f} to store"
+
+    def array_cost(self, index: int, uses: Uses) -> float:
+        """Return what an array costs that nests need: one operation, its memory, its loads."""
+        value, target = self.points.nodes[index].value, self.rules.target
+        own = sum(dim.kind is not DimensionKind.LOCAL for dim in value.dims)
+        gather = target.gather_alone if own == 1 else target.gather
+        places = (coords for use in uses.values() for coords in use.places)
+        loads = sum(gather if self._depth(coords) else 1.0 for coords in places)
+        return own_cost(value) + target.operations_per_element(ITEMSIZES[value.dtype]) + loads
 
     def _lasting(self, uses: Uses, itemsize: int) -> float:
         """Return how many points of nests with many threads take as long as those of all nests."""
