@@ -53,6 +53,11 @@ GROUPS: Mapping[str, Group] = {
         "Numbers of whole fields, with the same bits on any number of threads.",
         ("sum", "max", "min", "norm"),
     ),
+    "derivatives": Group(
+        "Derivatives",
+        "Tangents and adjoints. See [Derivatives](../../adjoint.md).",
+        ("tangent", "adjoint", "transposed", "jvp", "vjp"),
+    ),
     "builds": Group(
         "Builds",
         "Builds before the time loop. See [Precompiling](../../precompiling.md).",

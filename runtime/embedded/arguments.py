@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..fields.bare_array import advice, describe_array, is_array, with_fields
-from ..fields.field import make
+from ..fields.field import ActiveNumber, make
 from ..fields.operators import combined
 from ..language.argument_binding import bind_arguments
 from ..language.domain import Domain
@@ -235,7 +235,7 @@ def as_number(value: Any, type_: ScalarType) -> Any:
     """
     value = member_value(value) if isinstance(value, enum.Enum) else value
     target = np.dtype(type_.name)
-    if isinstance(value, Lanes):
+    if isinstance(value, Lanes | ActiveNumber):
         return value if value.dtype == target else MISFIT
     if isinstance(value, bool | np.generic):
         number = literal(value)

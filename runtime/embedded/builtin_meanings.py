@@ -19,6 +19,7 @@ from ..language.regions import Region, as_region, outside
 from ..language.structure import map_leaves
 from ..language.types import FLOATS
 from ..process.errors import ArgumentError, DomainError
+from .active_values import alike
 from .partial import PartialField, chosen, lack_of, origins_of, settled, sure_of, value_of
 from .piecewise_field import AnyValue, assembled, cut, mapped, nothing, pieces_of, widened
 from .reducing import reduced
@@ -131,6 +132,7 @@ def _concatenated(region: Region, then: Any, otherwise: Any) -> Any:
         branch = branch.in_region(part) if isinstance(branch, ScanResult) else branch  # noqa: PLW2901
         value = converted(branch, common_dtype(then, otherwise))
         fields.append(value if isinstance(value, AnyValue) else make(value, Domain()))
+    fields = list(alike(*fields))
     if any(isinstance(field, PartialField) for field in fields):
         value, lack, sure = (
             _joined(region, rest, *map(of, fields)) for of in (value_of, lack_of, sure_of)

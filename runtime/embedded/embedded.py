@@ -49,8 +49,8 @@ def call_operator(
     definition: Definition, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
 ) -> Any:
     """Return the value of an operator that another operator calls."""
-    definition = _instance(definition, args, kwargs or {})
-    return _evaluated(definition, args, kwargs or {})[0]
+    definition = instance_for(definition, args, kwargs or {})
+    return evaluated(definition, args, kwargs or {})[0]
 
 
 def run_operator(
@@ -69,15 +69,15 @@ def run_operator(
     arguments that are converted are named in a warning.
     """
     result: Any = None
-    definition = _instance(definition, args, kwargs or {})
-    out = with_fields(_embedded(definition).result, out)
+    definition = instance_for(definition, args, kwargs or {})
+    out = with_fields(prepared(definition).result, out)
     _check_output(definition, args, kwargs or {}, out)
     arguments: dict[str, Any] = {}
     columns = levels_of(out, domain)
     results: dict[Domain, list[Any]] = {}
     for levels in dict.fromkeys(columns) or [Domain()]:
         with running(offset_provider, dict(levels)) as context:
-            result, arguments = _evaluated(definition, args, kwargs or {}, warn and not results)
+            result, arguments = evaluated(definition, args, kwargs or {}, warn and not results)
             result = map_leaves(walked, result)
         results[levels] = [leaf for _, leaf in leaves_of(result)]
         if not context.walked:
@@ -94,7 +94,7 @@ def _check_output(
     definition: Definition, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any
 ) -> None:
     """Refuse an output of another type, and wrong arguments with it, before the evaluation."""
-    embedded = _embedded(definition)
+    embedded = prepared(definition)
     result = embedded.result
     if definition.scan is not None or result is None or out is None:
         return  # a scan takes fields of any dimensions; `write` checks its output
@@ -141,10 +141,12 @@ def run_program(
         stacklevel=3,
     )
     with running(offset_provider):
-        _evaluated(definition, args, kwargs or {})
+        evaluated(definition, args, kwargs or {})
 
 
-def _instance(definition: Definition, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Definition:
+def instance_for(
+    definition: Definition, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Definition:
     """Return the instance of a generic operator for the types of the arguments."""
     if not definition.variables:
         return definition
@@ -163,11 +165,11 @@ class _Embedded:
     written: frozenset[str]  # the parameters of a program that stand in some 'out='
 
 
-def _evaluated(
+def evaluated(
     definition: Definition, args: Sequence[Any], kwargs: Mapping[str, Any], warn: bool = True
 ) -> tuple[Any, dict[str, Any]]:
     """Return the result of the body, and the arguments that it was given by name."""
-    embedded = _embedded(definition)
+    embedded = prepared(definition)
     parameters = embedded.parameters
     walk = None
     if definition.scan is not None:
@@ -184,7 +186,7 @@ def _evaluated(
     return result, dict(zip((name for name, _ in parameters), values, strict=True))
 
 
-def _embedded(definition: Definition) -> _Embedded:
+def prepared(definition: Definition) -> _Embedded:
     """Make the copy once for each function; it is kept on the function and dies with it."""
     function = definition.function
     owner, kept = function.__dict__.get(_KEY, (None, {}))

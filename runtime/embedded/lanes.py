@@ -16,6 +16,7 @@ import numpy as np
 
 from ..fields.operators import Operators
 from ..language import operations
+from ..language.active_numbers import plain_dtype
 from ..language.dtype import DType
 from .origins import VALID
 
@@ -64,7 +65,7 @@ class Lanes(Operators):
     @property
     def dtype(self) -> DType:
         """The type of the number."""
-        return DType(self.array.dtype.type)
+        return DType(plain_dtype(self.array.dtype).type)
 
     def combined(self, op: str, operands: Sequence[Any], dtype: str | None) -> Any:
         """Apply an operation lane by lane."""

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..fields import context
 from ..fields.alignment import is_same_array, overlaps_itself, view_on
-from ..fields.field import Field, make, values_of
+from ..fields.field import ActiveField, Field, make, values_of
 from ..fields.neighbour_table import beyond
+from ..language.active_numbers import lifted
 from ..language.dimension import Dimension, DimensionKind
 from ..language.domain import Domain
 from ..language.operations import literal
@@ -77,7 +78,8 @@ def levels_of(out: Any, domain: Any) -> list[Domain]:
     """
     found = []
     for path, target in leaves_of(out):
-        box = _box("out", target, domain_at(domain, path)) if isinstance(target, Field) else ()
+        is_field = isinstance(target, Field | ActiveField)
+        box = _box("out", target, domain_at(domain, path)) if is_field else ()
         # scans walk only where something is written
         none = isinstance(box, Domain) and box.is_empty()
         vertical = [(dim, own) for dim, own in box if dim.kind is DimensionKind.VERTICAL]
@@ -120,6 +122,7 @@ def _prepared(operator: str, leaf: _Leaf, arguments: Mapping[str, Any]) -> _Writ
             hint=f"Pass a copy of '{name}'.",
         )
     source = view_on(values_of(value), value.domain, box)
+    source = lifted(source) if isinstance(out, ActiveField) else source
     return _Write(name, view_on(out.ndarray, out.domain, box), source, box)
 
 
@@ -127,7 +130,7 @@ def _as_field(operator: str, name: str, value: Any, out: Any) -> AnyValue:
     number = literal(value)
     value = make(number, Domain()) if isinstance(number, np.generic) else value
     same = (
-        isinstance(out, Field)
+        isinstance(out, Field | ActiveField)
         and isinstance(value, AnyValue)
         and set(out.dims) == set(value.domain.dims)
         and out.dtype == value.dtype

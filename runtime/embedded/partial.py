@@ -23,6 +23,7 @@ from ..language.domain import Domain
 from ..language.dtype import DType
 from ..language.ranges import UnitRange
 from ..language.regions import without
+from .active_values import alike
 from .origins import VALID, Choice, Origin
 from .piecewise_field import (
     AnyValue,
@@ -143,7 +144,7 @@ def required(value: Any) -> Any:
 
 def chosen(mask: Any, then: Any, otherwise: Any) -> Any:
     """Return `where(mask, then, otherwise)`, on all points at which a side has a value."""
-    operands = (mask, then, otherwise)
+    operands = (mask, *alike(then, otherwise))
     if not context.active() or _have_same_points(operands):
         return combined("select", *operands)
     fields = [_as_field(each) for each in operands]

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ..fields.alignment import reordered, view_on
-from ..fields.field import AnyField, Field, UnboundedField, make, values_of
+from ..fields.field import ActiveField, AnyField, Field, UnboundedField, make, values_of
 from ..fields.field import restricted as restrict_field
 from ..fields.operators import Operators, combined
 from ..fields.shifting import shifted
@@ -196,18 +196,14 @@ def assembled(pieces: Sequence[Piece]) -> AnyValue:
     return PiecewiseField([Piece(joined.domain, joined), *infinite]) if infinite else joined
 
 
-def on_box(value: AnyValue, box: Domain) -> Field:
+def on_box(value: AnyValue, box: Domain) -> Field | ActiveField:
     """Return a field on a finite box that it must cover, with the axes in the order of `box`."""
     if not isinstance(value, PiecewiseField):
         return restrict_field(value, box)
     missing = gap(value, box)
     if missing is not None:
         raise IndexOutOfBounds(f"'{value}' has no value at '{missing}'.")
-    array = np.empty(box.shape, value.dtype.dtype)
-    _fill(array, box, value.pieces)
-    made = make(array, box)
-    assert isinstance(made, Field)  # the box is finite
-    return made
+    return _filled(box, value.pieces)
 
 
 def gap(value: AnyValue, box: Domain) -> str | None:
@@ -238,7 +234,7 @@ def hull(boxes: Sequence[Domain]) -> Domain:
     return Domain(*ranges)
 
 
-def _joined(pieces: Sequence[Piece]) -> Field | None:
+def _joined(pieces: Sequence[Piece]) -> Field | ActiveField | None:
     """Write finite pieces into one array if they fill a box, and it is not much more memory."""
     if not pieces:
         return None
@@ -247,20 +243,20 @@ def _joined(pieces: Sequence[Piece]) -> Field | None:
     held = sum(values_of(piece.field).size for piece in pieces)
     if size != sum(math.prod(piece.box.shape) for piece in pieces) or size > 2 * held + _SMALL:
         return None
-    array = np.empty(box.shape, pieces[0].field.dtype.dtype)
-    _fill(array, box, pieces)
-    made = make(array, box)
-    assert isinstance(made, Field)  # the box is finite
-    return made
+    return _filled(box, pieces)
 
 
-def _fill(array: Any, box: Domain, pieces: Iterable[Piece]) -> None:
-    """Write the values of pieces on a box into one array."""
+def _filled(box: Domain, pieces: Sequence[Piece]) -> Field | ActiveField:
+    """Write the values of pieces on a finite box into one array."""
+    array = np.empty(box.shape, values_of(pieces[0].field).dtype)
     for piece in pieces:
         met = Domain(*((dim, own & piece.box[dim].unit_range) for dim, own in box))
         if not met.is_empty():
             part = view_on(array, box, met)
             part[...] = view_on(values_of(piece.field), piece.field.domain, met)
+    made = make(array, box)
+    assert isinstance(made, Field | ActiveField)  # the box is finite
+    return made
 
 
 def _met(box: Domain, part: Any) -> Domain:

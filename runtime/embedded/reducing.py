@@ -62,9 +62,9 @@ def _over_slots(op: str, piece: Piece, table: Connectivity, local: Dimension) ->
     for place, slot in enumerate(table.domain[local].unit_range):
         column = at_index(piece.field, NamedIndex(local, slot))
         values = view_on(values_of(column), column.domain, axes)
-        here = view_on(valid[..., place], rows, axes) if rows.dims[0] in axes.dims else True
-        now = np.where(seen, operations.apply(op, result, values), values)
-        result = np.where(here, now, result)
+        here = view_on(valid[..., place], rows, axes) if rows.dims[0] in axes.dims else np.True_
+        now = operations.apply("select", seen, operations.apply(op, result, values), values)
+        result = operations.apply("select", here, now, result)
         seen = seen | here
     return Piece(box, make(result, axes))
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..fields.alignment import extents, reordered, view_on
 from ..fields.context import levels_along
 from ..fields.field import make, values_of
+from ..language.active_numbers import is_active, lifted
 from ..language.annotations import with_annotated_types
 from ..language.definition import ScanOptions
 from ..language.dimension import Dimension, in_canonical_order
@@ -184,6 +185,8 @@ def _states(
     state = [np.full(width, leaf) for _, leaf in leaves_of(init)]
     if len(columns) > len(_fields(arguments)):  # they come with what they lack
         state += [np.full(width, VALID, np.int64) for _ in state]
+    if any(map(is_active, columns)):
+        state = list(map(lifted, state))
     states = [np.empty((height, width), leaf.dtype) for leaf in state]
     upwards = range(height)
     for level in upwards if walk.options.forward else reversed(upwards):
@@ -233,7 +236,7 @@ def _step(
             continue
         found = [leaf for _, leaf in leaves_of(after)]
         for kept, array in zip(result, map(unwrapped, found), strict=False):
-            kept[pick] = array
+            kept[pick] = lifted(array) if is_active(kept) else array
         for kept, lack in zip(result[leaves:], map(lack_of_lanes, found), strict=False):
             kept[pick] = lack
     return result

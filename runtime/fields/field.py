@@ -16,6 +16,7 @@ import numpy as np
 
 from .._core import FieldView
 from ..language import operations
+from ..language.active_numbers import is_active, plain_dtype
 from ..language.annotations import field_alias
 from ..language.connectivity import CartesianConnectivity, Displacement
 from ..language.dimension import Dimension, DimensionKind, NamedIndex, axis_name
@@ -55,7 +56,10 @@ class SingleArray(Operators):
         arrays, domain = align([(values_of(field), field.domain) for field in fields])
         views = iter(arrays)
         filled = (next(views) if isinstance(x, SingleArray) else x for x in operands)
-        return make(operations.apply(op, *filled, dtype=dtype), domain)
+        result = operations.apply(op, *filled, dtype=dtype)
+        if all(isinstance(field, ActiveNumber) for field in fields):
+            return ActiveNumber(result, domain) if is_active(result) else result[()]
+        return make(result, domain)
 
 
 class Field(SingleArray, NumpyFunctions, Interchange, FieldView):
@@ -250,7 +254,7 @@ class UnboundedField(SingleArray):
     @property
     def dtype(self) -> DType:
         """The type of the elements."""
-        return DType(self.array.dtype.type)
+        return DType(plain_dtype(self.array.dtype).type)
 
     @property
     def ndarray(self) -> Any:
@@ -292,13 +296,47 @@ class UnboundedField(SingleArray):
     __repr__ = __str__
 
 
+class ActiveField(UnboundedField):
+    """A field of active numbers on a finite domain; operators and programs write into it too."""
+
+    __slots__ = ()
+    readonly = False
+
+    @property
+    def ndarray(self) -> Any:
+        """The pairs of value and number."""
+        return self.array
+
+    def restrict(self, index: Any) -> AnyField:
+        """Return the part at an index as a view."""
+        if _is_absent_slot(self.domain, index):
+            box = Domain(*((dim, UnitRange(0, 0)) for dim in self.domain.pop(index.dim).dims))
+            return ActiveField(np.zeros(box.shape, self.array.dtype), box)
+        places, domain = resolve(self.domain, index)
+        return ActiveField(self.array[(*places, ...)], domain)
+
+    __getitem__ = restrict
+
+    def __call__(self, *connectivities: Any) -> ActiveField:
+        """Shift, as for a `Field`."""
+        return ActiveField(self.array, shifted(self.domain, connectivities))
+
+
+class ActiveNumber(ActiveField):
+    """An active number in the place of a scalar; a condition of such numbers has a truth value."""
+
+    __slots__ = ()
+
+
 AnyField: TypeAlias = Field | UnboundedField
 
 
 def make(array: Any, domain: Domain) -> AnyField:
     """Put an array on a domain; it has extent 1 where a range is infinite."""
     array = fitted(array, domain)
-    return Field._on(array, domain) if domain.is_finite() else UnboundedField(array, domain)
+    if not domain.is_finite():
+        return UnboundedField(array, domain)
+    return ActiveField(array, domain) if is_active(array) else Field._on(array, domain)
 
 
 def values_of(field: AnyField) -> Any:
@@ -313,15 +351,16 @@ def _is_absent_slot(domain: Domain, index: Any) -> bool:
     return index.dim in domain.dims and index.value not in domain[index.dim].unit_range
 
 
-def restricted(field: AnyField, domain: Domain) -> Field:
+def restricted(field: AnyField, domain: Domain) -> Field | ActiveField:
     """Return the field on a finite part of its domain, with the axes in the order of `domain`."""
     for dim, own in field.domain:
         if not domain[dim].unit_range <= own:
             raise IndexOutOfBounds(
                 f"Range {domain[dim].unit_range} of dimension '{dim}' is outside {own}."
             )
-    array = view_on(values_of(field), field.domain, domain)
-    return Field._on(fitted(array, domain), domain)
+    made = make(view_on(values_of(field), field.domain, domain), domain)
+    assert isinstance(made, Field | ActiveField)  # the domain is finite
+    return made
 
 
 def _copied(array: Any, domain: Domain) -> Field:

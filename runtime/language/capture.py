@@ -69,7 +69,11 @@ def recapture(definition: Definition) -> Definition:
         return definition
     annotations = _annotations(function)
     variables = _variables(annotations)
-    made = classes.evolve(definition, closure=closure, annotations=annotations, variables=variables)
+    origin = definition.origin
+    made = classes.evolve(
+        definition, closure=closure, annotations=annotations, variables=variables,
+        origin=None if origin is None else recapture(classes.evolve(origin, closure=())),
+    )  # fmt: skip
     return at_types(made, definition.types) if definition.types else made
 
 

@@ -28,7 +28,8 @@ class Definition:
     among them is the decorated object, which offers its own `Definition` as `__definition__`.
     `annotations` are the evaluated annotations in the order of the parameters, 'return' last if
     there is one. `variables` are the type variables in them; an instance of a generic definition
-    has none, and `types` that it was made for, see `generics`.
+    has none, and `types` that it was made for, see `generics`. A derivative has the body of its
+    `origin`, and parameters of its own.
     """
 
     name: str
@@ -41,3 +42,4 @@ class Definition:
     grid_type: str | None = None
     variables: tuple[Any, ...] = ()
     types: tuple[tuple[Any, str], ...] = ()
+    origin: Definition | None = None

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from ..process import classes
+from . import derivatives as d
 from . import operation_values as values
 from .types import FLOATS, INTEGERS, SCALARS
 
@@ -43,6 +44,7 @@ class Operation:
         cost: the cost of one element, in units of one addition of a vectorised loop.
         is_recomputed: whether a shifted point may compute the value again instead of reading it.
         hides_nan: whether the result may be a number where an operand is NaN.
+        derivative: how the result varies with its operands; None if that is not known yet.
 
     """
 
@@ -59,6 +61,7 @@ class Operation:
     cost: int = 1
     is_recomputed: bool = True
     hides_nan: bool = False
+    derivative: d.Derivative | None = d.INACTIVE
 
     def __repr__(self) -> str:
         return f"<operation '{self.name}'>"
@@ -78,34 +81,40 @@ _test = partial(_function, takes=FLOATS, gives="bool")
 _transcendental = partial(_function, takes=FLOATS, ulps=4, cost=25, is_recomputed=False)
 
 TABLE: tuple[Operation, ...] = (
-    Operation("add", np.add, "Add; integers wrap.", "1 + 2 == 3"),
-    Operation("sub", np.subtract, "Subtract; integers wrap.", "1 - 2 == -1"),
-    Operation("mul", np.multiply, "Multiply; integers wrap.", "2 * 3 == 6"),
+    Operation("add", np.add, "Add; integers wrap.", "1 + 2 == 3", derivative=d.ADD),
+    Operation("sub", np.subtract, "Subtract; integers wrap.", "1 - 2 == -1", derivative=d.SUB),
+    Operation("mul", np.multiply, "Multiply; integers wrap.", "2 * 3 == 6", derivative=d.MUL),
     _divide(
-        "div", values.divide, "Divide; integers truncate toward zero.", "-7 / 2 == -3", cost=12
+        "div", values.divide, "Divide; integers truncate toward zero.", "-7 / 2 == -3", cost=12,
+        derivative=d.DIV,
     ),
     _divide("floordiv", np.floor_divide, "Divide and round down.", "-7 // 2 == -4", cost=20),
     _divide(
         "mod", np.remainder, "Return the remainder with the sign of the divisor.", "-7 % 2 == 1",
         cost=20, is_recomputed=False,
+        derivative=d.MOD,
     ),
     Operation(
         "pow", values.power, "Raise to a power; the type is that of the base.",
         "power(2.0, 3.0) == 8.0", builtin="power", domain="x >= 0, or y is a whole number",
         ulps=4, cost=110, is_recomputed=False, hides_nan=True,
+        derivative=d.POW,
     ),
     _binary(
         "fmod", np.fmod, "Return the remainder with the sign of the dividend.",
         "fmod(-7.0, 2.0) == -1.0", domain="y != 0; 0 for integers where y is 0",
         cost=20, is_recomputed=False,
+        derivative=d.FMOD,
     ),
     _binary(
         "minimum", np.minimum, "Take the smaller value; NaN propagates.", "minimum(1, 2) == 1",
         cost=4,
+        derivative=d.MINIMUM,
     ),
     _binary(
         "maximum", np.maximum, "Take the larger value; NaN propagates.", "maximum(1, 2) == 2",
         cost=4,
+        derivative=d.MAXIMUM,
     ),
     _compare("eq", np.equal, "Tell where two values are equal.", "1 == 1"),
     _compare("ne", np.not_equal, "Tell where two values differ.", "1 != 2"),
@@ -117,45 +126,73 @@ TABLE: tuple[Operation, ...] = (
     _logic("or", np.bitwise_or, "Tell where at least one holds.", "(1 < 2) | (3 < 2)"),
     _logic("xor", np.bitwise_xor, "Tell where exactly one holds.", "(1 < 2) ^ (3 < 2)"),
     _logic("not", np.logical_not, "Tell where the operand does not hold.", "not 2 < 1", arity=1),
-    _function("neg", np.negative, "Return the negative.", "neg(2) == -2"),
-    _function("abs", np.absolute, "Return the absolute value.", "abs(-2) == 2"),
+    _function("neg", np.negative, "Return the negative.", "neg(2) == -2", derivative=d.NEG),
+    _function("abs", np.absolute, "Return the absolute value.", "abs(-2) == 2", derivative=d.ABS),
     _round(
         "sqrt", np.sqrt, "Return the square root.", "sqrt(2.25) == 1.5", domain="x >= 0",
         cost=16, is_recomputed=False,
+        derivative=d.SQRT,
     ),
-    _transcendental("exp", np.exp, "Return the exponential.", "exp(0.0) == 1.0"),
+    _transcendental("exp", np.exp, "Return the exponential.", "exp(0.0) == 1.0", derivative=d.EXP),
     _transcendental(
-        "log", np.log, "Return the natural logarithm.", "log(1.0) == 0.0", domain="x > 0"
+        "log", np.log, "Return the natural logarithm.", "log(1.0) == 0.0", domain="x > 0",
+        derivative=d.LOG,
     ),
-    _transcendental("sin", np.sin, "Return the sine.", "sin(0.0) == 0.0", domain="x is finite"),
-    _transcendental("cos", np.cos, "Return the cosine.", "cos(0.0) == 1.0", domain="x is finite"),
-    _transcendental("tan", np.tan, "Return the tangent.", "tan(0.0) == 0.0", domain="x is finite"),
     _transcendental(
-        "arcsin", np.arcsin, "Return the inverse sine.", "arcsin(0.0) == 0.0", domain="-1 <= x <= 1"
+        "sin", np.sin, "Return the sine.", "sin(0.0) == 0.0", domain="x is finite",
+        derivative=d.SIN,
+    ),
+    _transcendental(
+        "cos", np.cos, "Return the cosine.", "cos(0.0) == 1.0", domain="x is finite",
+        derivative=d.COS,
+    ),
+    _transcendental(
+        "tan", np.tan, "Return the tangent.", "tan(0.0) == 0.0", domain="x is finite",
+        derivative=d.TAN,
+    ),
+    _transcendental(
+        "arcsin", np.arcsin, "Return the inverse sine.", "arcsin(0.0) == 0.0",
+        domain="-1 <= x <= 1",
+        derivative=d.ARCSIN,
     ),
     _transcendental(
         "arccos", np.arccos, "Return the inverse cosine.", "arccos(1.0) == 0.0",
         domain="-1 <= x <= 1",
+        derivative=d.ARCCOS,
     ),
-    _transcendental("arctan", np.arctan, "Return the inverse tangent.", "arctan(0.0) == 0.0"),
-    _transcendental("sinh", np.sinh, "Return the hyperbolic sine.", "sinh(0.0) == 0.0"),
-    _transcendental("cosh", np.cosh, "Return the hyperbolic cosine.", "cosh(0.0) == 1.0"),
-    _transcendental("tanh", np.tanh, "Return the hyperbolic tangent.", "tanh(0.0) == 0.0"),
     _transcendental(
-        "arcsinh", np.arcsinh, "Return the inverse hyperbolic sine.", "arcsinh(0.0) == 0.0"
+        "arctan", np.arctan, "Return the inverse tangent.", "arctan(0.0) == 0.0",
+        derivative=d.ARCTAN,
+    ),
+    _transcendental(
+        "sinh", np.sinh, "Return the hyperbolic sine.", "sinh(0.0) == 0.0", derivative=d.SINH,
+    ),
+    _transcendental(
+        "cosh", np.cosh, "Return the hyperbolic cosine.", "cosh(0.0) == 1.0", derivative=d.COSH,
+    ),
+    _transcendental(
+        "tanh", np.tanh, "Return the hyperbolic tangent.", "tanh(0.0) == 0.0", derivative=d.TANH,
+    ),
+    _transcendental(
+        "arcsinh", np.arcsinh, "Return the inverse hyperbolic sine.", "arcsinh(0.0) == 0.0",
+        derivative=d.ARCSINH,
     ),
     _transcendental(
         "arccosh", np.arccosh, "Return the inverse hyperbolic cosine.", "arccosh(1.0) == 0.0",
         domain="x >= 1",
+        derivative=d.ARCCOSH,
     ),
     _transcendental(
         "arctanh", np.arctanh, "Return the inverse hyperbolic tangent.", "arctanh(0.0) == 0.0",
         domain="-1 < x < 1",
+        derivative=d.ARCTANH,
     ),
-    _transcendental("cbrt", np.cbrt, "Return the cube root.", "cbrt(8.0) == 2.0"),
+    _transcendental(
+        "cbrt", np.cbrt, "Return the cube root.", "cbrt(8.0) == 2.0", derivative=d.CBRT,
+    ),
     _transcendental(
         "gamma", values.gamma, "Return the gamma function.", "gamma(5.0) == 24.0",
-        domain="x > 0, or x is no whole number", ulps=10,
+        domain="x > 0, or x is no whole number", ulps=10, derivative=None,
     ),
     _round("floor", np.floor, "Round down.", "floor(-2.5) == -3.0"),
     _round("ceil", np.ceil, "Round up.", "ceil(-2.5) == -2.0"),
@@ -168,13 +205,16 @@ TABLE: tuple[Operation, ...] = (
         "cast", values.cast,
         "Convert to another dtype; from floats to integers truncate, saturate, and turn NaN to 0.",
         "astype(-2.7, int32) == -2", arity=1, takes=SCALARS, gives="target", hides_nan=True,
+        derivative=d.CAST,
     ),
     Operation(
         "select", values.select, "Take the second operand where the first holds, else the third.",
         "(1 if 2 > 1 else 0) == 1", arity=3, takes=SCALARS, hides_nan=True,
+        derivative=d.SELECT,
     ),
     Operation(
         "fma", values.fused_multiply_add, "Return the first operand times the second plus the "
         "third, rounded once.", "2.0 * 3.0 + 1.0 == 7.0", arity=3, takes=FLOATS,
+        derivative=d.FMA,
     ),
 )  # fmt: skip

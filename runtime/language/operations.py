@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from . import active_numbers
 from .operation_table import TABLE, Compute, Operation
 from .operation_values import Array, cast
 
@@ -37,6 +38,9 @@ def apply(op: str, *values: Array, dtype: str | None = None) -> Array:
     np.int32(2147483647)
     """
     with np.errstate(all="ignore"):
+        if any(value.dtype.names for value in values):
+            target = None if dtype is None else np.dtype(dtype)
+            return active_numbers.apply(BY_NAME[op], values, target)
         if op == "cast":
             return cast(values[0], np.dtype(dtype))
         return _COMPUTE[op](*values)

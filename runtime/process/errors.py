@@ -311,6 +311,18 @@ class NonContiguousDomain(EmbeddedExecutionError, DomainError):  # noqa: N818 - 
     """A result that would live on a domain with holes."""
 
 
+class DerivativeError(FieldforgeError, ValueError):
+    """A derivative that does not exist, or that is not there yet."""
+
+    @classmethod
+    def of(cls, operation: str) -> Self:
+        """Return the error for an operation whose derivative is not there yet."""
+        return cls(
+            f"The derivative of '{operation}' is not there yet.",
+            hints=[f"Compute '{operation}' outside, and pass its result as a field."],
+        )
+
+
 # --- options, tools, files --------------------------------------------------------------------
 
 

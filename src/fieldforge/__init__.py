@@ -24,6 +24,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .runtime.calls.boundaries import fill_halo
     from .runtime.calls.call_limits import threads, workspace
     from .runtime.embedded.builtins import *  # noqa: F403  (the builtins of the language, by their '__all__')
+    from .runtime.embedded.differentiation import jvp, vjp
     from .runtime.fields.constructors import (
         as_connectivity,
         as_field,
@@ -54,6 +55,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .runtime.language.namespace import FrozenNamespace
     from .runtime.meshes.isolated import read_mesh
     from .runtime.meshes.mesh import Mesh
+    from .runtime.meshes.transposed_tables import transposed
     from .stages.sizes import Patches, ThreadBlock, ThreadPoints
     from .workflows.backends import recipes
     from .workflows.backends.backend import Backend
@@ -73,6 +75,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .workflows.batches.missing_builds import check
     from .workflows.batches.precompile import precompile
     from .workflows.builds.background import wait_for_compilation
+    from .workflows.derivatives.derivative import adjoint, tangent
     from .workflows.engine.engine import Engine
     from .workflows.engine.events import Collector
     from .workflows.engine.policy import policy
@@ -125,6 +128,7 @@ __all__ = [
     "ThreadPoints",
     "UnitRange",
     "Workflow",
+    "adjoint",
     "as_connectivity",
     "as_field",
     "as_non_staggered",
@@ -150,6 +154,7 @@ __all__ = [
     "is_scalar_type",
     "is_staggered",
     "itir_python",
+    "jvp",
     "locking",
     "norm",
     "ones",
@@ -165,11 +170,14 @@ __all__ = [
     "scan_operator",
     "setup",
     "stage",
+    "tangent",
     "threads",
+    "transposed",
     "tune",
     "unit_range",
     "use_options",
     "using",
+    "vjp",
     "wait_for_compilation",
     "workspace",
     "zeros",
@@ -182,6 +190,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".runtime.calls.call_limits": ("threads", "workspace"),
     _LANGUAGE: _BUILTINS,
     ".runtime.calls.boundaries": ("fill_halo",),
+    ".runtime.embedded.differentiation": ("jvp", "vjp"),
     ".runtime.fields.constructors": (
         "as_connectivity", "as_field", "empty", "from_xarray", "full", "ones", "zeros",
     ),
@@ -190,6 +199,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".runtime.fields.field_constructor": ("FieldConstructor",),
     ".runtime.fields.neighbour_table": ("Connectivity",),
     ".runtime.fields.reductions": ("max", "min", "norm", "sum"),
+    ".runtime.meshes.transposed_tables": ("transposed",),
     ".runtime.language.annotations": ("Dims",),
     ".runtime.language.connectivity": ("CartesianConnectivity", "FieldOffset", "GridType"),
     ".runtime.language.dimension": (
@@ -216,6 +226,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".workflows.engine.policy": ("policy",),
     ".workflows.engine.session": ("engine", "using"),
     ".workflows.entries.decorators": ("field_operator", "program", "scan_operator"),
+    ".workflows.derivatives.derivative": ("adjoint", "tangent"),
     ".workflows.entries.recording": ("record",),
     ".workflows.export.export": ("export",),
     ".workflows.graph.function_stage": ("Text", "stage"),

@@ -14,7 +14,7 @@ from ..artifacts import Parsed, Variant
 from ..ir import syntax
 from ..ir.bounds import Bound, Const, Range, Ranges
 from ..ir.dataflow import Dataflow, Leaf, Statement, Store
-from .domains import Alike, bound_of, box_of, domain_given, domain_scalar, whole
+from .domains import Alike, alike_in, bound_of, box_of, domain_given, domain_scalar, whole
 from .expressions import Leaves
 from .graph import Graph
 from .inline import Frame, Inliner, Levels
@@ -181,8 +181,7 @@ def _from_program(program: syntax.Program, operators: Callees, variant: Variant)
 
 
 def _start(found: Iterable[Leaf], operators: Callees, variant: Variant) -> _Builder:
-    known = {(name, dim): (Const(start), Const(stop)) for name, dim, start, stop in variant.ranges}
-    by_name = {leaf.name: _with_ranges(leaf, known) for leaf in found}
+    by_name = {leaf.name: with_ranges(leaf, variant) for leaf in found}
     scalars = [leaf.name for leaf in by_name.values() if leaf.kind == "scalar"]
     for name, _ in variant.static:
         if name not in scalars:
@@ -192,17 +191,18 @@ def _start(found: Iterable[Leaf], operators: Callees, variant: Variant) -> _Buil
     graph = Graph()
     tables = Tables.of(variant.tables, (callee.nodes for _, callee in operators))
     inliner = Inliner(graph, dict(operators), tables)
-    alike = {
-        name: [by_name[each] for each in names if each in by_name]
-        for names in variant.alike
-        for name in names
-    }
+    alike = alike_in(variant, by_name)
     return _Builder(by_name, dict(variant.static), inliner, graph, tables, alike)
 
 
-def _with_ranges(leaf: Leaf, known: Mapping[tuple[str, str], tuple[Bound, Bound]]) -> Leaf:
+def with_ranges(leaf: Leaf, variant: Variant) -> Leaf:
     """Return a leaf with its ranges, if the variant compiles all of them in."""
-    ends = [(dim, known.get((leaf.name, dim.value))) for dim in leaf.dims]
+    known = {
+        dim: (Const(start), Const(stop))
+        for name, dim, start, stop in variant.ranges
+        if name == leaf.name
+    }
+    ends = [(dim, known.get(dim.value)) for dim in leaf.dims]
     ranges = tuple(Range(dim, *each) for dim, each in ends if each is not None)
     return classes.evolve(leaf, ranges=ranges) if len(ranges) == len(ends) else leaf
 

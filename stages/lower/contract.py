@@ -21,9 +21,13 @@ from .graph import Graph
 from .rewrite import with_operands, with_values
 
 
-def contract(program: Dataflow) -> Dataflow:
-    """Fuse multiply-adds in the program and in the bodies of its scans."""
-    bodies: dict[Body, Body] = {}
+def contract(
+    program: Dataflow,
+    kept: frozenset[Ref] = frozenset(),
+    kept_bodies: frozenset[Body] = frozenset(),
+) -> Dataflow:
+    """Fuse multiply-adds in the program and in the bodies of its scans, but not what is kept."""
+    bodies: dict[Body, Body] = {body: body for body in kept_bodies}
     values: list[Value] = []
     for value in program.values:
         if isinstance(value, Scan):
@@ -33,7 +37,7 @@ def contract(program: Dataflow) -> Dataflow:
         else:
             values.append(value)
     roots = [store.value for statement in program.statements for store in statement.stores]
-    graph, rows = _contracted(values, roots)
+    graph, rows = _contracted(values, roots, kept)
     return with_values(program, graph, rows.__getitem__)
 
 
@@ -42,9 +46,12 @@ def _body(body: Body) -> Body:
     return Body(tuple(graph.values), tuple(rows[each] for each in body.results))
 
 
-def _contracted(values: Sequence[Value], roots: Iterable[Ref]) -> tuple[Graph, dict[Ref, Ref]]:
+def _contracted(
+    values: Sequence[Value], roots: Iterable[Ref], kept: frozenset[Ref] = frozenset()
+) -> tuple[Graph, dict[Ref, Ref]]:
     """Return the new rows, and the new place of each old row; a contracted product has none."""
-    chosen = _products(values, roots)
+    products = _products(values, roots)
+    chosen = {row: product for row, product in products.items() if row not in kept}
     absorbed = frozenset(chosen.values())
     graph = Graph()
     rows: dict[Ref, Ref] = {}

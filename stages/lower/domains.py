@@ -9,6 +9,7 @@ from ...runtime.language.dimension import Dimension
 from ...runtime.language.exact_integers import LARGEST_POWER
 from ...runtime.language.types import INTEGERS
 from ...runtime.process.errors import DSLError
+from ..artifacts import Variant
 from ..ir import bounds
 from ..ir.bounds import Bound, Const, Range, Ranges, ScalarSymbol
 from ..ir.dataflow import Leaf, Literal, Map, Ref, Scalar
@@ -30,6 +31,15 @@ BINARY: Final[Mapping[str, Callable[[Bound, Bound], Bound]]] = {
 
 
 Alike: TypeAlias = Mapping[str, Sequence[Leaf]]  # by leaf: the leaf that represents its ranges
+
+
+def alike_in(variant: Variant, leaves: Mapping[str, Leaf]) -> Alike:
+    """Return the leaves that have the ranges of each leaf in a variant."""
+    return {
+        name: [leaves[each] for each in names if each in leaves]
+        for names in variant.alike
+        for name in names
+    }
 
 
 def whole(leaf: Leaf, alike: Alike = NONE) -> Ranges:

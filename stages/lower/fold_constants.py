@@ -63,11 +63,12 @@ def _body(body: Body, known: dict[str, Literal]) -> Body:
 
 def _row(graph: Graph, value: Value, rows: Sequence[Ref], tables: Mapping[str, Table]) -> Ref:
     if isinstance(value, Map):
-        return _fold(graph, classes.evolve(value, args=tuple(rows[arg] for arg in value.args)))
+        return folded(graph, classes.evolve(value, args=tuple(rows[arg] for arg in value.args)))
     return rebuilt(graph, value, rows.__getitem__, tables)
 
 
-def _fold(graph: Graph, value: Map) -> Ref:
+def folded(graph: Graph, value: Map) -> Ref:
+    """Add an operation on rows of a graph, or the simpler value that it is equal to."""
     numbers = [_known(graph, arg) for arg in value.args]
     known = None
     if all(each is not None for each in numbers):

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 from weakref import WeakKeyDictionary
 
+from ...runtime.language.annotations import type_from_annotation
 from ...runtime.language.definition import Definition
-from ...runtime.language.types import OperatorType
+from ...runtime.language.types import FieldType, OperatorType, leaves
+from ...runtime.meshes.transposed_tables import name_of_slot
 from ..artifacts import Parsed, Spans
 from ..ir import syntax
 from .definition import Tree, parse_definition
 from .free_names import callees_of
 from .summary import Summary
+
+MOST_SLOTS: Final = 16  # of a table whose transposed tables are found
 
 # Definitions are values that find their callees through decorated objects, so a tree stays valid
 # until a name is rebound: see `forget_trees`.
@@ -39,6 +44,8 @@ def parse_all(definition: Definition) -> Mapping[str, Parsed | Spans]:
 
 def summary_of(definition: Definition) -> Summary:
     """Return the summary of a definition."""
+    if definition.origin is not None:
+        return _of_derivative(definition, definition.origin)
     tree = tree_of(definition)
     root = tree.root
     parameters = tuple((each.name, each.type) for each in root.parameters)
@@ -46,6 +53,27 @@ def summary_of(definition: Definition) -> Summary:
     signature = OperatorType(definition.kind, parameters, result)
     outputs = tuple(_written_together(root)) if isinstance(root, syntax.Program) else ()
     return Summary(signature, tree.reach.tables, tree.reach.unstructured, outputs)
+
+
+def _of_derivative(definition: Definition, origin: Definition) -> Summary:
+    """Return the summary of a derivative; any of its fields may have the same ranges."""
+    found = summary_of(origin)
+    closure = dict(definition.closure)
+    parameters = tuple(
+        (name, type_from_annotation(annotation, closure))
+        for name, annotation in definition.annotations
+    )
+    signature = OperatorType(definition.kind, parameters, None)
+    fields = tuple(
+        ".".join([name, *map(str, path)])
+        for name, type_ in parameters
+        for path, leaf in leaves(type_)
+        if isinstance(leaf, FieldType)
+    )
+    slots = tuple(
+        (name_of_slot(name, slot), False) for name, _ in found.tables for slot in range(MOST_SLOTS)
+    )
+    return Summary(signature, (*found.tables, *slots), found.unstructured, (fields,))
 
 
 def _written_together(program: syntax.Program) -> Iterator[tuple[str, ...]]:

@@ -167,7 +167,7 @@ def describe_variant(variant: Variant) -> str:
 
 def inputs_of(definition: Definition, variant: Variant) -> Mapping[str, Any]:
     """Return the inputs of a backend's workflow."""
-    return {"definition": definition, "variant": variant}
+    return {"definition": definition.origin or definition, "variant": variant}
 
 
 def _entry_stage(flow: Workflow, backend: Backend) -> str:

@@ -20,7 +20,8 @@ from ..options.tags import backend_for
 from .compilation_options import CompilationOptions, changed_options, grid_name
 from .rebinding import Watch, read_again, together, watch
 
-if TYPE_CHECKING:  # only 'split' makes one, see decision 0005
+if TYPE_CHECKING:  # only 'split' and 'tangent' make them, see decision 0005
+    from ..derivatives.derivative import Derived
     from .cut_definition import Cutting
 
 
@@ -38,6 +39,7 @@ class Made:
         has_checks: whether the backend compiles checks in; see `EntryPoint.checked`.
         checked: what the decorator's check found, so that copies need not check again.
         cut: how `split` has made the definition, of which function.
+        derived: how the program was derived, if it is a derivative.
 
     """
 
@@ -50,6 +52,7 @@ class Made:
     has_checks: bool = False
     checked: Handle | None = None
     cut: Cutting | None = None
+    derived: Derived | None = None
 
 
 class Decorated:
@@ -114,7 +117,9 @@ class Decorated:
 
         A tag gets the options that the option database has for this program.
         """
-        return self._changed(backend=backend_for(backend, address_of(self.__definition__)))
+        found = backend_for(backend, address_of(self.__definition__))
+        derived = self._made.derived
+        return self._changed(backend=derived.onto(found) if derived else found)
 
     def with_grid_type(self, grid_type: Any) -> Self:
         """Set the grid type, 'cartesian' or 'unstructured', which is otherwise deduced."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from ...runtime.calls.call_limits import Limited, as_workspace, checked_count
 from ...runtime.language.definition import Definition
 from ...runtime.process import classes
+from ...runtime.process.errors import DerivativeError
 from ...runtime.process.settings import current
 from ..backends.backend import Backend
 from ..variants.call_shape import CallShape
@@ -52,6 +53,7 @@ class EntryPoint(Compilable):
         overlapping outputs. Backend 'cpu' compiles the checks in, which takes one more build;
         other programs run embedded. `FIELDFORGE_CHECK` names programs whose calls are all checked.
         """
+        self._check_original("Checked calls")
         if self._checks is None:
             from .checked import Checks, with_checks, written_by
 
@@ -113,6 +115,7 @@ class EntryPoint(Compilable):
             CapsuleError: for an argument that no capsule can hold.
 
         """
+        self._check_original("Capsules")
         from .capturing import capture_call
 
         given = {**kwargs, "offset_provider": offset_provider}
@@ -124,6 +127,14 @@ class EntryPoint(Compilable):
         """Return the function that a call runs, its shape, and all arguments."""
         given = {**dict(self._made.bound), **kwargs}
         return self._current(), self._variants.shape, args, given
+
+    def _check_original(self, what: str) -> None:
+        """Refuse what derivatives do not have yet."""
+        if self._made.derived is not None:
+            raise DerivativeError(
+                f"{what} of derivatives are not there yet: '{self.__name__}' is one.",
+                hint="Take the program that it was made of.",
+            )
 
     @property
     def _is_captured(self) -> bool:

@@ -22,6 +22,7 @@ from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...stages.parse.key import components
 from ..backends.backend import Backend
+from ..derivatives.derivative import Derived, derived_definition
 from .compilation_options import CompilationOptions
 from .cut_definition import Cutting, Repeated, cut_definition
 from .decorated import Made
@@ -55,6 +56,7 @@ class Pickled:
     bound: tuple[tuple[str, Any], ...]
     sizes: frozenset[str] = frozenset()
     cut: tuple[Repeated, ...] | None = None
+    derived: Derived | None = None
 
 
 def reduced(entry: EntryPoint) -> tuple[Any, ...]:
@@ -74,6 +76,7 @@ def reduced(entry: EntryPoint) -> tuple[Any, ...]:
         bound=made.bound,
         sizes=made.sizes,
         cut=made.cut.wanted if made.cut else None,
+        derived=made.derived,
     )
     return restored, (found,)
 
@@ -89,6 +92,8 @@ def restored(found: Pickled) -> Any:
     if found.cut is not None:
         cut = Cutting(function, found.cut)
         definition = cut_definition(definition, found.cut)
+    for stage in found.derived.stages if found.derived else ():
+        definition = derived_definition(definition, stage)
     made = Made(
         definition=definition,
         watch=watch(definition),
@@ -97,6 +102,7 @@ def restored(found: Pickled) -> Any:
         bound=found.bound,
         sizes=found.sizes,
         cut=cut,
+        derived=found.derived,
     )
     entry = found.made_by._of(made)
     if _digest(entry._current()) != found.digest:
@@ -105,7 +111,7 @@ def restored(found: Pickled) -> Any:
     is_same = (
         isinstance(value, found.made_by)
         and known is not None
-        and not (found.bound or known.bound or cut)
+        and not (found.bound or known.bound or cut or found.derived)
         and (known.definition.grid_type, known.backend) == (found.grid_type, found.backend)
         and known.options == found.options
     )
@@ -122,7 +128,8 @@ def bound_again(
 def _check_importable(entry: EntryPoint) -> None:
     module, name = entry.__module__, entry.__qualname__
     cut = entry._made.cut
-    function = cut.function if cut else entry.definition
+    origin = entry.__definition__.origin
+    function = cut.function if cut else origin.function if origin else entry.definition
     reason = ""
     if module in _SCRIPTS:
         reason = "it is defined in the script that runs, which other processes do not import"

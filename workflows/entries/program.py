@@ -159,6 +159,7 @@ class Program(NativeEntry):
         """
         from .split import split
 
+        self._check_original("Halves")
         return split(self, halo, offset_provider, arguments)
 
     def _check_not_bound(self, name: str) -> None:

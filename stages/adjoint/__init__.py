@@ -1,0 +1,1 @@
+"""Derivatives: from a program to its tangent or its adjoint, both dataflow."""

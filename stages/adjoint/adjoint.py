@@ -1,0 +1,198 @@
+"""The adjoint of a program: how a cost moves with each input, by a sweep from its outputs.
+
+The program is one statement on the values at entry (see `joining`). The sweep visits its values in
+reverse; each gets the sum of the contributions of its users, in their order, and hands its own to
+its operands. An adjoint of a shift is a shift back, that of a choice a choice, and each point sums
+its contributions itself: no two points write to one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...runtime.process import classes
+from ..ir.bounds import add
+from ..ir.dataflow import (
+    Body,
+    Dataflow,
+    Displace,
+    Gather,
+    Input,
+    Leaf,
+    Level,
+    Local,
+    Map,
+    Neighbours,
+    Reduce,
+    Ref,
+    Region,
+    Result,
+    Scan,
+    Shift,
+    Side,
+    Statement,
+    Store,
+    Value,
+)
+from ..lower.boxes.infer_boxes import infer_boxes
+from ..lower.domains import whole
+from .activity import Leaves, active_rows
+from .gathers import Tables, gathered_back, spread, to_slot
+from .joining import joined, sides_of
+from .names import partner
+from .parts import Part, extended, inside, needed, shifted
+from .reverse_scans import reversed_scan
+from .rows import Rows
+from .sweep import Sweep, not_yet
+
+
+@classes.frozen
+class Wanted:
+    """Which adjoint a program gets, in leaves of the program.
+
+    Attributes:
+        wrt: the inputs whose adjoints are written.
+        of: the outputs whose adjoints are given.
+        added: those of `wrt` whose adjoints are added to what the field holds.
+        value: whether the outputs are written too.
+        names: the pattern of the names of adjoints.
+
+    """
+
+    wrt: tuple[str, ...]
+    of: tuple[str, ...]
+    added: frozenset[str]
+    value: bool
+    names: str
+
+
+@classes.frozen
+class Derived:
+    """An adjoint, how many of its rows are those of its program, the bodies of its own scans."""
+
+    program: Dataflow
+    forward: int
+    bodies: frozenset[Body]
+
+
+def adjoint(program: Dataflow, wanted: Wanted, leaves: Sequence[Leaf], tables: Tables) -> Derived:
+    """Return the adjoint of a program, whose leaves are given."""
+    written = dict.fromkeys(store.target for each in program.statements for store in each.stores)
+    final = tuple(written) if wanted.value else wanted.of
+    forward = infer_boxes(joined(program, final))
+    values = forward.program.values
+    active, states = active_rows(values, frozenset(wanted.wrt))
+    sweep = Sweep.over(values, active, forward.boxes, program.tables)
+    return _Adjoint(forward.program, wanted, sweep, states, tables).result(leaves)
+
+
+@classes.define(eq=False)
+class _Adjoint:
+    program: Dataflow
+    wanted: Wanted
+    sweep: Sweep
+    states: Leaves
+    tables: Tables
+    results: dict[Ref, dict[int, Part]] = classes.field(factory=dict)
+    bodies: list[Body] = classes.field(factory=list)
+
+    @property
+    def rows(self) -> Rows:
+        """What computes with rows."""
+        return self.sweep.rows
+
+    def result(self, leaves: Sequence[Leaf]) -> Derived:
+        """Sweep, and return the adjoint."""
+        for store in self.program.statements[0].stores:
+            if store.target in self.wanted.of:
+                self._seed(store)
+        for row in reversed(range(len(self.program.values))):
+            self._visit(row, self.program.values[row])
+        stores = self._stores({leaf.name: leaf for leaf in leaves})
+        made = classes.evolve(
+            self.program,
+            parameters=tuple(dict.fromkeys(leaf.name.partition(".")[0] for leaf in leaves)),
+            leaves=tuple(leaves),
+            values=tuple(self.rows.graph.values),
+            statements=(Statement(tuple(stores)),),
+            tables=tuple(table for _, table in sorted(self.tables.used.items())),
+        )
+        return Derived(made, len(self.program.values), frozenset(self.bodies))
+
+    def _seed(self, store: Store) -> None:
+        leaf = next(each for each in self.program.leaves if each.name == store.target)
+        given = self.rows.graph.input(partner(leaf.name, self.wanted.names), leaf.dims, leaf.dtype)
+        self.sweep.give(store.value, Part(given, sides_of(store.box) or None), leaf.dims)
+
+    def _visit(self, row: Ref, value: Value) -> None:
+        if isinstance(value, Scan) and row in self.results:
+            found = self.results.pop(row)
+            self.bodies.append(reversed_scan(self.sweep, row, value, self.states[row], found))
+            return
+        part = None if isinstance(value, Input) else self.sweep.total(row)
+        if part is None:
+            return
+        match value:
+            case Map():
+                self.sweep.map(row, value, part)
+            case Shift():
+                moved = shifted(self.rows, part, value)
+                self.sweep.give(value.arg, moved, self.program.values[value.arg].dims)
+            case Region():
+                self._region(value, part)
+            case Result():
+                self.results.setdefault(value.scan, {})[value.index] = part
+            case Displace():
+                raise not_yet("moves by 'as_offset'")
+            case Gather() | Neighbours():
+                gathered_back(self.sweep, self.tables, value, part)
+            case Reduce():
+                spread(self.sweep, self.tables, row, value, part)
+            case Local():
+                to_slot(self.sweep, self.tables, value.arg, value.index, part)
+            case Level():
+                level = (Side(value.dim, value.at, add(value.at, 1)),)
+                self.sweep.give(value.arg, inside(part, level), value.dims)
+            case _:
+                raise not_yet(f"has a '{type(value).__name__}'")
+
+    def _region(self, value: Region, part: Part) -> None:
+        zero, need = self.rows.number(0.0, part.row), needed(self.rows, part)
+        if len(value.boxes) == 1:
+            self.sweep.give(value.then, inside(part, value.boxes[0]), value.dims)
+        else:
+            then = self.rows.graph.region(value.boxes, extended(self.rows, part), zero)
+            self.sweep.give(value.then, Part(then, None, need, is_zero=True), value.dims)
+        other = self.rows.graph.region(value.boxes, zero, extended(self.rows, part))
+        self.sweep.give(value.otherwise, Part(other, None, need, is_zero=True), value.dims)
+
+    def _stores(self, leaves: Mapping[str, Leaf]) -> list[Store]:
+        stores = []
+        for name in self.wanted.wrt:
+            leaf = leaves[partner(name, self.wanted.names)]
+            row = next((r for r, v in enumerate(self.program.values) if _is_entry(v, name)), None)
+            stores += self._written(name, leaf, row)
+        if self.wanted.value:
+            stores += self.program.statements[0].stores
+        return stores
+
+    def _written(self, name: str, leaf: Leaf, row: Ref | None) -> list[Store]:
+        part = None if row is None else self.sweep.total(row)
+        is_added = name in self.wanted.added
+        if part is None:
+            zero = self.rows.literal(0.0, leaf.dtype)
+            return [] if is_added else [Store(leaf.name, whole(leaf), zero)]
+        if any(table.skip and table.local in leaf.dims for table in self.program.tables):
+            raise not_yet(f"reads '{name}', a sparse field in which neighbours may be missing")
+        found = extended(self.rows, part)
+        if not is_added:
+            return [Store(leaf.name, whole(leaf), found)]
+        assert row is not None  # it has contributions
+        assert self.sweep.boxes is not None  # a program has some
+        before = self.rows.graph.input(leaf.name, leaf.dims, leaf.dtype)
+        more = self.rows.apply("add", before, found)
+        return [Store(leaf.name, self.sweep.boxes[row], more)]
+
+
+def _is_entry(value: Value, name: str) -> bool:
+    return isinstance(value, Input) and value.name == name and value.version == 0

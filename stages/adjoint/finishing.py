@@ -1,0 +1,30 @@
+"""The passes after a derivative: drop what is not needed, contract, infer boxes."""
+
+from __future__ import annotations
+
+from ..artifacts import Lowered
+from ..ir.dataflow import Body, Dataflow
+from ..ir.verify import verify
+from ..lower.boxes.infer_boxes import infer_boxes
+from ..lower.contract import contract
+from ..lower.push_shifts import push_shifts
+from ..lower.remove_dead import remove_dead, without_dead
+from ..lower.split_regions import split_regions
+
+
+def finished(
+    program: Dataflow, numerics: str, forward: int = 0, bodies: frozenset[Body] = frozenset()
+) -> Lowered:
+    """Return a derivative as `lower` would have made it.
+
+    Its first rows, as many as `forward`, are those of the program, and so are rows in `bodies`: no
+    sum of these is contracted, so they keep their bits, and the derivative takes the branches that
+    the program takes.
+    """
+    program, rows = without_dead(program)
+    if numerics != "strict":
+        kept = frozenset(new for old, new in rows.items() if old < forward)
+        program = contract(program, kept, bodies)
+    if forward:
+        program = remove_dead(split_regions(push_shifts(program)))
+    return verify(infer_boxes(verify(Lowered(program)).program))

@@ -1,0 +1,33 @@
+"""The parameters of a derivative: those of its program, and a partner for some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...runtime.process import classes
+from ..artifacts import Variant
+from ..ir.dataflow import Dataflow, Leaf
+from ..lower.build import with_ranges
+from .names import partner
+
+
+def with_partners(
+    program: Dataflow, parameters: Sequence[str], names: str, variant: Variant
+) -> tuple[Leaf, ...]:
+    """Return the leaves of a derivative with these parameters, in their order."""
+    return tuple(with_ranges(leaf, variant) for leaf in _leaves(program, parameters, names))
+
+
+def _leaves(program: Dataflow, parameters: Sequence[str], names: str) -> Iterator[Leaf]:
+    own = {partner(name, names): name for name in program.parameters}
+    own |= {name: name for name in program.parameters}
+    for place, parameter in enumerate(parameters):
+        first = program.parameters.index(own[parameter])
+        for leaf in program.leaves:
+            if leaf.path[0] != first:
+                continue
+            path = (place, *leaf.path[1:])
+            if own[parameter] == parameter:
+                yield classes.evolve(leaf, path=path)
+            else:
+                yield classes.evolve(leaf, name=partner(leaf.name, names), path=path, ranges=())

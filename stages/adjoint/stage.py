@@ -1,0 +1,129 @@
+"""The stages `tangent` and `adjoint`: from the dataflow of a program to that of its derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
+from ..artifacts import Lowered, Variant
+from ..base import Artifact, Stage
+from ..ir.bounds import Bound
+from ..ir.dataflow import Dataflow, Leaf
+from ..numerics import EXACTNESS
+from ..option_kinds import option
+from .names import partner
+from .symbols import Ends
+
+
+@classes.frozen(kw_only=True)
+class Derivation(Stage):
+    """A stage that derives.
+
+    Attributes:
+        parameters: those of the derivative, in order.
+        wrt: the parameters of the program that are active at entry.
+        of: the outputs whose derivatives are computed or given.
+        names: the pattern of the names of derivatives.
+        numerics: as for `lower`.
+
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("lowered", "variant")
+    provides: ClassVar[Mapping[str, type[Artifact]]] = {"lowered": Lowered}
+
+    parameters: tuple[str, ...] = ()
+    wrt: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()
+    names: str = "{}_d"
+    numerics: str = option(EXACTNESS, "contract")
+
+    def annotations(self, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Yield the parameters with their annotations, from those of the program."""
+        partners = {partner(name, self.names): each for name, each in given.items()}
+        yield from ((name, given.get(name, partners.get(name))) for name in self.parameters)
+
+    def run(self, **inputs: Any) -> Mapping[str, Artifact]:
+        """Derive `lowered`."""
+        from .leaves import with_partners
+
+        program = inputs["lowered"].program
+        program = classes.evolve(program, name=self.names.format(program.name))
+        leaves = with_partners(program, self.parameters, self.names, inputs["variant"])
+        return {"lowered": self.derived(program, leaves, inputs["variant"])}
+
+    def derived(self, program: Dataflow, leaves: tuple[Leaf, ...], variant: Variant) -> Lowered:
+        """Return the derivative of a program, with these leaves."""
+        raise NotImplementedError
+
+
+@classes.frozen(kw_only=True)
+class Tangent(Derivation):
+    """Add tangents to a program."""
+
+    name: ClassVar[str] = "tangent"
+
+    def derived(self, program: Dataflow, leaves: tuple[Leaf, ...], variant: Variant) -> Lowered:
+        """Return the tangent."""
+        from .finishing import finished
+        from .tangent import tangent
+
+        made = tangent(program, self.wrt, self.of, self.names, leaves)
+        return finished(made, self.numerics)
+
+
+@classes.frozen(kw_only=True)
+class Adjoint(Derivation):
+    """Replace a program by its adjoint.
+
+    Attributes:
+        added: the parameters of `wrt` whose adjoints are added to what their fields hold.
+        value: whether the outputs are written too.
+
+    """
+
+    name: ClassVar[str] = "adjoint"
+
+    added: tuple[str, ...] = ()
+    value: bool = False
+
+    def derived(self, program: Dataflow, leaves: tuple[Leaf, ...], variant: Variant) -> Lowered:
+        """Return the adjoint."""
+        from .adjoint import Wanted, adjoint
+        from .finishing import finished
+        from .gathers import Tables
+        from .symbols import with_ends
+
+        def leaves_of(parameters: Sequence[str]) -> tuple[str, ...]:
+            return tuple(
+                leaf.name for leaf in program.leaves if leaf.name.partition(".")[0] in parameters
+            )
+
+        wanted = Wanted(
+            leaves_of(self.wrt),
+            leaves_of(self.of),
+            frozenset(leaves_of(self.added)),
+            self.value,
+            self.names,
+        )
+        found = adjoint(program, wanted, leaves, Tables.of(program, variant))
+        return finished(
+            with_ends(found.program, self._ends(leaves, variant)),
+            self.numerics,
+            found.forward,
+            found.bodies,
+        )
+
+    def _ends(self, leaves: tuple[Leaf, ...], variant: Variant) -> Ends:
+        """Return the ends of fields: an output has those of its adjoint, alike fields the same."""
+        from ..lower.domains import alike_in, ends
+
+        here = {leaf.name: leaf for leaf in leaves}
+        alike = alike_in(variant, here)
+
+        def found(field: str, dim: Dimension) -> tuple[Bound, Bound] | None:
+            leaf = here.get(field) or here.get(partner(field, self.names))
+            return None if leaf is None else ends(leaf, dim, alike)
+
+        return found

@@ -1,0 +1,111 @@
+"""A sweep: rows in reverse, each gets the sum of its contributions and hands on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
+from ...runtime.process.errors import DerivativeError
+from ..ir.bounds import Ranges
+from ..ir.dataflow import Map, Ref, Table, Value
+from ..lower.graph import Graph
+from .joining import sides_of
+from .parts import Part, also, extended, narrowed, total
+from .rows import Rows, derivative_of
+
+LINEAR: Final = frozenset(("add", "sub", "neg", "cast"))  # their pulls read no operand
+
+
+@classes.define(eq=False)
+class Sweep:
+    """The state of a sweep over some rows.
+
+    Attributes:
+        values: the rows, with which the graph begins.
+        active: those that get contributions.
+        boxes: where each is computed; None for the body of a scan, which has no dimensions.
+        rows: computes with rows of the graph.
+        slots: the tables by their local dimensions.
+        parts: the contributions to each row so far, the last user's first.
+
+    """
+
+    values: Sequence[Value]
+    active: frozenset[Ref]
+    boxes: Sequence[Ranges] | None
+    rows: Rows
+    slots: Mapping[Dimension, Table] = classes.field(factory=dict)
+    parts: dict[Ref, list[Part]] = classes.field(factory=dict)
+
+    @classmethod
+    def over(
+        cls,
+        values: Sequence[Value],
+        active: frozenset[Ref],
+        boxes: Sequence[Ranges],
+        tables: Iterable[Table],
+    ) -> Sweep:
+        """Begin a sweep with a graph of its own."""
+        graph = Graph()
+        for value in values:
+            graph.add(value)  # each is new, so the place of a row stays
+        return cls(values, active, boxes, Rows(graph), {table.local: table for table in tables})
+
+    def give(self, row: Ref, part: Part, dims: Sequence[Dimension]) -> None:
+        """Hand a contribution of a value with these dimensions to an operand, if that is active."""
+        if row not in self.active:
+            return
+        lost = [dim for dim in dims if dim not in self.values[row].dims]
+        for local in [dim for dim in lost if dim in self.slots]:
+            slots = extended(self.rows, part)
+            part = Part(self.rows.graph.reduce("sum", slots, self.slots[local]))
+            lost.remove(local)
+        if lost:
+            raise not_yet(
+                f"sums over '{lost[0].value}', along which a value is constant that is read there"
+            )
+        self.parts.setdefault(row, []).append(part)
+
+    def total(self, row: Ref) -> Part | None:
+        """Return the sum of the contributions to a row; None if there are none."""
+        parts = self.parts.get(row)
+        return total(self.rows, list(reversed(parts))) if parts else None
+
+    def within(self, row: Ref, part: Part) -> Part:
+        """Return a contribution that holds where a row is computed."""
+        return part if self.boxes is None else narrowed(part, sides_of(self.boxes[row]))
+
+    def map(self, row: Ref, value: Map, part: Part) -> None:
+        """Hand the contribution of an operation to its operands."""
+        derivative = derivative_of(value)
+        if derivative.takes_first is not None:
+            self._choice(row, value, part)
+            return
+        for place, arg in enumerate(value.args):
+            if arg not in self.active or not derivative.varies_with(place):
+                continue
+            others = [self.values[each] for at, each in enumerate(value.args) if at != place]
+            reads = value.op not in LINEAR and not (value.op == "fma" and place == 2)
+            is_scaled = value.op in ("mul", "fma") and not any(each.dims for each in others)
+            here = self.within(row, part) if reads and not is_scaled else part
+            pulled = derivative.pull(place, self.rows, part.row, row, value.args)
+            is_zero = here.is_zero and not reads
+            self.give(arg, classes.evolve(here, row=pulled, is_zero=is_zero), value.dims)
+
+    def _choice(self, row: Ref, value: Map, part: Part) -> None:
+        """Hand everything to the operand that is taken, and nothing to the other one."""
+        first = derivative_of(value).first_taken(self.rows, value.args)
+        here = self.within(row, part) if self.rows.graph[first].dims else part
+        sides = (first, self.rows.apply("not", first))
+        for arg, need in zip(value.args[-2:], sides, strict=True):
+            self.give(arg, also(self.rows, here, need), value.dims)
+
+
+def not_yet(what: str) -> DerivativeError:
+    """Return the error for a program whose adjoint is not there yet."""
+    return DerivativeError(
+        f"The adjoint of a program that {what} is not there yet.",
+        hints=["'vjp' computes it, in Python; 'tangent' derives such programs."],
+    )

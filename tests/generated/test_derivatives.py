@@ -1,0 +1,35 @@
+"""Derivatives of generated programs: a few of what `make fuzz DERIVATIVES=1` runs."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge.cache.memory import Memory
+
+from . import derivatives
+
+
+def test_derivatives_of_generated_programs_agree_with_the_tape():
+    counts: Counter[str] = Counter()
+    with ff.using(ff.Engine(Memory())), np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _, case in derivatives.drawn(seed=0, count=60):
+            try:
+                derivatives.compare(case)
+                counts["agree"] += 1
+            except (derivatives.Incomparable, ff.errors.DerivativeError):
+                counts["incomparable"] += 1
+
+    assert counts["agree"] >= 8
+
+
+def test_another_derivative_is_noticed():
+    one, other = ff.ones({ff.Dimension("I"): 2}), ff.zeros({ff.Dimension("I"): 2})
+
+    with pytest.raises(AssertionError, match=r"tangent of 'f0' at \(0,\): meant 0.0, got 1.0"):
+        derivatives._equal("tangent of 'f0'", one, other, derivatives.DOUBLE)

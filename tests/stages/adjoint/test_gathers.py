@@ -1,0 +1,98 @@
+"""Adjoints through neighbour tables, against the tape of embedded execution."""
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge import float64, max_over, neighbor_sum
+
+from ...derivative_cases import C2E, C2EDim, Cell, Edge, K, Sparse, copied, like
+
+Cells = ff.Field[ff.Dims[Cell, K], float64]
+Edges = ff.Field[ff.Dims[Edge, K], float64]
+Weights = ff.Field[ff.Dims[Cell, C2EDim, K], float64]
+E2CDim = ff.Dimension("E2C", ff.DimensionKind.LOCAL)
+E2C = ff.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
+CELLS = np.array([[0, 1, 2], [2, 3, 4], [4, 5, 0], [1, 3, 5]], np.int32)
+ENDS = np.array([[0, 2], [0, 3], [0, 1], [1, -1], [1, 2], [-1, 3]], np.int32)
+MESH = {
+    "C2E": ff.as_connectivity([Cell, C2EDim], Edge, CELLS),
+    "E2C": ff.as_connectivity([Edge, E2CDim], Cell, ENDS, skip_value=-1),
+}
+
+
+@ff.field_operator(backend=None)
+def divergence(flux: Edges, weight: Sparse) -> Cells:
+    return neighbor_sum(weight * flux(C2E), axis=C2EDim)
+
+
+@ff.field_operator(backend=None)
+def on_mesh(flux: Edges, weight: Sparse, depth: Cells) -> Edges:
+    around = neighbor_sum(divergence(flux, weight)(E2C) * depth(E2C), axis=E2CDim)
+    most = max_over(flux(C2E), axis=C2EDim)
+    return around * flux + neighbor_sum(most(E2C), axis=E2CDim)
+
+
+@ff.program(backend=None)
+def mesh_step(flux: Edges, weight: Sparse, depth: Cells, out: Edges):
+    on_mesh(flux, weight, depth, out=out)
+
+
+def mesh_arguments():
+    rng = np.random.default_rng(8)
+    return {
+        "flux": ff.as_field([Edge, K], rng.normal(size=(6, 2))),
+        "weight": ff.as_field([Cell, C2EDim], rng.normal(size=(4, 3))),
+        "depth": ff.as_field([Cell, K], rng.normal(size=(4, 2))),
+        "out": ff.zeros({Edge: 6, K: 2}),
+    }
+
+
+def poisoned(primals):
+    """Return the adjoints of a call before it, so that points that nobody writes show."""
+    return {
+        f"{name}_b": ff.as_field(primals[name].domain, np.full(primals[name].shape, np.nan))
+        for name in ("flux", "depth")
+    }
+
+
+@pytest.mark.parametrize("backend", [None, "rows", ff.gpu_host], ids=["none", "rows", "gpu-host"])
+def test_neighbours_are_summed_through_transposed_tables(backend):
+    primals = mesh_arguments()
+    _, pull = ff.vjp(mesh_step, primals, offset_provider=MESH)
+    given = like(primals["out"], np.random.default_rng(9))
+    expected = pull({"out": given})
+
+    run = ff.adjoint(mesh_step, wrt=("flux", "depth")).with_backend(backend)
+    found = {name: copied(primals[name]) for name in ("flux", "weight", "depth")}
+    found |= {"out_b": given, **poisoned(primals)}
+    run(**found, offset_provider=ff.transposed(MESH))
+
+    for name in ("flux", "depth"):
+        np.testing.assert_allclose(
+            found[f"{name}_b"].asnumpy(), expected[name].asnumpy(), rtol=1e-13, atol=1e-14
+        )
+
+
+def test_missing_transposed_tables_are_named():
+    with pytest.raises(ff.errors.DerivativeError, match=r"offset_provider=ff.transposed"):
+        ff.adjoint(mesh_step, wrt=("flux",)).trace(offset_provider=MESH)
+
+
+@ff.field_operator(backend=None)
+def bounded(flux: Edges, weight: Weights) -> Cells:
+    return max_over(weight * flux(C2E), axis=C2EDim)
+
+
+@ff.program(backend=None)
+def extremes(flux: Edges, weight: Weights, out: Cells):
+    bounded(flux, weight, out=out)
+
+
+def test_what_is_not_there_yet_is_named():
+    tables = ff.transposed(MESH)
+
+    with pytest.raises(ff.errors.DerivativeError, match="sums over 'K'"):
+        ff.adjoint(mesh_step, wrt=("weight",)).trace(offset_provider=tables)
+    with pytest.raises(ff.errors.DerivativeError, match="takes slot 2 of a sparse field"):
+        ff.adjoint(extremes, wrt=("weight",)).trace(offset_provider=tables)

@@ -1,0 +1,1 @@
+"""Derivatives of programs: their definitions, and the stages that make them."""

@@ -1,0 +1,116 @@
+"""What derivatives must know of a program: its parameters, and what it reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from ...runtime.language.definition import Definition
+from ...runtime.language.types import FLOATS, FieldType, ScalarType, Type, leaves
+from ...runtime.process import classes
+from ...runtime.process.errors import DerivativeError, nearest
+from ...stages.adjoint.names import partner
+from ...stages.ir import syntax
+from ..builds.building import parsed, summary
+
+Wanted: TypeAlias = Sequence[str] | None
+
+
+@classes.frozen(eq=False)
+class Program:
+    """What a derivative must know of a program: its parameters, and what it reads and writes."""
+
+    definition: Definition
+    types: Mapping[str, Type]
+    read: frozenset[str]
+    written: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        """The name of the program."""
+        return self.definition.name
+
+    def floats(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return those of some parameters, in order, all of whose leaves are fields of floats."""
+        chosen = frozenset(names)
+        return tuple(
+            name
+            for name in self.types
+            if name in chosen
+            and all(isinstance(leaf, FieldType) for _, leaf in leaves(self.types[name]))
+            and not self.not_floats(name)
+        )
+
+    def not_floats(self, name: str) -> str:
+        """Return the first leaf type of a parameter that is no float; empty if there is none."""
+        for _, leaf in leaves(self.types[name]):
+            dtype = leaf.dtype if isinstance(leaf, FieldType) else leaf
+            if not isinstance(dtype, ScalarType) or dtype.name not in FLOATS:
+                return str(leaf)
+        return ""
+
+    def partner(self, name: str, names: str) -> str:
+        """Return the name of the derivative of a parameter; one that is taken is an error."""
+        found = partner(name, names)
+        if found in self.types:
+            raise DerivativeError(
+                f"'{self.name}' has a parameter '{found}', the name of the derivative of '{name}'.",
+                hint="Give another pattern, such as 'names=\"{}_tangent\"'.",
+            )
+        return found
+
+    def chosen(self, what: str, given: Wanted, default: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the parameters that an argument `wrt` or `of` names, in their order."""
+        if given is None:
+            return default
+        for name in given:
+            self._check(what, name)
+        return tuple(name for name in self.types if name in given)
+
+    def check_fields(self, what: str, names: Iterable[str]) -> None:
+        """Refuse parameters that are scalars: their adjoints are sums over fields."""
+        for name in names:
+            if name not in self.floats([name]):
+                raise DerivativeError(
+                    f"'{what}' names '{name}', a scalar; adjoints of scalars are not there yet.",
+                    hint="Pass a field that is constant.",
+                )
+
+    def _check(self, what: str, name: str) -> None:
+        if name not in self.types:
+            close = nearest(name, self.types)
+            raise DerivativeError(
+                f"'{what}' names '{name}', which is no parameter of '{self.name}'.",
+                hint=f"Did you mean '{close}'?" if close else None,
+            )
+        if self.not_floats(name):
+            raise DerivativeError(
+                f"'{what}' names '{name}', and '{self.not_floats(name)}' has no derivative; only "
+                "floats have one."
+            )
+        if what == "of" and name not in self.written:
+            raise DerivativeError(
+                f"'of' names '{name}', which '{self.name}' does not write.",
+                hint=f"It writes {', '.join(sorted(self.written))}.",
+            )
+
+
+def program_of(entry: Any) -> Program:
+    """Return what is known of a program; an operator is refused."""
+    if not hasattr(entry, "_made"):
+        raise DerivativeError(f"Derivatives are made of programs, got {entry!r}.")
+    definition: Definition = entry._current()
+    root = parsed(definition.origin or definition).root
+    if not isinstance(root, syntax.Program):
+        raise DerivativeError(
+            f"'{entry.__name__}' is an operator; derivatives are made of programs.",
+            hint="Call it in a program; or use 'jvp' and 'vjp', which run operators in Python.",
+        )
+    made = entry._made.derived
+    if made is None:
+        read = frozenset(node.id for node in root.nodes if isinstance(node, syntax.Name))
+        written = frozenset(output.parameter for each in root.body for output in each.outputs)
+    else:
+        read, written = made.read, made.written
+    types = dict(summary(definition).signature.parameters)
+    return Program(definition, types, read, written)
