@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.nest import Access, Instruction, Row
+from ...ir.loops.nest import Access, Index, Instruction, Row
 
 # For each axis: the row of its index (None: the index of the loop), and an offset.
 Places: TypeAlias = tuple[tuple[Row | None, int], ...]
@@ -48,21 +48,45 @@ def is_given(address: Address | None) -> bool:
     return isinstance(address, InRow) and address.is_given
 
 
+def axis_of_row(
+    access: Access, buffer: Buffer, inner: Dimension | None, rows: Sequence[Instruction]
+) -> int | None:
+    """Return the axis of a buffer whose index is that of the innermost loop; None for no such axis.
+
+    It is that of the dimension `inner` of the loop, or another one, such as its staggered one, if
+    a row tells that index.
+    """
+    places = zip(buffer.dims, access.coordinates(len(buffer.dims)), strict=True)
+    along = [
+        axis
+        for axis, (dim, (row, _)) in enumerate(places)
+        if (dim is inner if row is None else _is_index(rows[row], inner))
+    ]
+    return along[0] if len(along) == 1 else None
+
+
+def _is_index(row: Instruction, dim: Dimension | None) -> bool:
+    return isinstance(row, Index) and row.dim is dim
+
+
 def row_of(
-    access: Access, buffer: Buffer, inner: Dimension | None, is_inside: Callable[[Row], bool]
+    access: Access,
+    buffer: Buffer,
+    inner: Dimension | None,
+    rows: Sequence[Instruction],
+    inside: int,
 ) -> tuple[str, Places] | None:
     """Return what accesses of one row have in common: buffer and places; None for no row.
 
-    A row lies along the dimension `inner` of the innermost loop; no index of its pointer may be
-    computed inside this loop.
+    A row lies along the innermost loop; no index of its pointer may be computed `inside` it.
     """
-    if inner is None or inner not in buffer.dims:
+    axis = axis_of_row(access, buffer, inner, rows)
+    if axis is None:
         return None
     places = list(access.coordinates(len(buffer.dims)))
-    axis = buffer.dims.index(inner)
-    if places[axis][0] is not None or any(n is not None and is_inside(n) for n, _ in places):
-        return None
     places[axis] = (None, 0)
+    if any(row is not None and rows[row].level == inside for row, _ in places):
+        return None
     return access.buffer, tuple(places)
 
 
@@ -84,9 +108,7 @@ def addresses_of(
     for number in numbers:
         access = rows[number]
         if isinstance(access, Access):
-            key = row_of(
-                access, buffers[access.buffer], inner, lambda row: rows[row].level == inside
-            )
+            key = row_of(access, buffers[access.buffer], inner, rows, inside)
             if key is not None:
                 found[number] = pointers.setdefault(key, InRow(f"{letter}{len(pointers)}"))
     return found

@@ -38,10 +38,10 @@ from ...ir.loops.nest import (
     State,
     Store,
 )
-from .addresses import DIRECT, Address, Element, InRow, addresses_of
+from .addresses import DIRECT, Address, Element, InRow, addresses_of, axis_of_row
 from .checks import tested
 from .expressions import TYPES
-from .extrema import spelled, trees
+from .extrema import trees
 from .scope import Scope, stored_type
 
 # Instructions without a variable: their text stands at each use.
@@ -88,12 +88,12 @@ def body_of(scope: Scope, nest: Nest, besides: Collection[Row] = ()) -> Body:
     dims = [loop.range.dim for loop in nest.loops]
     inner = dims[-1] if dims else None
     numbers = [number for number in range(len(nest.body)) if number not in besides]
-    joins = scope.dialect.joins_extrema and not marks_of(nest).slides
+    fewest = 0 if marks_of(nest).slides else scope.dialect.fewest_leaves
     return Body(
         scope, nest.group, nest.body, depth, inner,
         {**scope.around, **{dim: f"i{level}" for level, dim in enumerate(dims)}},
         addresses_of(nest.body, numbers, scope.by_name, inner, inside=depth), nest.states,
-        trees(nest.body, depth, nest.states) if joins else {},
+        trees(nest.body, depth, nest.states, fewest) if fewest else {},
     )  # fmt: skip
 
 
@@ -134,13 +134,17 @@ def pointer(body: Body, access: Access, address: InRow) -> str:
     """Define the pointer to the row of an access."""
     buffer = body.scope.by_name[access.buffer]
     start = address.start or start_of_row(body, access)
-    return body.scope.dialect.pointer(stored_type(buffer), address.pointer, start, access.is_told)
+    along = axis_of_row(access, buffer, body.inner, body.rows)
+    others = (row for axis, row in enumerate(access.rows) if axis != along)
+    is_told = any(row is not None for row in others)
+    return body.scope.dialect.pointer(stored_type(buffer), address.pointer, start, is_told)
 
 
 def start_of_row(body: Body, access: Access) -> str:
     """Return the address of the row of an access by its indices."""
     buffer = body.scope.by_name[access.buffer]
-    outside = [axis for axis, dim in enumerate(buffer.dims) if dim is not body.inner]
+    along = axis_of_row(access, buffer, body.inner, body.rows)
+    outside = [axis for axis in range(len(buffer.dims)) if axis != along]
     return " + ".join([body.scope.buffer(buffer.name), *_terms(body, access, outside)])
 
 
@@ -202,9 +206,11 @@ def value_of(body: Body, number: Row) -> str:
         case Get(register=register):
             return f"g{register}"
         case Compute() as row if number in body.trees:
-            text, functions = spelled(row, body.trees[number], lambda each: operand(body, each))
-            body.scope.uses.functions.update(functions)
-            return text
+            made = body.scope.dialect.extremum(
+                row, body.trees[number], lambda each: operand(body, each)
+            )
+            body.scope.uses.functions.update(made.functions)
+            return made.text
         case Compute(op=op, dtype=dtype, args=args):
             dtypes = [body.rows[arg].dtype for arg in args]
             return _computed(body, op, dtype, [operand(body, arg) for arg in args], dtypes)
@@ -233,8 +239,9 @@ def element(body: Body, access: Access, address: Address) -> str:
         return f"{address.array}[{address.index}]"
     buffer = body.scope.by_name[access.buffer]
     if isinstance(address, InRow):
-        assert body.inner is not None
-        axes, array = [buffer.dims.index(body.inner)], address.pointer
+        along = axis_of_row(access, buffer, body.inner, body.rows)
+        assert along is not None
+        axes, array = [along], address.pointer
     else:
         axes, array = list(range(len(buffer.dims))), body.scope.buffer(buffer.name)
     return f"{array}[{' + '.join(_terms(body, access, axes)) or '0'}]"

@@ -72,7 +72,7 @@ def _place(nest: Nest, load: Load, buffer: Buffer) -> tuple[object, int | None] 
     where the loop does not change the row, and for loads of single elements.
     """
     inner, around, depth = nest.loops[-1].range.dim, nest.loops[-2].range.dim, len(nest.loops)
-    key = row_of(load, buffer, inner, lambda row: nest.body[row].level == depth)
+    key = row_of(load, buffer, inner, nest.body, depth)
     if key is None:
         return None
     name, places = key
