@@ -25,7 +25,7 @@ from .needs import (
 from .places import Coords, Point, is_still, still
 from .points import Env, Node, Points
 from .rules import Rules
-from .weighing import Use, Uses, Weighing, points_of
+from .weighing import Use, Uses, Weighing
 
 
 @classes.frozen
@@ -165,7 +165,7 @@ class _Placing:
     def _place(self, index: int) -> None:
         node, uses = self.points.nodes[index], self.uses[index]
         whole, reason = self.weighing.decide(index, uses, self.above[index])
-        count = points_of(uses)
+        count = self.weighing.points_of(uses)
         if whole:
             need = self._around(index, [(nest, use.need) for nest, use in uses.items()])
             self.arrays.append(Array(index, box_of(need, node.dims), f"{node.name} {reason}"))
