@@ -107,11 +107,13 @@ fuzz: N ?= 10000
 fuzz: SEED ?= 0
 fuzz: JOBS ?= 2
 fuzz: BACKEND ?= cpu
-fuzz: $(STAMP)  ## run N generated programs in three ways and compare: make fuzz N=10000 SEED=0; FILES=1: read N changed files of each kind
+fuzz: LANGUAGE ?= gt4py
+fuzz: $(STAMP)  ## run N generated programs in three ways and compare: make fuzz N=10000 SEED=0 [LANGUAGE=gtscript ORACLE=python-with-gt4py]; FILES=1: read N changed files of each kind
 ifdef FILES
 	$(BIN)/python -m tests.generated.files $(N) --seed $(SEED)
 else
-	$(BIN)/python -m tests.generated.fuzz $(N) --seed $(SEED) --jobs $(JOBS) --backend $(BACKEND)
+	$(BIN)/python -m tests.generated.fuzz $(N) --seed $(SEED) --jobs $(JOBS) --backend $(BACKEND) \
+		--language $(LANGUAGE) $(if $(ORACLE),--oracle $(ORACLE))
 endif
 
 faults: KILLS ?= 10000

@@ -103,6 +103,35 @@ class Rows:
     @property
     def kernels(self) -> str: ...
 
+class Stencil:
+    """The calls of a stencil of GTScript over a program; subclasses have the calls for Python.
+
+    Calls whose arguments are as declared run natively: arrays become fields by their origins, and
+    the sizes of the domain follow. All others go to `_call_in_python` and `_run_in_python`, with
+    the arguments that were given. A slot is a row `(place, dtype)` for a number, or `(place, dtype,
+    dims, axes, lower, upper, inwards)` for a field: its place among the parameters of the program
+    or -1, the dimensions and which of I, J, K they are, the points that are read before and beyond
+    the domain, and the axes from the smallest recommended stride to the largest, empty for any.
+    """
+
+    def __new__(
+        cls,
+        *,
+        program: Program,
+        arguments: tuple[str, ...],
+        positional: int,
+        slots: tuple[tuple[Any, ...], ...],
+        defaults: dict[str, Any],
+        least_levels: int,
+        waits: bool,
+    ) -> Self: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> None: ...
+    def run(self, *args: Any, **kwargs: Any) -> None:
+        """Call with `_domain_` and `_origin_` decided, all arguments by name."""
+
+    def accept_layout(self, name: str, /) -> None:
+        """Take any layout of a field from now on."""
+
 class Program:
     """The variants of one program behind one fast call; may be subclassed.
 

@@ -25,6 +25,8 @@ from fieldforge.examples.moist_columns.__main__ import run
 from fieldforge.examples.shallow_water.figure import figure_of
 from fieldforge.examples.shallow_water.simulation import Case, simulate
 
+from .stencil_pictures import STENCIL_PICTURES, figure_with, square
+
 FOLDER = Path(__file__).parents[1] / "pictures"
 I, J = ff.Dimension("I"), ff.Dimension("J")
 Plane = ff.Field[ff.Dims[I, J], ff.float64]
@@ -39,11 +41,11 @@ def diffused(u: Plane, c: ff.float64) -> Plane:
 
 def halo() -> Any:
     """Draw a field with a halo of one point, and what an operator reads and writes."""
-    figure, axis = _figure(4.6, 3.2)
+    figure, axis = figure_with(4.6, 3.2)
     for i in range(-1, 5):
         for j in range(-1, 4):
             inner = 0 <= i < 4 and 0 <= j < 3
-            axis.add_patch(_square(i, j, "#3f6fb5" if inner else "#d5dfef"))
+            axis.add_patch(square(i, j, "#3f6fb5" if inner else "#d5dfef"))
     for i, j in ((0, 1), (1, 2), (2, 1), (1, 0)):
         axis.annotate("", xy=(1.5, 1.5), xytext=(i + 0.5, j + 0.5), arrowprops={"arrowstyle": "->"})
     axis.text(2.6, 0.5, "written", color="white", ha="center", va="center")
@@ -55,7 +57,7 @@ def halo() -> Any:
 
 def time_loop() -> Any:
     """Draw diffusion on a periodic plane after 0, 10 and 100 steps."""
-    figure, axes = _figure(7.2, 2.6, columns=3)
+    figure, axes = figure_with(7.2, 2.6, columns=3)
     n, now = 32, ff.zeros({I: (-1, 33), J: (-1, 33)})
     new = ff.zeros({I: (-1, 33), J: (-1, 33)})
     now.ndarray[8:14, 20:26] = 1.0
@@ -75,7 +77,7 @@ def time_loop() -> Any:
 
 def plate() -> Any:
     """Draw the model of the tutorial: a plate that is heated at its left side."""
-    figure, axes = _figure(7.2, 2.6, columns=3)
+    figure, axes = figure_with(7.2, 2.6, columns=3)
     n, now, new = 32, *(ff.zeros({I: (-1, 33), J: (-1, 33)}) for _ in range(2))
     number = 0
     for axis, stop in zip(axes, (0, 200, 400), strict=True):
@@ -95,7 +97,7 @@ def plate() -> Any:
 
 def smoothed_terrain() -> Any:
     """Draw hills before and after the example `terrain` has smoothed them."""
-    figure, axes = _figure(7.2, 2.6, columns=2)
+    figure, axes = figure_with(7.2, 2.6, columns=2)
     region = terrain.Region(terrain.hills(), spacing=(90.0, 90.0), backend=ff.cpu)
     before = region.heights
     *_, (steps, _) = terrain.smooth(region, max_slope=0.5)
@@ -116,7 +118,7 @@ def averaged(u: CellField) -> CellField:
 
 def heat_on_sphere() -> Any:
     """Draw heat that spreads on an icosahedral mesh, seen from above."""
-    figure, axes = _figure(7.2, 2.8, columns=3)
+    figure, axes = figure_with(7.2, 2.8, columns=3)
     mesh = icosahedral.icosahedral(root=2, bisections=3)
     provider = mesh.connectivities()
     x, y, z = mesh.vertex_points.T
@@ -137,7 +139,7 @@ def heat_on_sphere() -> Any:
 
 def heat_on_triangles_() -> Any:
     """Draw heat in a quarter of a ring, on its triangles."""
-    figure, axes = _figure(7.2, 2.5, columns=3)
+    figure, axes = figure_with(7.2, 2.5, columns=3)
     ring = heat_on_triangles.Ring.of(arcs=9, spokes=17)
     x, y, corners = ring.mesh.triangles()
     for axis, steps in zip(axes, (0, 20, 1000), strict=True):
@@ -150,7 +152,7 @@ def heat_on_triangles_() -> Any:
 
 def waves() -> Any:
     """Draw the depth of shallow water between walls, from the example."""
-    figure, axes = _figure(7.2, 2.6, columns=3)
+    figure, axes = figure_with(7.2, 2.6, columns=3)
     found = shallow_water_cartesian.experiment("walls")
     for axis, (steps, depth) in zip(axes, found, strict=True):
         drawn = axis.pcolormesh(depth.T - 1000.0, cmap="RdBu_r", vmin=-5.0, vmax=5.0)
@@ -208,7 +210,7 @@ PICTURES: Mapping[str, Callable[[], Any]] = {
         sphere,
         clouds,
     )
-}
+} | STENCIL_PICTURES
 OF_BENCHES: Final = ("jet",)  # drawn by bench/sphere_norms.py from runs that take a GPU
 
 
@@ -217,19 +219,6 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for name, draw in PICTURES.items():
         draw().savefig(FOLDER / f"{name}.png", dpi=96)
-
-
-def _square(i: int, j: int, colour: str) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((i, j), 1, 1, facecolor=colour, edgecolor="white")
-
-
-def _figure(width: float, height: float, columns: int = 1) -> Any:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(1, columns)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def capture(
             f"'{type(function).__name__}'.",
             hints=["Write it with 'def' and put the decorator above it."],
         )
-    source = _source(function)
+    source = source_of(function)
     annotations = _annotations(function)
     return Definition(
         name=function.__name__,
@@ -76,7 +76,7 @@ def recapture(definition: Definition) -> Definition:
 # --- text -------------------------------------------------------------------------------------
 
 
-def _source(function: types.FunctionType) -> SourceText:
+def source_of(function: types.FunctionType) -> SourceText:
     """Return the dedented text of the function from 'def' on."""
     first, block = _block(function)
     indent = len(block[0]) - len(block[0].lstrip())

@@ -4,18 +4,10 @@
 #include "dlpack.h"
 #include "gpu/gpu.h"
 #include "held.h"
+#include "numpy_array.h"
 
 namespace fieldforge {
 namespace {
-
-PyTypeObject* numpy_array_type() {
-    static auto* const found = [] {
-        const Held numpy(PyImport_ImportModule("numpy"));
-        return numpy ? reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(numpy.get(), "ndarray"))
-                     : nullptr;
-    }();
-    return found;
-}
 
 // NumPy wraps objects with an array interface without a copy.
 PyObject* as_numpy(PyObject* array) {
@@ -36,9 +28,7 @@ PyObject* in_order(PyObject* array, PyObject* dims) {
 
 // A masked array exports its memory without the mask, so a program would read hidden values.
 bool is_masked(PyObject* array) {
-    return Py_TYPE(array) != numpy_array_type() &&
-           PyType_IsSubtype(Py_TYPE(array), numpy_array_type()) &&
-           PyObject_HasAttrString(array, "mask");
+    return !is_numpy_array(array) && is_array_of_numpy(array) && PyObject_HasAttrString(array, "mask");
 }
 
 bool try_fill(FieldView* view, PyObject* array, PyObject* dims) {
@@ -84,7 +74,7 @@ PyObject* ArrayViews::add(PyObject* array, PyObject* dims, size_t most) {
     Py_SET_REFCNT(object, 1);
     Py_SET_TYPE(object, field_view_type);
     view->axes = view->few;
-    if (!fill_from_array(view, array, dims)) return nullptr;
+    if (!fill_from_numpy(view, array, dims) && !fill_from_array(view, array, dims)) return nullptr;
     ++count_;
     return object;
 }

@@ -2,6 +2,7 @@
 #include "overlap.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -80,6 +81,27 @@ bool meet(const Box& a, const Box& b) {
     return reaches(terms, 0, 1 - item_a - between, item_b - 1 - between, budget);
 }
 
+// Whether each stride of a view with few axes steps over all that the smaller ones reach.
+bool is_apart(const FieldView& view) {
+    Axis sorted[inline_axes];
+    int count = 0;
+    for (const Axis& axis : axes_of(view)) {
+        if (axis.stop - axis.start <= 1) continue;
+        int place = count++;
+        for (; place > 0 && std::abs(sorted[place - 1].stride) > std::abs(axis.stride); --place) {
+            sorted[place] = sorted[place - 1];
+        }
+        sorted[place] = axis;
+    }
+    int64_t reach = int64_t{1} << view.shift;
+    for (int i = 0; i < count; ++i) {
+        const int64_t stride = std::abs(sorted[i].stride);
+        if (stride < reach) return false;
+        reach += stride * (sorted[i].stop - sorted[i].start - 1);
+    }
+    return true;
+}
+
 }  // namespace
 
 bool share_memory(const FieldView& a, const FieldView& b) { return meet(a, b); }
@@ -107,6 +129,7 @@ Part whole(const FieldView& view) {
 }
 
 bool overlaps_itself(const FieldView& view) {
+    if (view.ndim <= inline_axes && is_apart(view)) return false;
     const int64_t item = int64_t{1} << view.shift;
     std::vector<Term> terms;  // of the difference of two addresses
     for (const Axis& axis : axes_of(view)) {

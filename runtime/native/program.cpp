@@ -214,6 +214,19 @@ PyObject* call_ordered(Program* self, const Bound& bound) {
     return call_or_ask(self, bound, [&] { return ask_for_bound(self, bound); });
 }
 
+int try_call(Program* self, const Bound& bound) {
+    if (!self->watch->up_to_date()) return -1;
+    const Outcome outcome = first_fit(self, bound, [&](Entry* entry) {
+        Frame frame(*entry->plan);
+        if (frame.flatten(bound.values, bound.provider)) return Outcome::failed;
+        if (!frame.fits()) return Outcome::no_fit;
+        if (frame.check() || frame.is_beyond()) return Outcome::failed;
+        return frame.run(*entry) ? Outcome::failed : Outcome::done;
+    });
+    if (outcome == Outcome::done) return 1;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 PyObject* call_program(Program* self, const Given& given) noexcept {
     return with_room(self, given, call_given);
 }

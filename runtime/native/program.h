@@ -47,6 +47,10 @@ PyObject* vectorcall_program(PyObject* callable, PyObject* const* values, size_t
 // The same, but refuses arguments that do not fit the parameters.
 PyObject* call_program(Program* self, const Given& given) noexcept;
 
+// Runs the first entry that fits: 1. It asks for no entry and refuses nothing: where none fits or one
+// refuses the call the result is 0, and -1 with a Python error set where running one failed.
+int try_call(Program* self, const Bound& bound);
+
 // A call as it will be, without calling. Where no entry fits the result is null without an error,
 // where the arguments are refused it is null with one.
 std::shared_ptr<const Prepared> prepare(Program* self, const Bound& bound,

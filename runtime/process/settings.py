@@ -361,3 +361,16 @@ def environment_with(**changes: str) -> dict[str, str]:
 def _tell() -> None:
     for listener in tuple(_listeners):
         listener()
+
+
+def literal_precision(kind: str) -> int:
+    """Return the bits of literals of GTScript, 'int' or 'float': of gt4py's variable, else 64.
+
+    >>> literal_precision("int")
+    64
+    """
+    variable = f"GT4PY_LITERAL_{kind.upper()}_PRECISION"
+    text = os.environ.get(variable, "").strip() or "64"
+    if text not in ("32", "64"):
+        raise _refused(variable, text, "32 or 64")
+    return int(text)

@@ -229,8 +229,9 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
 _LATE: _Final = {name: place for place, names in _PLACES.items() for name in names}
 _MODULES: _Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(
-        ("allocators", "backend", "common", "config", "constructors", "custom_layout_allocators",
-         "eve", "experimental", "field_utils", "named_collections", "typing", "utils"),
+        ("allocators", "backend", "cartesian", "common", "config", "constructors",
+         "custom_layout_allocators", "eve", "experimental", "field_utils", "named_collections",
+         "storage", "typing", "utils"),
         (),
     ),
     "embedded": ("exceptions", "nd_array_field"),

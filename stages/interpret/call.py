@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from ...runtime.language.dimension import Dimension, flip_staggered
 from ...runtime.process import classes
 from ..ir.bounds import (
     Bound,
@@ -21,7 +20,6 @@ from ..ir.bounds import (
 )
 from ..ir.dataflow import (
     Dataflow,
-    Displace,
     Ref,
     Statement,
     Store,
@@ -41,7 +39,6 @@ class Call:
     program: Dataflow
     arguments: Arguments
     walk: Walk
-    moving: frozenset[Dimension] = frozenset()  # the dimensions along which values are displaced
 
     @classmethod
     def of(cls, program: Dataflow, arguments: Arguments) -> Call:
@@ -56,10 +53,8 @@ class Call:
         def value_of(symbol: Symbol) -> int:
             return _value_of(symbol, arguments)
 
-        moving = {value.dim for value in program.values if isinstance(value, Displace)}
-        moving |= {flip_staggered(dim) for dim in moving}  # below a shift by half an index
         walk = Walk.of(program, Areas(resolve, loosens=True))
-        return cls(program, arguments, walk, frozenset(moving))
+        return cls(program, arguments, walk)
 
     def number(self, bound: Bound) -> int:
         """Return the integer value of a bound."""

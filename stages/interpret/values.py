@@ -13,6 +13,7 @@ from ..ir.dataflow import (
     Displace,
     Gather,
     Input,
+    Level,
     Literal,
     Local,
     Map,
@@ -165,6 +166,9 @@ class Done:
             case Local():
                 arg = boxed[value.arg]
                 return slot_of(arg, value.dim, value.index, value.dims, spans)
+            case Level():
+                arg, at = boxed[value.arg], self.call.number(value.at)
+                return slot_of(arg, value.dim, at, value.dims, spans)
             case Displace():
                 ends = self.call.walk.spans.of(value.arg, value.dim)
                 start, stop = map(self.call.number, ends)
@@ -187,14 +191,16 @@ class Done:
         return array
 
     def _existing(self, branch: Boxed | None, dims: tuple[Dimension, ...], part: Spans) -> Spans:
-        """Return the part of a box on which a branch exists, where a displacement may read it."""
+        """Return the part of a box on which a branch exists.
+
+        A region may be needed on a hull of boxes, each of which it cuts by itself; and a displaced
+        read of a region is led past a branch that has no value.
+        """
         if branch is None:
             return ((0, 0),) * len(dims)
         own = dict(zip(branch.dims, branch.spans, strict=True))
         return tuple(
-            (max(start, own[dim][0]), min(stop, own[dim][1]))
-            if dim in own and dim in self.call.moving
-            else (start, stop)
+            (max(start, own[dim][0]), min(stop, own[dim][1])) if dim in own else (start, stop)
             for dim, (start, stop) in zip(dims, part, strict=True)
         )
 
@@ -213,7 +219,8 @@ class Done:
     def _scan(self, value: Scan, spans: Spans) -> list[Boxed]:
         levels = (self.call.number(value.start), self.call.number(value.stop))
         box = replaced(value.dims, spans, {value.axis: levels})
-        init = [self.boxed[each].array for each in value.init]
+        first = replaced(value.dims, box, {value.axis: (levels[0], levels[0] + 1)})
+        init = [self.boxed[each].on(value.dims, first) for each in value.init]
         arrays = walked(value, init, [self.boxed[arg] for arg in value.args], box)
         return [Boxed(array, value.dims, box) for array in arrays]
 

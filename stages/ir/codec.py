@@ -28,7 +28,7 @@ _STEMS: Final = {
     f"{_PACKAGE}.runtime.language.types": "types",
     f"{__package__}.bound_nodes": "bounds",
     **{f"{__package__}.{stem}_rows": stem for stem in ("dataflow", "syntax")},
-    **{f"{__package__}.{stem}": stem for stem in ("dataflow", "strides", "syntax")},
+    **{f"{__package__}.{stem}": stem for stem in ("dataflow", "stencil", "strides", "syntax")},
 }
 
 
@@ -188,6 +188,10 @@ def _module(stem: str) -> ModuleType:
             from . import dataflow
 
             return dataflow
+        case "stencil":
+            from . import stencil
+
+            return stencil
         case "strides":
             from . import strides
 

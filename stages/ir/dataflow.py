@@ -8,6 +8,7 @@
                 | Gather(value, table, k) | Neighbours(value, table)
                 | Reduce(op, value, table)    op is sum, max or min
                 | Local(value, dim, k)
+                | Level(value, dim, bound)
                 | Region(boxes, value, value)
                 | Scan(body, first states, arguments) and Result(scan, k)
     statement ::= store...                a statement reads all its values before it writes
@@ -34,10 +35,12 @@ from .dataflow_rows import (
     Displace,
     Gather,
     Input,
+    Level,
     Literal,
     Local,
     Map,
     Neighbours,
+    OfOne,
     Reduce,
     Ref,
     Region,
@@ -51,8 +54,8 @@ from .dataflow_rows import (
 
 __all__ = [
     "OPERATIONS", "REDUCTIONS", "Body", "Dataflow", "Displace", "Gather", "Input", "Leaf",
-    "Literal", "Local", "Map", "Neighbours", "Read", "Reduce", "Ref", "Region", "Result", "Scalar",
-    "Scan", "Shift", "Side", "Statement", "Store", "Table", "Value",
+    "Level", "Literal", "Local", "Map", "Neighbours", "OfOne", "Read", "Reduce", "Ref", "Region",
+    "Result", "Scalar", "Scan", "Shift", "Side", "Statement", "Store", "Table", "Value",
 ]  # fmt: skip
 
 

@@ -154,6 +154,14 @@ class Local(OfOne):
     index: int
 
 
+@classes.frozen(kw_only=True)
+class Level(OfOne):
+    """The value at index `at` along `dim`, which the result lacks; printed `level %1 K at n`."""
+
+    dim: Dimension
+    at: Bound
+
+
 @classes.frozen
 class Side:
     """The start and stop of a region's box along one dimension; None is infinity."""
@@ -198,7 +206,8 @@ class Scan(Value):
     """Scan columns along `axis` over the levels `start .. stop`, downwards if not `forward`.
 
     The levels are those that the statement writes; a statement that writes other levels has another
-    scan. `init` and `args` are rows; an argument without `axis` is constant in a column. Only
+    scan. `init` and `args` are rows; an argument without `axis` is constant in a column, and a
+    first state always is. Only
     `Result` uses the value itself; its dtype is that of the first leaf of the state. The results
     are undefined on levels outside `start .. stop`.
     """

@@ -35,7 +35,7 @@ def check(value: Any, declared: Any, *, words: bool = True) -> None:
 
     Args:
         value: atoms, tuples, dimensions and attrs classes.
-        declared: a class, `tuple[...]`, or a union of them.
+        declared: a class, `tuple[...]`, `Literal[...]`, or a union of them.
         words: whether every text must be a name, a key or a number.
 
     """
@@ -74,6 +74,8 @@ def _fits(part: Any, kind: Any) -> bool:
     if typing.get_origin(kind) is tuple:
         kinds = typing.get_args(kind)
         return isinstance(part, tuple) and (kinds[-1:] == (...,) or len(part) == len(kinds))
+    if typing.get_origin(kind) is typing.Literal:
+        return any(type(part) is type(each) and part == each for each in typing.get_args(kind))
     return type(part) is kind or (classes.has(kind) and isinstance(part, kind))
 
 

@@ -155,6 +155,7 @@ VALUES: Final[Mapping[type[dataflow.Value], str]] = {
     dataflow.Neighbours: "neighbours {arg:row} {table:name}",
     dataflow.Reduce: "{op:name} {arg:row} over {table:name}",
     dataflow.Local: "local {arg:row} {dim:dim}[{index:int}]",
+    dataflow.Level: "level {arg:row} {dim:dim} at {at:bound}",
     dataflow.Region: "region{boxes:region} {then:row} {otherwise:row}",
     dataflow.Scan: "scan {axis:dim}{forward:way} {start:bound} .. {stop:bound} init{init:rows}"
     " args{args:rows}",

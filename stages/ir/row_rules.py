@@ -22,10 +22,12 @@ from .dataflow import (
     Gather,
     Input,
     Leaf,
+    Level,
     Literal,
     Local,
     Map,
     Neighbours,
+    OfOne,
     Reduce,
     Region,
     Result,
@@ -71,7 +73,7 @@ class Rules:
                 yield from self._scan(value)
             case Result():
                 yield from self._result(value)
-            case Shift() | Displace() | Gather() | Neighbours() | Reduce() | Local():
+            case Shift() | Displace() | Gather() | Neighbours() | Reduce() | Local() | Level():
                 yield from self._access(value)
             case _:
                 yield f"has the class '{type(value).__name__}', which the dataflow IR does not have"
@@ -84,7 +86,7 @@ class Rules:
         elif (leaf.dims, leaf.dtype) != (value.dims, value.dtype):
             yield f"reads '{value.name}' with dimensions or a dtype other than its own"
 
-    def _access(self, value: Shift | Displace | Gather | Neighbours | Reduce | Local) -> Complaints:
+    def _access(self, value: OfOne | Displace) -> Complaints:
         arg = self.values[value.arg]
         if value.dtype != arg.dtype:
             yield "has a dtype other than that of its operand"
@@ -105,6 +107,8 @@ class Rules:
                 yield from _without(value, arg.dims, value.dim)
                 if value.index < 0:
                     yield f"takes slot {value.index}"
+            case Level():
+                yield from _level(value, arg.dims)
 
     def _region(self, value: Region) -> Complaints:
         then, otherwise = self.values[value.then], self.values[value.otherwise]
@@ -124,9 +128,9 @@ class Rules:
         init, args = ([self.values[ref] for ref in refs] for refs in (value.init, value.args))
         if value.axis.kind is not DimensionKind.VERTICAL:
             yield f"walks along '{value.axis}', which is not vertical"
-        if any(each.dims for each in init):
-            yield "has an initial state with dimensions"
-        if value.dims != union_of([(value.axis,), *(each.dims for each in args)]):
+        if any(value.axis in each.dims for each in init):
+            yield f"has an initial state that varies along '{value.axis}'"
+        if value.dims != union_of([(value.axis,), *(each.dims for each in (*init, *args))]):
             yield "has dimensions other than those of its arguments and its axis"
         if not init or value.dtype != init[0].dtype:
             yield "has a dtype other than that of the first leaf of its state"
@@ -212,6 +216,13 @@ def _without(value: Value, given: Dims, local: Dimension) -> Complaints:
         yield f"takes slots of '{local}', which its operand does not have"
     if value.dims != tuple(dim for dim in given if dim is not local):
         yield f"has dimensions other than those of its operand without '{local}'"
+
+
+def _level(value: Level, given: Dims) -> Complaints:
+    if value.dim.kind is DimensionKind.LOCAL or value.dim not in given:
+        yield f"takes an index along '{value.dim}', which its operand does not have"
+    if value.dims != tuple(dim for dim in given if dim is not value.dim):
+        yield f"has dimensions other than those of its operand without '{value.dim}'"
 
 
 def _literal(value: Literal) -> Complaints:

@@ -12,7 +12,7 @@ from ...runtime.process.errors import WorkflowError
 from ..artifacts import Lowered
 from . import bounds
 from .bounds import Bound, Const, DomainSymbol, Ranges, ScalarSymbol, TableBound
-from .dataflow import Dataflow, Input, Leaf, Region, Scan, Table, Value
+from .dataflow import Dataflow, Input, Leaf, Level, Region, Scan, Table, Value
 from .inside import BOUNDS, values_of
 from .row_rules import Rules
 
@@ -161,7 +161,7 @@ def _boxes(lowered: Lowered, leaves: Leaves) -> Complaints:
 def _bounds(lowered: Lowered) -> Iterator[tuple[str, Bound]]:
     """Yield every bound and its place."""
     for row, value in enumerate(lowered.program.values):
-        if isinstance(value, Region | Scan):
+        if isinstance(value, Region | Scan | Level):
             yield from ((f"row %{row}", end) for end in values_of(value, *BOUNDS))
     boxes = [(f"row %{row}", box) for row, box in enumerate(lowered.boxes)]
     for index, statement in enumerate(lowered.program.statements):

@@ -12,6 +12,7 @@ from ..ir.dataflow import (
     Displace,
     Gather,
     Input,
+    Level,
     Literal,
     Local,
     Map,
@@ -143,6 +144,14 @@ class Graph:
         dims = without(value.dims, dim)
         return self.add(Local(arg=arg, dim=dim, index=index, dims=dims, dtype=value.dtype))
 
+    def level(self, arg: Ref, dim: Dimension, at: Bound) -> Ref:
+        """Take the value at one index; return the value itself if it does not vary there."""
+        value = self.values[arg]
+        if dim not in value.dims:
+            return arg
+        dims = without(value.dims, dim)
+        return self.add(Level(arg=arg, dim=dim, at=at, dims=dims, dtype=value.dtype))
+
     def region(self, boxes: tuple[tuple[Side, ...], ...], then: Ref, otherwise: Ref) -> Ref:
         """Choose by the index; return a branch if the region is everywhere or nowhere."""
         if then == otherwise or not boxes:
@@ -166,7 +175,7 @@ class Graph:
         levels: tuple[Bound, Bound],
     ) -> tuple[Ref, ...]:
         """Add a scan; return one row for each leaf of the state."""
-        dims = union_of([(axis,), *(self.values[arg].dims for arg in args)])
+        dims = union_of([(axis,), *(self.values[each].dims for each in (*init, *args))])
         dtypes = [self.values[each].dtype for each in init]
         scan = self.add(
             Scan(

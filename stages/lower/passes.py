@@ -42,7 +42,13 @@ def lower(
     `watch` receives the name of each step and the program after it; boxes and reads are empty until
     the last step, `infer_boxes`.
     """
-    program = build(parsed, variant)
+    return lower_dataflow(build(parsed, variant), passes, watch)
+
+
+def lower_dataflow(
+    program: Dataflow, passes: tuple[Pass, ...] = PASSES, watch: Watch = ignore
+) -> Lowered:
+    """Apply `passes` to dataflow of any language, infer boxes; verify it after every step."""
     watch("build", verify(Lowered(program)))
     for step in passes:
         program = step(program)

@@ -1,4 +1,4 @@
-"""Access paths: the shifts, neighbours, slots and displacements applied to a value.
+"""Access paths: the shifts, neighbours, slots, levels and displacements applied to a value.
 
 A path lists the accesses to a value, innermost first, in a normal form, so that equivalent accesses
 have equal paths: shifts stand as far inside as possible, one for each dimension, in canonical
@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from ...runtime.language.dimension import Dimension, union_of
-from ..ir.dataflow import Gather, Local, Neighbours, Ref, Shift, Table
+from ..ir.bounds import Bound
+from ..ir.dataflow import Gather, Level, Local, Neighbours, Ref, Shift, Table
 from .graph import Dims, gathered, without
 
 
@@ -43,6 +44,13 @@ class Slot(NamedTuple):
     place: int
 
 
+class Fix(NamedTuple):
+    """One index along a dimension."""
+
+    dim: Dimension
+    at: Bound
+
+
 class Jump(NamedTuple):
     """A displacement by a row of the old program, which has a path of its own."""
 
@@ -51,10 +59,10 @@ class Jump(NamedTuple):
     path: tuple[Any, ...]
 
 
-Step: TypeAlias = Move | Pick | All | Slot | Jump
+Step: TypeAlias = Move | Pick | All | Slot | Fix | Jump
 Path: TypeAlias = tuple[Step, ...]
 Tables: TypeAlias = Mapping[str, Table]
-Access: TypeAlias = Shift | Gather | Neighbours | Local
+Access: TypeAlias = Shift | Gather | Neighbours | Local | Level
 
 
 def step_of(value: Access) -> Step:
@@ -68,6 +76,8 @@ def step_of(value: Access) -> Step:
             return All(value.table)
         case Local():
             return Slot(value.dim, value.index)
+        case Level():
+            return Fix(value.dim, value.at)
 
 
 def inside(step: Step, path: Path, tables: Tables) -> Path:
@@ -113,7 +123,7 @@ def through(dims: Dims, step: Step, tables: Tables) -> Dims | None:
             if step.onto is step.dim:
                 return dims
             return tuple(step.onto if each is step.dim else each for each in dims)
-        case Slot():
+        case Slot() | Fix():
             return without(dims, step.dim) if step.dim in dims else None
         case Jump():
             return dims if step.dim in dims else None

@@ -30,6 +30,7 @@ from .graph import Dims, Graph
 from .paths import (
     Access,
     All,
+    Fix,
     Jump,
     Move,
     Path,
@@ -146,6 +147,8 @@ class _Pusher:
                 return graph.neighbours(base, self.tables[step.table])
             case Slot():
                 return graph.local(base, step.dim, step.place)
+            case Fix():
+                return graph.level(base, step.dim, step.at)
             case Jump():
                 return graph.displace(base, step.dim, self.rows[_by(step)])
 
@@ -216,6 +219,8 @@ class _Pusher:
                 if isinstance(value, Displace):
                     return step.dim not in fixed or step.onto is step.dim
                 return isinstance(value, Region) or step.dim not in fixed
+            case Fix():
+                return step.dim not in fixed
             case Jump():
                 return not isinstance(value, Displace) and step.dim not in fixed
             case Pick() | All():

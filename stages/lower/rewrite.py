@@ -10,6 +10,7 @@ from ..ir.dataflow import (
     Dataflow,
     Displace,
     Gather,
+    Level,
     Local,
     Map,
     Neighbours,
@@ -40,7 +41,7 @@ def with_operands(value: Value, place: Callable[[Ref], Ref]) -> Value:
     match value:
         case Map():
             return classes.evolve(value, args=tuple(map(place, value.args)))
-        case Shift() | Gather() | Neighbours() | Reduce() | Local():
+        case Shift() | Gather() | Neighbours() | Reduce() | Local() | Level():
             return classes.evolve(value, arg=place(value.arg))
         case Displace():
             return classes.evolve(value, arg=place(value.arg), by=place(value.by))
@@ -74,11 +75,13 @@ def rebuilt(
             return graph.reduce(value.op, place(value.arg), tables[value.table])
         case Local():
             return graph.local(place(value.arg), value.dim, value.index)
+        case Level():
+            return graph.level(place(value.arg), value.dim, value.at)
         case Region():
             return graph.region(value.boxes, place(value.then), place(value.otherwise))
         case Scan():
             moved = with_operands(value, place)
-            dims = union_of([(value.axis,), *(graph[place(arg)].dims for arg in value.args)])
+            dims = union_of([(value.axis,), *(graph[each].dims for each in moved.operands)])
             return graph.add(classes.evolve(moved, dims=dims))
         case Result():
             scan = place(value.scan)

@@ -9,7 +9,11 @@ from generate.pictures import FOLDER, OF_BENCHES, PICTURES
 
 
 @pytest.mark.parametrize(
-    "name", ["halo", "time_loop", "plate", "heat_on_sphere", "heat_on_triangles"]
+    "name",
+    [
+        *("halo", "time_loop", "plate", "heat_on_sphere", "heat_on_triangles"),
+        *("intervals", "extents", "regions"),
+    ],
 )
 def test_pictures_can_be_drawn(name):
     assert PICTURES[name]().axes

@@ -40,7 +40,7 @@ assert gtx.config.BUILD_JOBS == 3
 
 ABSENT = """
 for name in ("gt4py.next.iterator", "gt4py.next.otf.workflow", "gt4py.eve.traits",
-             "gt4py.next.runtime", "gt4py.cartesian"):
+             "gt4py.next.runtime", "gt4py.next.cartesian", "gt4py.cartesian.gtc.gtir"):
     try:
         __import__(name)
     except ModuleNotFoundError as error:

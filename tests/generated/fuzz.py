@@ -21,18 +21,21 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import Value
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 
 from .case import Case
 from .features import EVERY, supported
+from .gtscript.work import work as stencils
 from .isolation import check_apart
 from .pieces import Draw
 from .printing import as_test
 from .programs import program
 from .running import Disagreement, schedule_of
 from .shrinking import shrink
+
+Work: TypeAlias = Callable[["Options", Callable[[], int]], Iterator[dict[str, Any]]]
 
 BATCH: Final = 64
 BACKENDS: Final = ("cpu", "rows", "dace_cpu", "gpu-host", "dace_gpu-host")
@@ -52,6 +55,7 @@ class Options:
     backend: str = "cpu"
     only: tuple[int, int] | None = None
     optimise: str | None = None  # None: '-O3' in one batch of eight, '-O1' in the others
+    oracle: str | None = None  # of stencils of GTScript: the Python of gt4py's environment
 
     def level(self, batch: int) -> str:
         """Return how a batch is optimised."""
@@ -153,7 +157,7 @@ class Worker:
     pipe: int
 
 
-def start(options: Options, take: Callable[[], int]) -> Worker:
+def start(options: Options, take: Callable[[], int], work: Work) -> Worker:
     """Begin to work in another process, which leads a group of its own."""
     reading, writing = os.pipe()
     process = os.fork()
@@ -221,7 +225,7 @@ class Tally:
         )
 
 
-def run(options: Options, folder: Path | None) -> Tally:
+def run(options: Options, folder: Path | None, work: Work = work) -> Tally:
     """Run all programs; print each disagreement as a test, and write it to `folder`."""
     from rich.console import Console
     from rich.progress import (
@@ -233,7 +237,7 @@ def run(options: Options, folder: Path | None) -> Tally:
     )
 
     tally, take = Tally(), turns()
-    workers = [start(options, take) for _ in range(options.jobs)]
+    workers = [start(options, take, work) for _ in range(options.jobs)]
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
     console = Console()
     try:
@@ -285,6 +289,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, help="a folder for the disagreements, as test files")
     parser.add_argument("--only", type=_place, help="one program, as BATCH/PLACE")
     parser.add_argument("--optimise", help="compile all programs with this option, such as -O0")
+    parser.add_argument("--language", choices=("gt4py", "gtscript"), default="gt4py")
+    parser.add_argument("--oracle", help="of 'gtscript': a Python that has gt4py 1.2.3")
     given = parser.parse_args(arguments)
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell may have had the first one ignored
         signal.signal(number, signal.default_int_handler)
@@ -293,7 +299,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = Options(
         count, given.seed, jobs, given.shrink, features, given.backend, given.only, given.optimise
     )
-    tally = run(options, given.output)
+    options = attrs.evolve(options, oracle=given.oracle)
+    tally = run(options, given.output, stencils if given.language == "gtscript" else work)
     return 1 if tally.found or tally.programs < count else 0
 
 

@@ -10,8 +10,8 @@ import json
 import os
 import select
 import signal
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO
 
 from .building import Schedule
 from .case import Case
@@ -28,7 +28,7 @@ def check_apart(
 ) -> list[Disagreement]:
     """Run `check` in a child; a crash is a disagreement too, of the case that was running."""
     chosen = list(schedules or map(schedule_of, cases))
-    rows, ending = _child(cases, chosen, optimise, until)
+    rows, ending = in_child(lambda pipe: _report(pipe, cases, chosen, optimise, until))
     found = [
         Disagreement(cases[index], stage, what, chosen[index])
         for index, stage, what in (row for row in rows if len(row) == 3)
@@ -46,15 +46,13 @@ def check_apart(
     return [*alone, Disagreement(cases[last], "crash", f"{ending} (together only)", chosen[last])]
 
 
-def _child(
-    cases: Sequence[Case], schedules: Sequence[Schedule], optimise: str, until: str
-) -> tuple[list[Any], str]:
-    """Return the rows that the child wrote, and how it ended if that was not well."""
+def in_child(report: Callable[[TextIO], None]) -> tuple[list[Any], str]:
+    """Return the rows that a child wrote, and how it ended if that was not well."""
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:
         os.close(reading)
-        _report(writing, cases, schedules, optimise, until)
+        _end_with(writing, report)
     os.close(writing)
     try:
         text, hung = _read(reading)
@@ -76,19 +74,24 @@ def _child(
 
 
 def _report(
-    writing: int, cases: Sequence[Case], schedules: Sequence[Schedule], optimise: str, until: str
+    pipe: TextIO, cases: Sequence[Case], schedules: Sequence[Schedule], optimise: str, until: str
 ) -> None:
-    """Check in this process, which is the child, and end it."""
+    """Check in this process, which is the child."""
+
+    def entering(index: int) -> None:
+        print(json.dumps([index]), file=pipe, flush=True)
+
+    for found in check(cases, schedules, optimise, entering, until):
+        index = next(i for i, case in enumerate(cases) if case is found.case)
+        print(json.dumps([index, found.stage, found.what]), file=pipe, flush=True)
+
+
+def _end_with(writing: int, report: Callable[[TextIO], None]) -> None:
+    """Report in this process, which is the child, and end it."""
     status = 1
     try:
         with os.fdopen(writing, "w") as pipe:
-
-            def entering(index: int) -> None:
-                print(json.dumps([index]), file=pipe, flush=True)
-
-            for found in check(cases, schedules, optimise, entering, until):
-                index = next(i for i, case in enumerate(cases) if case is found.case)
-                print(json.dumps([index, found.stage, found.what]), file=pipe, flush=True)
+            report(pipe)
         status = 0
     except BaseException:
         import traceback

@@ -99,13 +99,14 @@ def stages() -> Mapping[str, type[Stage]]:
     from ...stages.decorate.kernels import LoadKernels
     from ...stages.decorate.rows import LoadRows
     from ...stages.encode.stage import Encode
+    from ...stages.gtscript.stage import LowerStencil, ParseStencil
     from ...stages.interpret.stage import Interpret
 
     known: tuple[type[Stage], ...] = (
         *(Parse, Lower, Codegen, Compile, Bind, Load),
         *(CodegenDace, CodegenDaceGpu, CompileLibrary),
         *(CodegenGpu, CompileKernels, LoadKernels, Interpret),
-        *(Encode, LoadRows),
+        *(Encode, LoadRows, ParseStencil, LowerStencil),
     )
     return {stage.name: stage for stage in known}
 

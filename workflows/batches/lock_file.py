@@ -39,7 +39,7 @@ from ..backends.ready_made import BACKENDS
 from ..backends.recipes import registry
 from ..builds.order import Order
 from ..engine.session import engine
-from ..entries.entry_point import EntryPoint
+from ..entries.entry_point import EntryPoint, entry_of
 from ..graph import text as graph_text
 from ..graph.function_stage import FunctionStage
 from ..graph.graph import Workflow
@@ -100,7 +100,7 @@ class Locked:
             FieldforgeError: the row names what is not there, or what a file may not name or set.
 
         """
-        entry = find_inside(self.program, folder)
+        entry = entry_of(find_inside(self.program, folder))
         if not isinstance(entry, EntryPoint):
             raise LockFileError(f"'{self.program}' is not a program or operator.")
         instance = entry.instances.get(self.types)

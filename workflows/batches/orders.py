@@ -10,7 +10,7 @@ from ...runtime.process.errors import ArgumentError
 from ..builds.order import Order
 from ..engine.session import engine
 from ..entries.bound_program import BoundProgram
-from ..entries.entry_point import EntryPoint
+from ..entries.entry_point import EntryPoint, entry_of
 
 
 def orders(programs: Iterable[Any]) -> Iterator[Order]:
@@ -30,7 +30,7 @@ def orders_of(
 
     A program with bound arguments, or a set-up, knows its variants.
     """
-    used = engine()
+    used, program = engine(), entry_of(program)
     if isinstance(program, BoundProgram):
         for variant, provider in program.wanted():
             yield program.program.order(variant, provider, used)
@@ -50,7 +50,7 @@ def with_some_backend(thing: Any, backend: str | None = None) -> EntryPoint | No
 
     The object may also limit the calls of a program, or bind its arguments.
     """
-    found = thing.call if isinstance(thing, Limited) else thing
+    found = entry_of(thing.call if isinstance(thing, Limited) else thing)
     found = found.unbound() if isinstance(found, BoundProgram) else found
     if not isinstance(found, EntryPoint):
         return None

@@ -94,7 +94,10 @@ def _statement(capsule: Capsule, one: Backend, other: Backend, tolerance: float)
             return False  # a part of the program that is none by itself
         return bool(differences(right, wrong, tolerance))
 
-    root, parsed, variant = capsule.parsed.root, capsule.parsed, capsule.variant
+    parsed, variant = capsule.parsed, capsule.variant
+    if not isinstance(parsed, Parsed):
+        return  # a stencil is one statement
+    root = parsed.root
     if isinstance(root, syntax.Program):
         low, high = 0, len(root.body)  # the first `low` statements agree, the first `high` differ
         while high - low > 1:
@@ -122,6 +125,7 @@ def _said(root: syntax.Program, number: int) -> str:
 def _first_statements(capsule: Capsule, count: int) -> tuple[Parsed, Variant]:
     """Return the program cut after some statements; the arguments stay."""
     parsed = capsule.parsed
+    assert isinstance(parsed, Parsed), "only programs have statements"
     assert isinstance(parsed.root, syntax.Program)
     root = classes.evolve(parsed.root, body=parsed.root.body[:count])
     cut = classes.evolve(parsed, root=root)

@@ -22,7 +22,8 @@ from ...runtime.process.archive import Archive
 from ...runtime.process.shapes import MOST_TEXT, ShapeError
 from ...runtime.process.source import Span
 from ...stages.artifacts import Parsed, Spans, Variant
-from ...stages.ir import codec, syntax
+from ...stages.gtscript.parsed import ParsedStencil
+from ...stages.ir import codec, stencil, syntax
 from ...stages.ir.declared import check
 from .head import bytes_of, read_head, size_of
 from .values import Array, CapsuleError, Json
@@ -38,6 +39,10 @@ ARTIFACTS: Final[Mapping[str, tuple[str, Any, type[Any]]]] = {
     "spans": ("spans.json", tuple[Span, tuple[Span, ...]], Spans),
     "variant": ("variant.json", GenericAlias(tuple, (*get_type_hints(Variant).values(),)), Variant),
 }  # fmt: skip
+_OF_STENCILS: Final[Mapping[str, tuple[str, Any, type[Any]]]] = {
+    **ARTIFACTS,
+    "parsed": ("stencil.json", tuple[stencil.Stencil, tuple[str, ...]], ParsedStencil),
+}
 
 
 @classes.frozen(eq=False, repr=False)
@@ -47,7 +52,7 @@ class Capsule:
     Attributes:
         head: names, versions, source, closure values, options, key components and the description
             of arguments and results.
-        parsed: the typed tree of the program.
+        parsed: the typed tree of the program, or of the stencil.
         spans: where its parts were written.
         variant: what the build knew about the arguments.
         arrays: the values of fields before the call and after it, and neighbour tables.
@@ -55,7 +60,7 @@ class Capsule:
     """
 
     head: Json
-    parsed: Parsed
+    parsed: Parsed | ParsedStencil
     spans: Spans
     variant: Variant
     arrays: Mapping[str, Array]
@@ -132,10 +137,11 @@ class Capsule:
         if HEAD not in archive.sizes:
             raise ShapeError(f"it has no '{HEAD}'")
         head = read_head(archive.read(HEAD, MOST_TEXT))
-        _check_members(archive, head, limit)
+        known = _OF_STENCILS if head["kind"] == "stencil" else ARTIFACTS
+        _check_members(archive, head, known, limit)
         artifacts = {
             port: _artifact(archive.read(f"{port}/{member}", MOST_TEXT), declared, kind)
-            for port, (member, declared, kind) in ARTIFACTS.items()
+            for port, (member, declared, kind) in known.items()
         }
         arrays = {
             name: _array(archive.read(f"arrays/{name}.npy", limit + _HEADER), *described)
@@ -144,9 +150,11 @@ class Capsule:
         return cls(head, arrays=arrays, **artifacts)
 
 
-def _check_members(archive: Archive, head: Json, limit: int) -> None:
+def _check_members(
+    archive: Archive, head: Json, artifacts: Mapping[str, tuple[str, Any, type[Any]]], limit: int
+) -> None:
     """Refuse members that no capsule has, and arrays that need more memory than allowed."""
-    known = {HEAD, *(f"{port}/{row[0]}" for port, row in ARTIFACTS.items())}
+    known = {HEAD, *(f"{port}/{row[0]}" for port, row in artifacts.items())}
     known |= {f"arrays/{name}.npy" for name in head["arrays"]}
     if known != set(archive.sizes):
         odd = min(known ^ set(archive.sizes))

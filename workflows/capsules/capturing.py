@@ -23,7 +23,7 @@ from .digests import digest_of
 from .head import FORMAT
 from .replaying import execute
 from .values import Array, Json, Writer, fields_of
-from .written import is_written, written_leaves
+from .written import is_written, leaves_written_by
 
 
 @classes.frozen(eq=False)
@@ -50,7 +50,7 @@ def capture(call: Captured, make: Callable[[], None], seed: int | None = None) -
     artifacts = built["parse"].artifacts
     head = _head(call, described, tables)
     head["stages"] = {s.name: {"key": s.key, "parts": dict(s.components)} for s in built.values()}
-    head["written"] = sorted(written_leaves(artifacts["parsed"]))
+    head["written"] = sorted(leaves_written_by(call.definition, artifacts["parsed"]))
     capsule = Capsule(
         head, artifacts["parsed"], artifacts["spans"], call.variant, dict(writer.arrays)
     )

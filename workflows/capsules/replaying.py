@@ -10,7 +10,9 @@ from ...runtime.calls.refusals import reject
 from ...runtime.process import classes
 from ...stages.artifacts import Lowered, Parsed, Spans, Variant
 from ...stages.gpu_target import GpuTarget
+from ...stages.gtscript.parsed import ParsedStencil
 from ..backends.backend import Backend
+from ..backends.languages import for_stencils
 from ..builds.building import ENTRY, beyond_fields, entry_flow, needs_beyond
 from ..engine.session import engine
 from ..graph.graph import Workflow
@@ -121,6 +123,8 @@ def execute(
 
     `parsed` and `variant` are those of the capsule by default.
     """
+    if isinstance(capsule.parsed, ParsedStencil):
+        backend = for_stencils(backend)
     entry = _entry(capsule.name, backend, {
         "parsed": parsed or capsule.parsed,
         "spans": capsule.spans,
@@ -137,7 +141,9 @@ def interpret(capsule: Capsule, lowered: Lowered) -> dict[str, Array]:
     return _run(capsule, Entry(lowered), None)
 
 
-def _entry(name: str, backend: Backend, inputs: Mapping[str, Parsed | Spans | Variant]) -> Any:
+def _entry(
+    name: str, backend: Backend, inputs: Mapping[str, Parsed | ParsedStencil | Spans | Variant]
+) -> Any:
     flow = entry_flow(backend)
     rest = [node for node in flow.nodes if "definition" not in node[1].needs]
     names = {own for own, _ in rest}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ...runtime.language.definition import Definition
 from ...stages.artifacts import Parsed
 from ...stages.ir import syntax
 from ..builds.building import OUT
@@ -16,6 +17,12 @@ def written_leaves(parsed: Parsed) -> set[str]:
         return {OUT}
     outputs = (output for statement in root.body for output in statement.outputs)
     return {".".join([each.parameter, *map(str, each.path)]) for each in outputs}
+
+
+def leaves_written_by(definition: Definition, parsed: Parsed) -> set[str]:
+    """Return the names of the fields that a program or stencil writes; a stencil knows them."""
+    own = getattr(definition, "written", None)
+    return written_leaves(parsed) if own is None else set(own)
 
 
 def is_written(leaf: str, written: Collection[str]) -> bool:

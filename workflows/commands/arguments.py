@@ -19,7 +19,7 @@ from ..batches.addresses import AddressError, load_module
 from ..batches.orders import with_some_backend
 from ..engine.engine import Engine
 from ..engine.session import using
-from ..entries.entry_point import EntryPoint
+from ..entries.entry_point import EntryPoint, entry_of
 
 
 def report_errors(command: Callable[..., None]) -> Callable[..., None]:
@@ -71,7 +71,9 @@ def find_program(program: str, backend: str | None, store: Store | None = None) 
     found = with_some_backend(getattr(module, name, None), backend)
     if found is None:
         known = [
-            key for key, value in sorted(vars(module).items()) if isinstance(value, EntryPoint)
+            key
+            for key, value in sorted(vars(module).items())
+            if isinstance(entry_of(value), EntryPoint)
         ]
         raise click.BadParameter(
             f"'{where}' has no program or operator '{name}'; it has {', '.join(known) or 'none'}."

@@ -14,7 +14,7 @@ from ..backends.backend import Backend
 from ..backends.ready_made import find_backend
 from ..batches.addresses import load_module
 from ..entries.decorated import address_of
-from ..entries.entry_point import EntryPoint
+from ..entries.entry_point import EntryPoint, entry_of
 from ..options.architecture import names_implied, names_of
 from ..options.database import MODEL, checked, database, use_options
 from ..options.option_file import read_options
@@ -113,5 +113,6 @@ def _plain_backend(tag: str, program: str, archs: tuple[str, ...]) -> Backend:
 def _programs(module: str) -> Iterator[str]:
     found = load_module(module)
     for value in vars(found).values():
-        if isinstance(value, EntryPoint):
-            yield address_of(value.__definition__)
+        entry = entry_of(value)
+        if isinstance(entry, EntryPoint):
+            yield address_of(entry.__definition__)

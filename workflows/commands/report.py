@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ..batches.addresses import AddressError, find
-from ..entries.entry_point import EntryPoint
+from ..entries.entry_point import EntryPoint, entry_of
 from .arguments import backend_option, find_program, report_errors
 from .call_arguments import hinted_ranges, read_arguments
 from .tables import tables_option, with_tables
@@ -90,6 +90,6 @@ def _found(address: str) -> Any:
         thing = find(address)
     except AddressError:
         return None  # `find_program` says what is wrong
-    if isinstance(thing, EntryPoint):
+    if isinstance(entry_of(thing), EntryPoint):
         return None
     return thing() if callable(thing) and hasattr(thing, "__code__") else thing

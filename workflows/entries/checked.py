@@ -42,6 +42,9 @@ def with_checks(backend: Backend | None) -> Backend | None:
 
 def written_by(definition: Definition) -> tuple[OutputPath, ...]:
     """Return the leaves that a call writes: the output of an operator, the outputs of a program."""
+    own = getattr(definition, "written", None)
+    if own is not None:  # a stencil knows them
+        return tuple((name, ()) for name in own)
     root = parsed(definition).root
     if not isinstance(root, syntax.Program):
         return ((OUT, ()),)

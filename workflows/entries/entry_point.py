@@ -130,3 +130,20 @@ class EntryPoint(Compilable):
         """Whether the settings ask for a capsule of the first call, and there is none yet."""
         wanted = current().capture
         return bool(wanted) and self.__name__ in wanted and self.__name__ not in captured_names
+
+
+def entry_of(thing: Any) -> Any:
+    """Return the program behind an object such as a stencil of GTScript; other objects as they are.
+
+    Such an object has it as `__entry_point__`, and turns the arguments of its calls into those of
+    the program by `__entry_arguments__`.
+    """
+    found = getattr(thing, "__entry_point__", None)
+    return thing if found is None else found
+
+
+def entry_arguments(thing: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments of a call of an object as those of the program behind it."""
+    convert = getattr(thing, "__entry_arguments__", None)
+    found: Mapping[str, Any] = given if convert is None else convert(given)
+    return found

@@ -14,7 +14,7 @@ from ..batches import lock_file
 from ..builds.pool import BuildPool
 from ..builds.viewing import view_of_order, views_of_builds
 from ..engine.inspection import Trace
-from ..entries.entry_point import EntryPoint
+from ..entries.entry_point import EntryPoint, entry_arguments, entry_of
 from ..entries.recording import Step
 from ..reports.recorded_calls import title_of, view_of_calls
 from ..reports.view import BuildView, StepView
@@ -28,11 +28,11 @@ PROVIDER = "offset_provider"
 
 def shown(thing: Any, *, measured: bool = False) -> Iterator[Shown]:
     """Yield the views of one thing; see `report` for what it may be."""
-    match thing:
+    match _as_entries(thing):
         case (EntryPoint() as entry, Mapping() as arguments):
             yield _run(entry, arguments, entry.__name__, measured=True)
-        case EntryPoint():
-            yield _traced(thing)
+        case EntryPoint() as entry:
+            yield _traced(entry)
         case SetUpProgram():
             yield _traced(thing.program)
         case Trace():
@@ -50,6 +50,15 @@ def shown(thing: Any, *, measured: bool = False) -> Iterator[Shown]:
                 f"A report shows programs, traces, recorded steps, batches and lock files, got a "
                 f"'{type(thing).__name__}'.",
             )
+
+
+def _as_entries(thing: Any) -> Any:
+    """Return the program behind an object, alone or with the arguments of a call."""
+    match thing:
+        case (program, Mapping() as arguments):
+            return entry_of(program), entry_arguments(program, arguments)
+        case _:
+            return entry_of(thing)
 
 
 def sorted_out(views: Iterable[Shown]) -> tuple[list[BuildView], list[StepView]]:

@@ -74,8 +74,10 @@ def timed(call: Callable[[], object], wait: Callable[[], object]) -> tuple[float
 
 def copy_rate(backend: Backend, size: int) -> float:
     """Return the bytes a second that a copy reads and writes which moves `size` bytes."""
+    from ..backends.languages import for_programs
     from .copying import COLUMNS, ROWS, copy
 
+    backend = for_programs(backend)
     rows = max(size // (16 * ROW), FEWEST // ROW)
     fields = {
         name: as_field({ROWS: rows, COLUMNS: ROW}, _zeros(rows), allocator=backend.allocator)

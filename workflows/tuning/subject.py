@@ -20,7 +20,7 @@ from ..backends.backend import Backend
 from ..backends.first_tier import compiled_only
 from ..backends.ready_made import cpu, reference
 from ..entries.checked import written_by
-from ..entries.entry_point import EntryPoint
+from ..entries.entry_point import EntryPoint, entry_arguments, entry_of
 from ..entries.program import Program
 from ..setups.set_up import SetUpProgram
 from ..variants.naming import leaf_name
@@ -113,7 +113,7 @@ class Subject:
 
 def make_subject(program: Any, args: Mapping[str, Any]) -> Subject:
     """Return a subject; `args` are the arguments of a call by name, 'offset_provider' too."""
-    given = dict(args)
+    given, program = dict(entry_arguments(program, args)), entry_of(program)
     provider = given.pop("offset_provider", None)
     if isinstance(program, SetUpProgram):
         entry: EntryPoint = program.program

@@ -17,7 +17,7 @@ from ...ir.loops.ungrouped import ungrouped
 from ...ir.strides import Stride
 from ..cpu.text.kernel import ENDS, definitions
 from ..cpu.text.nodes import Writing, write_steps
-from ..cpu.text.units import flat
+from ..cpu.text.units import defined, flat
 from ..entry_point import UNUSED
 from ..rows.checks import beyond
 from ..rows.dialect import cpp
@@ -62,7 +62,7 @@ def rare_version(loops: SdfgLoops, writer: WriterOptions) -> RareVersion:
     scope = Scope(kernel, places_of(ints), options, cpp(options), clamped=clamping.ends)
     steps = Steps(len(ints), loops.steps) if loops.steps else None
     nests = list(flat(write_steps(scope, kernel, Writing(steps))))
-    known = (each.line for each in definitions(scope, steps))
+    known = defined(definitions(scope, steps))
     return RareVersion(
         ints,
         (f"{flag}clamped(ptrs, ints, scalars, arena);",),

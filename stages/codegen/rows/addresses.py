@@ -48,21 +48,24 @@ def is_given(address: Address | None) -> bool:
     return isinstance(address, InRow) and address.is_given
 
 
-def axis_of_row(
-    access: Access, buffer: Buffer, inner: Dimension | None, rows: Sequence[Instruction]
+def axis_along(
+    rows: Sequence[Instruction], access: Access, buffer: Buffer, dim: Dimension | None
 ) -> int | None:
-    """Return the axis of a buffer whose index is that of the innermost loop; None for no such axis.
+    """Return the axis of a buffer that the index of a loop moves along; None if there is none.
 
-    It is that of the dimension `inner` of the loop, or another one, such as its staggered one, if
-    a row tells that index.
+    The buffer may lie over the staggered counterpart of the loop's dimension.
     """
-    places = zip(buffer.dims, access.coordinates(len(buffer.dims)), strict=True)
-    along = [
-        axis
-        for axis, (dim, (row, _)) in enumerate(places)
-        if (dim is inner if row is None else _is_index(rows[row], inner))
-    ]
-    return along[0] if len(along) == 1 else None
+    for axis, (own, (row, _)) in enumerate(
+        zip(buffer.dims, access.coordinates(len(buffer.dims)), strict=True)
+    ):
+        if (own is dim) if row is None else _is_index(rows[row], dim):
+            return axis
+    return None
+
+
+def is_told(rows: Sequence[Instruction], access: Access) -> bool:
+    """Tell whether a value gives the index of an axis, as a table of neighbours does."""
+    return any(row is not None and not isinstance(rows[row], Index) for row in access.rows)
 
 
 def _is_index(row: Instruction, dim: Dimension | None) -> bool:
@@ -70,18 +73,19 @@ def _is_index(row: Instruction, dim: Dimension | None) -> bool:
 
 
 def row_of(
+    rows: Sequence[Instruction],
     access: Access,
     buffer: Buffer,
     inner: Dimension | None,
-    rows: Sequence[Instruction],
     inside: int,
 ) -> tuple[str, Places] | None:
     """Return what accesses of one row have in common: buffer and places; None for no row.
 
-    A row lies along the innermost loop; no index of its pointer may be computed `inside` it.
+    A row lies along the dimension `inner` of the innermost loop; no index of its pointer may be
+    computed inside this loop, at the level `inside`.
     """
-    axis = axis_of_row(access, buffer, inner, rows)
-    if axis is None:
+    axis = axis_along(rows, access, buffer, inner)
+    if inner is None or axis is None:
         return None
     places = list(access.coordinates(len(buffer.dims)))
     places[axis] = (None, 0)
@@ -108,7 +112,7 @@ def addresses_of(
     for number in numbers:
         access = rows[number]
         if isinstance(access, Access):
-            key = row_of(access, buffers[access.buffer], inner, rows, inside)
+            key = row_of(rows, access, buffers[access.buffer], inner, inside)
             if key is not None:
                 found[number] = pointers.setdefault(key, InRow(f"{letter}{len(pointers)}"))
     return found

@@ -38,10 +38,11 @@ from ...ir.loops.nest import (
     State,
     Store,
 )
-from .addresses import DIRECT, Address, Element, InRow, addresses_of, axis_of_row
+from .addresses import DIRECT, Address, Element, InRow, addresses_of, axis_along, is_told
 from .checks import tested
 from .expressions import TYPES
 from .extrema import trees
+from .nesting import LONGEST, bracketed, single_uses
 from .scope import Scope, stored_type
 
 # Instructions without a variable: their text stands at each use.
@@ -65,6 +66,7 @@ class Body:
         instead: text in place of rows; nothing is written for an empty one.
         names: of rows whose name is not `v<row>`.
         same: rows in whose place others are read.
+        nested: the texts of rows that stand in the row that uses them, see `nesting.py`.
 
     """
 
@@ -80,6 +82,7 @@ class Body:
     instead: Mapping[Row, str] = classes.field(factory=dict)
     names: Mapping[Row, str] = classes.field(factory=dict)
     same: Mapping[Row, Row] = classes.field(factory=dict)
+    nested: Mapping[Row, str] = classes.field(factory=dict)
 
 
 def body_of(scope: Scope, nest: Nest, besides: Collection[Row] = ()) -> Body:
@@ -102,9 +105,30 @@ def body_of(scope: Scope, nest: Nest, besides: Collection[Row] = ()) -> Body:
 
 def written(body: Body, level: int, part: int = 0) -> Iterator[str]:
     """Write the rows inside `level` loops, for one part of the innermost loop."""
-    for number, row in enumerate(body.rows):
-        here = row.level == level and (level != body.depth or row.part == part)
-        if here and not isinstance(row, NAMELESS) and (text := line(body, number)):
+    is_inner = level == body.depth
+    here = [
+        number
+        for number, row in enumerate(body.rows)
+        if row.level == level and (not is_inner or row.part == part)
+        if not isinstance(row, NAMELESS)
+    ]
+    if is_inner and body.scope.dialect.nests_operands:
+        yield from _nested(body, here)
+    else:
+        yield from filter(None, (line(body, number) for number in here))
+
+
+def _nested(body: Body, here: Sequence[Row]) -> Iterator[str]:
+    """Write rows, those with one use in the row that uses them."""
+    tested = {buffer for group, buffer in body.scope.tests if group == body.group}
+    own = [number for number in here if number not in body.instead]
+    single = single_uses(body.rows, own, (row for _, row in body.states), body.trees, tested)
+    nested: dict[Row, str] = {}
+    body = classes.evolve(body, nested=nested)
+    for number in here:
+        if number in single and len(text := value_of(body, number)) <= LONGEST:
+            nested[number] = text
+        elif text := line(body, number):
             yield text
 
 
@@ -134,17 +158,15 @@ def pointer(body: Body, access: Access, address: InRow) -> str:
     """Define the pointer to the row of an access."""
     buffer = body.scope.by_name[access.buffer]
     start = address.start or start_of_row(body, access)
-    along = axis_of_row(access, buffer, body.inner, body.rows)
-    others = (row for axis, row in enumerate(access.rows) if axis != along)
-    is_told = any(row is not None for row in others)
-    return body.scope.dialect.pointer(stored_type(buffer), address.pointer, start, is_told)
+    told = is_told(body.rows, access)
+    return body.scope.dialect.pointer(stored_type(buffer), address.pointer, start, told)
 
 
 def start_of_row(body: Body, access: Access) -> str:
     """Return the address of the row of an access by its indices."""
     buffer = body.scope.by_name[access.buffer]
-    along = axis_of_row(access, buffer, body.inner, body.rows)
-    outside = [axis for axis in range(len(buffer.dims)) if axis != along]
+    inner = axis_along(body.rows, access, buffer, body.inner)
+    outside = [axis for axis in range(len(buffer.dims)) if axis != inner]
     return " + ".join([body.scope.buffer(buffer.name), *_terms(body, access, outside)])
 
 
@@ -157,14 +179,15 @@ def line(body: Body, number: Row) -> str:
         case Store():
             return _store(body, number, row)
         case Advance(index=index, value=value):
-            return f"s{index} = {operand(body, value)};"
+            return f"s{index} = {_assigned(body, value)};"
         case Set(register=register, value=value):
             return f"g{register} = {operand(body, value)};"
     return f"const {TYPES[row.dtype][0]} {name(body, number)} = {value_of(body, number)};"
 
 
 def _store(body: Body, number: Row, row: Store) -> str:
-    place, value = element(body, row, body.addresses.get(number, DIRECT)), operand(body, row.value)
+    place = element(body, row, body.addresses.get(number, DIRECT))
+    value = operand(body, row.value) if row.add else _assigned(body, row.value)
     made = _computed(body, "add", row.dtype, [place, value], [row.dtype] * 2) if row.add else value
     text = f"{place} = {made};"
     store = body.scope.tests.get((body.group, row.buffer))
@@ -184,6 +207,8 @@ def name(body: Body, number: Row) -> str:
 def operand(body: Body, number: Row) -> str:
     """Return the text by which other rows read a row."""
     number = body.same.get(number, number)
+    if number in body.nested:
+        return bracketed(body.nested[number])
     match body.rows[number]:
         case Constant(text=text, dtype=dtype):
             return body.scope.dialect.constant(text, dtype)
@@ -217,6 +242,10 @@ def value_of(body: Body, number: Row) -> str:
     raise TypeError(f"The C++ writer does not know '{type(body.rows[number]).__name__}'.")
 
 
+def _assigned(body: Body, number: Row) -> str:
+    return body.nested.get(number) or operand(body, number)
+
+
 def _computed(body: Body, op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> str:
     made = body.scope.dialect.operation(op, dtype, args, dtypes)
     body.scope.uses.functions.update(made.functions)
@@ -239,9 +268,9 @@ def element(body: Body, access: Access, address: Address) -> str:
         return f"{address.array}[{address.index}]"
     buffer = body.scope.by_name[access.buffer]
     if isinstance(address, InRow):
-        along = axis_of_row(access, buffer, body.inner, body.rows)
-        assert along is not None
-        axes, array = [along], address.pointer
+        axis = axis_along(body.rows, access, buffer, body.inner)
+        assert axis is not None
+        axes, array = [axis], address.pointer
     else:
         axes, array = list(range(len(buffer.dims))), body.scope.buffer(buffer.name)
     return f"{array}[{' + '.join(_terms(body, access, axes)) or '0'}]"

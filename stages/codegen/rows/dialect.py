@@ -27,6 +27,7 @@ class Dialect:
         extremum: from a row of a tree of extrema, the leaves that its root tests for NaN, and
             what names rows, see `extrema.py`.
         fewest_leaves: of such a tree; 0 where each extremum has a test of its own.
+        nests_operands: whether a row with one use stands in the text of that, see `nesting.py`.
 
     """
 
@@ -35,6 +36,7 @@ class Dialect:
     pointer: Callable[[str, str, str, bool], str]
     extremum: Callable[[Compute, Sequence[Row], Callable[[Row], str]], Expression] = spelled
     fewest_leaves: int = 0
+    nests_operands: bool = False
 
 
 def cpp(options: WriterOptions) -> Dialect:

@@ -17,7 +17,7 @@ from .guards import (
     Test,
 )
 from .order import level_of
-from .places import OWN, Along, Coord, Entry, Point
+from .places import OWN, Along, Coord, Entry, Level, Point
 from .points import Points
 from .rows import Rows
 
@@ -68,6 +68,8 @@ class IndexRows(Rows):
             return self.places[part, index.point]
         if isinstance(index, Along):
             return self._own(index.dim, part)
+        if isinstance(index, Level):
+            return self.add(Number(dtype=INT, bound=index.at))
         by = self._wide(self.places[part, index.by], part)
         return self.compute("add", INT, [self.shifted(index.dim, index.at, part), by], part)
 

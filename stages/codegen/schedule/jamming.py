@@ -61,7 +61,7 @@ def jammed(
 
 
 def _is_stencil(points: Points, nest: Nest, needs: Mapping[int, Need]) -> bool:
-    """Tell whether unroll-and-jam is possible: no regions, all indices known."""
+    """Tell whether unroll-and-jam may pay: no regions, all indices known, loads to share."""
     if (
         len(nest.loops) < 2
         or nest.parts
@@ -70,7 +70,7 @@ def _is_stencil(points: Points, nest: Nest, needs: Mapping[int, Need]) -> bool:
     ):
         return False
     loads = sum(isinstance(row, Load) for row in nest.body)
-    if sum(isinstance(row, Compute) for row in nest.body) < BUSY * loads:
+    if not loads or sum(isinstance(row, Compute) for row in nest.body) < BUSY * loads:
         return False
     return not any(isinstance(points.nodes[node].value, dataflow.Region) for node in needs)
 

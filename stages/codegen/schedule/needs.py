@@ -19,7 +19,7 @@ from ...ir.gates import FAR, far_unless
 from ...ir.settled import settled
 from ...lower.regions import EVERYWHERE, Box, Boxes, is_empty, met
 from ..errors import CodegenError
-from .places import FIXED, OWN, Coord, Entries, Entry, Point
+from .places import FIXED, OWN, Coord, Entries, Entry, Level, Point
 from .points import Points
 
 
@@ -112,6 +112,8 @@ def _along(points: Points, dim: Dimension, coord: Coord, need: Need) -> Span | N
     if base == FIXED:
         return Span(Const(offset), Const(offset + 1))
     index = points.indices[base]
+    if isinstance(index, Level):
+        return Span(index.at, bounds.add(index.at, 1)).moved(offset)
     if not isinstance(index, Entry):  # moved by a value
         return None
     entries = points.nodes[index.point[0]].value

@@ -2,8 +2,9 @@
 
 A coordinate is a base and an offset. The base is the loop's own index (`OWN`), nothing at all
 (`FIXED`: the offset is the index, as for slot 2 of a local dimension), or an *index value*, by its
-number: an entry of a neighbour table, the loop's index along a staggered dimension, or an index
-that a value of the program displaces. Equal index values have one number.
+number: an entry of a neighbour table, the loop's index along a staggered dimension, the one index
+that a bound gives, or an index that a value of the program displaces. Equal index values have one
+number.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TypeAlias
 from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ...ir import dataflow
+from ...ir.bounds import Bound
 
 OWN, FIXED = 0, -1
 
@@ -47,6 +49,13 @@ class Along:
 
 
 @classes.frozen
+class Level:
+    """The index that a bound gives, the same wherever a loop is."""
+
+    at: Bound
+
+
+@classes.frozen
 class Moved:
     """The index `at` along `dim`, moved by the value of `by`."""
 
@@ -55,7 +64,7 @@ class Moved:
     by: Point
 
 
-IndexValue: TypeAlias = Entry | Along | Moved
+IndexValue: TypeAlias = Entry | Along | Level | Moved
 
 
 def still(count: int) -> Coords:
@@ -144,6 +153,8 @@ def _axes(value: IndexValue, dims: tuple[Dimension, ...]) -> list[tuple[Dimensio
             return [*zip(dims, coords, strict=True), (dim, at)]
         case Along(dim=dim):
             return [(dim, (OWN, 0))]
+        case Level():
+            return []
 
 
 def grow(ends: dict[Dimension, tuple[int, int]], dim: Dimension, more: tuple[int, int]) -> None:

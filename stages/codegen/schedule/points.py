@@ -23,6 +23,7 @@ from .places import (
     Entries,
     Entry,
     Indices,
+    Level,
     Moved,
     Point,
     Reach,
@@ -161,6 +162,8 @@ class Points:
                 return self._gathered(row, value, arg, self._tables[table], (OWN, 0))
             case dataflow.Local(arg=arg, dim=dim, index=slot):
                 return self.placed(self._views[arg], {dim: (FIXED, slot)})
+            case dataflow.Level(arg=arg, dim=dim, at=at):
+                return self.placed(self._views[arg], {dim: (self.indices.add(Level(at)), 0)})
             case dataflow.Displace(arg=arg, dim=dim, by=by):
                 way = Moved(dim, (OWN, 0), self._views[by])
                 return self.placed(self._views[arg], {dim: (self._index(way), 0)})
@@ -279,6 +282,8 @@ class Points:
         if base == FIXED:
             return coord
         value = self.indices[base]
+        if isinstance(value, Level):
+            return coord
         if isinstance(value, Along):
             to, more = env.get(value.dim, (base, 0))
             to = base if to == OWN else to

@@ -121,9 +121,14 @@ class Areas:
         return made
 
     def added(self, number: int, slots: Range) -> int:
-        """Return the area with some slots of a local dimension."""
+        """Return the area with some slots of a local dimension, or one index of another."""
         kept = (each for each in self._areas[number].ranges if each.dim is not slots.dim)
-        return self._with(number, (*kept, slots))
+        made = self._with(number, (*kept, slots))
+        if slots.dim.kind is DimensionKind.LOCAL:
+            return made
+        moved = self.number(classes.evolve(self._areas[made], pointwise=False))
+        assert moved is not None  # the area is as full as the old one
+        return moved
 
     def renamed(self, number: int, dim: Dimension, new: Dimension) -> int:
         """Return the area with `new` in place of `dim`."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ....runtime.process.errors import DSLError
 from ...artifacts import Lowered
@@ -16,6 +15,7 @@ from ...ir.dataflow import (
     Displace,
     Gather,
     Input,
+    Level,
     Local,
     Map,
     Neighbours,
@@ -121,13 +121,14 @@ class Walk:
                 yield value.arg, *self._gathered(value, need)
             case Reduce():
                 table = self.tables[value.table]
-                slots = (0, max(table.width, 1))
-                yield value.arg, *self._slots(value.dims, need, table.local, slots)
+                slots = Range(table.local, Const(0), Const(max(table.width, 1)))
+                yield value.arg, *self._slots(value.dims, need, slots)
             case Local():
-                yield (
-                    value.arg,
-                    *self._slots(value.dims, need, value.dim, (value.index, value.index + 1)),
-                )
+                slot = Range(value.dim, Const(value.index), Const(value.index + 1))
+                yield value.arg, *self._slots(value.dims, need, slot)
+            case Level():
+                ends = map(self.areas.resolve, (value.at, bounds.add(value.at, 1)))
+                yield value.arg, *self._slots(value.dims, need, Range(value.dim, *ends))
             case Displace():
                 yield value.by, value.dims, self.areas.firm(need)
                 start, stop = map(self.areas.resolve, self.spans.of(value.arg, value.dim))
@@ -193,12 +194,11 @@ class Walk:
             found.setdefault(slots, {})[number] = extent
         return found
 
-    def _slots(
-        self, dims: Dims, need: Need, local: Dimension, slots: tuple[int, int]
-    ) -> tuple[Dims, Need]:
-        new = Range(local, *map(Const, slots))
-        asked = {self.areas.added(number, new): (*e, (0, 0)) for number, e in need.items()}
-        return (*dims, local), asked
+    def _slots(self, dims: Dims, need: Need, slots: Range) -> tuple[Dims, Need]:
+        asked: Need = {}
+        for number, extent in need.items():
+            widen(asked, {self.areas.added(number, slots): (*extent, (0, 0))})
+        return (*dims, slots.dim), asked
 
     def _replaced(self, dims: Dims, need: Need, new: Range, is_loose: bool = False) -> Need:
         axis = dims.index(new.dim)

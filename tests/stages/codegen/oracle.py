@@ -128,6 +128,8 @@ class Oracle:
                 return self._neighbour(arg, table, place[table.local], place)
             case dataflow.Local(arg=arg, dim=dim, index=slot):
                 return self.value(arg, {**place, dim: slot})
+            case dataflow.Level(arg=arg, dim=dim, at=at):
+                return self.value(arg, {**place, dim: self.bound(at)})
             case dataflow.Displace(arg=arg, dim=dim, by=by):
                 return self.value(arg, {**place, dim: place[dim] + int(self.value(by, place))})
             case dataflow.Reduce():

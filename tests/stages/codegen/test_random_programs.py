@@ -45,6 +45,7 @@ class Drawing:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
+        self.has_levels = seed % 4 == 3  # whether values are taken at one level
         self.graph = Graph()
         self.dtype = self.random.choice(["float64", "float64", "float32", "int32", "int8"])
         self.fields: dict[str, Field] = {}
@@ -67,6 +68,7 @@ class Drawing:
         kinds += [self.neighbour] * (3 * bool(columns))
         if K in dims:
             kinds += [self.shift, self.displaced] + [self.scan] * levels
+            kinds += [self.level] * (2 * self.has_levels)
         return self.random.choice(kinds)(dims, depth, levels)
 
     def leaf(self, dims: Dims, _: int = 0, __: bool = True) -> int:
@@ -92,6 +94,12 @@ class Drawing:
     def shift(self, dims: Dims, depth: int, _: bool) -> int:
         offset = self.random.choice([-2, -1, 1, 2])
         return self.graph.shift(self.value(dims, depth - 1, levels=False), K, offset)
+
+    def level(self, dims: Dims, depth: int, _: bool) -> int:
+        at = Const(self.random.randrange(LEVELS))
+        if self.random.random() < 0.5:
+            at = add(DomainSymbol("stop", "out", K), -1 - self.random.randrange(2))
+        return self.graph.level(self.value(dims, depth - 1), K, at)
 
     def displaced(self, dims: Dims, depth: int, _: bool) -> int:
         few = self.graph.map("minimum", (self.input(dims), self.graph.literal(self.dtype, "2")))
@@ -146,12 +154,18 @@ class Drawing:
             )
             for _ in range(count)
         )
-        init = tuple(graph.literal(self.dtype, str(i)) for i in range(count))
+        init = tuple(self.first(dims, depth, i) for i in range(count))
         ends = DomainSymbol("start", "out", K), DomainSymbol("stop", "out", K)
         walked = graph.scan(
             Body(tuple(body.values), results), init, args, K, self.random.random() < 0.5, ends
         )
         return self.random.choice(walked)
+
+    def first(self, dims: Dims, depth: int, number: int) -> int:
+        """Draw a first state: a number, or a plane."""
+        if self.has_levels and self.random.random() < 0.6:
+            return self.level(dims, depth - 1, True)
+        return self.graph.literal(self.dtype, str(number))
 
 
 def arguments(lowered: Lowered, rng: np.random.Generator) -> dict[str, Any]:

@@ -89,6 +89,7 @@ def accesses(row, common):
             **common,
         ),
         st.builds(dataflow.Local, arg=refs, dim=dimensions, index=count, **common),
+        st.builds(dataflow.Level, arg=refs, dim=dimensions, at=ends, **common),
         st.builds(
             dataflow.Region,
             boxes=st.lists(st.lists(sides, max_size=2).map(tuple), max_size=2).map(tuple),

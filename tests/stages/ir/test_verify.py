@@ -8,6 +8,7 @@ import pytest
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.process.errors import WorkflowError
 from fieldforge.stages.artifacts import Lowered
+from fieldforge.stages.ir.bounds import ScalarSymbol
 from fieldforge.stages.ir.dataflow import Input, Literal, Map, Scalar, Shift, Statement
 from fieldforge.stages.ir.dataflow_text import parse
 from fieldforge.stages.ir.verify import verify
@@ -199,7 +200,7 @@ def test_a_program_with_tables_regions_and_scans_comes_back():
         ("region [Edge: 0 .. n, K: .. 1] [K: n ..] %7 %8", "region [K: n ..] %7 %6",
          "row %9 has branches of different dtypes"),
         ("K: n ..]", "K: out ..]", "row %9 has a bound in 'out', which is not an integer"),
-        ("init %10 %11", "init %10 %8", "has an initial state with dimensions"),
+        ("init %10 %11", "init %4 %11", "has an initial state that varies along 'K"),
         ("scan K", "scan Edge", "row %12 walks along 'Edge"),
         ("next %2 %3", "next %2 %2", "next state has other dtypes"),
         ("scalar a0", "scalar a2", "body whose row %1 reads 'a2'"),
@@ -217,3 +218,39 @@ def test_a_broken_rule_of_tables_regions_and_scans_is_named(right, wrong, words)
 
     with pytest.raises(WorkflowError, match=re.escape(words)):
         verify(program(broken))
+
+
+LEVELS = """\
+program run(u, out, n)
+dimension I horizontal
+dimension K vertical
+field u: [I, K] float64
+field out: [I] float64
+scalar n: int32
+%0 = input u : [I, K] float64
+%1 = level %0 K at n : [I] float64
+statement
+  out[I: 0 .. n] = %1
+"""
+
+
+def test_a_level_comes_back():
+    assert verify(program(LEVELS)).program.values[1].at == ScalarSymbol("n")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ("level %0 K", "level %0 J", "row %1 takes an index along 'J"),
+        ("K at n : [I]", "K at n : [I, K]", "row %1 has dimensions other"),
+        ("K at n", "K at m", "row %1 has a bound in 'm', which is not an integer scalar"),
+        ("[I] float64\nstatement", "[I] float32\nstatement", "row %1 has a dtype other"),
+    ],
+)
+def test_a_broken_rule_of_a_level_is_named(right, wrong, words):
+    text = LEVELS.replace(right, wrong)
+    head = "dimension I horizontal\n"
+    text = text.replace(head, head + "dimension J horizontal\n")
+
+    with pytest.raises(WorkflowError, match=re.escape(words)):
+        verify(program(text))

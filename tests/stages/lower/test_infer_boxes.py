@@ -376,3 +376,14 @@ statement
 """
 
     assert hard(text)["v"] == "I: 0 .. 4, K: 1 .. 9"
+
+
+def test_a_level_is_asked_for_one_index():
+    _, reads = on_mesh("""\
+%0 = input u : [Cell, K] float64
+%1 = gather %0 E2C[0] : [Edge, K] float64
+%2 = level %1 K at n : [Edge] float64
+%3 = cast %2 : [Edge] float64
+""")
+
+    assert reads == ["u[Cell: lowest(E2C[0], 0, n) .. beyond(E2C[0], 0, n), K: n .. n + 1]"]

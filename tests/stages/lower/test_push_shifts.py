@@ -390,3 +390,31 @@ def test_a_value_of_one_dimension_keeps_its_neighbours():
 
     kept = [each for each in pushed.values if isinstance(each, Neighbours)]
     assert [type(pushed.values[each.arg]) for each in kept] == [Map]
+
+
+def test_a_level_goes_to_the_inputs_and_shifts_along_other_dimensions_pass_it():
+    rows = """\
+%0 = input e : [Edge, K] float64
+%1 = neg %0 : [Edge, K] float64
+%2 = shift %1 K+1 : [Edge, K] float64
+%3 = level %2 K at 4 : [Edge] float64
+"""
+    assert (
+        pushed_on_mesh(rows)
+        == """\
+%0 = input e : [Edge, K] float64
+%1 = shift %0 K+1 : [Edge, K] float64
+%2 = level %1 K at 4 : [Edge] float64
+%3 = neg %2 : [Edge] float64
+"""
+    )
+
+
+def test_a_level_of_a_region_along_its_dimension_stays():
+    rows = """\
+%0 = input e : [Edge, K] float64
+%1 = literal 0.0 : float64
+%2 = region [K: 1 .. 3] %0 %1 : [Edge, K] float64
+%3 = level %2 K at 2 : [Edge] float64
+"""
+    assert pushed_on_mesh(rows) == rows

@@ -88,7 +88,7 @@ def test_names_that_modules_do_not_have_are_told():
 
 
 def test_dotted_names_stay_while_parts_of_gt4py_are_in_use():
-    before = "import gt4py\nx = gt4py.next.zeros\ny = gt4py.cartesian.gtscript\n"
+    before = "import gt4py\nx = gt4py.next.zeros\ny = gt4py.eve.datamodels\n"
 
     found = rewrite(before)
 

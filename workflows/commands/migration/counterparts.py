@@ -23,11 +23,16 @@ VARIABLES: Final = {
 
 _PLACES: Final = {
     f"{THEIRS}.next": PACKAGE,
+    f"{THEIRS}.cartesian": f"{PACKAGE}.cartesian",
+    f"{THEIRS}.storage": f"{PACKAGE}.storage",
     f"{THEIRS}._core": f"{PACKAGE}._core",
     f"{THEIRS}.eve": f"{PACKAGE}.eve",
 }
 _OURS_ALONE: Final = frozenset(
-    ("as_gt4py", "cache", "examples", "forwarding", "runtime", "stages", "workflows")
+    (
+        *("as_gt4py", "cache", "cartesian", "examples", "forwarding", "runtime", "stages"),
+        *("storage", "workflows"),
+    )
 )
 
 

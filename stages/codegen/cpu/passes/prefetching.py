@@ -16,7 +16,7 @@ from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marked, marks_of, with_rows
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Load, Nest, Row
-from ...rows.addresses import row_of
+from ...rows.addresses import axis_along, row_of
 from ...schedule.rules import Rules
 
 # Iterations of the next outer loop between prefetch and load; columns are short.
@@ -72,12 +72,12 @@ def _place(nest: Nest, load: Load, buffer: Buffer) -> tuple[object, int | None] 
     where the loop does not change the row, and for loads of single elements.
     """
     inner, around, depth = nest.loops[-1].range.dim, nest.loops[-2].range.dim, len(nest.loops)
-    key = row_of(load, buffer, inner, nest.body, depth)
+    key = row_of(nest.body, load, buffer, inner, depth)
     if key is None:
         return None
     name, places = key
-    for axis, (dim, (row, offset)) in enumerate(zip(buffer.dims, places, strict=True)):
-        if dim is around and row is None:
-            return (name, places[:axis], places[axis + 1 :]), offset
+    axis = axis_along(nest.body, load, buffer, around)
+    if axis is not None:
+        return (name, places[:axis], places[axis + 1 :]), places[axis][1]
     moves = any(row is not None and nest.body[row].level == depth - 1 for row, _ in places)
     return (key, None) if moves else None

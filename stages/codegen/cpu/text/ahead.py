@@ -13,8 +13,8 @@ from .....runtime.process import classes
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Instruction, Load, Nest, Number, Row, Store
-from ....ir.loops.traverse import arrays_of, reached
-from ...rows.addresses import InRow, addresses_of, is_given
+from ....ir.loops.traverse import reached
+from ...rows.addresses import InRow, addresses_of, axis_along, is_given
 from ...rows.body import NAMELESS, Body, line, pointers
 from ...rows.scope import Scope
 from ...schedule.costs import ITEMSIZES
@@ -22,6 +22,10 @@ from ..passes.tiling import USUAL
 from .streams import LINE
 from .threads import points
 
+ASK: Final = """\
+template <int level> static inline void ask(const void* place) {
+  __builtin_prefetch(place, 0, level);
+}"""
 _FIRST: Final = 32 << 10  # bytes of the first-level cache
 
 
@@ -116,7 +120,7 @@ def prefetched(later: Body, nest: Nest, read: Mapping[str, Buffer], lanes: int) 
             size = ITEMSIZES[buffer.dtype]
             for at in range(0, lanes * size, LINE):
                 place = f"{row} + b + {at // size}" if at else f"{row} + b"
-                yield f"  __builtin_prefetch({place}, 0, {near});"
+                yield f"  {later.scope.ask('ask')}<{near}>({place});"
         yield from ["}"] if some else ()
 
 
@@ -135,6 +139,11 @@ def _leaves_core(scope: Scope, nest: Nest) -> str:
     The test takes each buffer to be as large as the domain of the nest.
     """
     inner = nest.loops[-1].range.dim
-    buffers = [scope.by_name[each] for each in arrays_of(nest)]
-    size = sum(ITEMSIZES[buffer.dtype] for buffer in buffers if inner in buffer.dims)
+    along = {
+        row.buffer
+        for row in nest.body
+        if isinstance(row, Load | Store)
+        and axis_along(nest.body, row, scope.by_name[row.buffer], inner) is not None
+    }
+    size = sum(ITEMSIZES[scope.by_name[each].dtype] for each in along)
     return f"{points(scope, nest.box)} * {size} > {scope.options.core_memory}"

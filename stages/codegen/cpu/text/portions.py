@@ -96,7 +96,7 @@ def _function(scope: Scope, portions: Portions, place: int, name: str) -> Iterat
     body = _given(body_of(scope, nest), portions)
     start, stop = scope.ends(nest.loops[0].range)
     yield from (
-        f"const auto {name} = [=](const Elements& of) __attribute__((always_inline)) {{",
+        f"const auto {name} = [=](const Elements& of) INLINE {{",
         *indented(written(body, 0)),
         "  const u32* const lists = of.lists;",
         *_rows(scope, portions),

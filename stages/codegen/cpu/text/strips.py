@@ -22,17 +22,17 @@ from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
 from .ahead import memory_rows, prefetched, rows_ahead
 from .sliding import Slides, before_strips, slides_of, sliding_strip
-from .streams import LINE, aligned, is_far, stored_strips
+from .streams import LINE, aligned, buffers_of, emptied, is_far, until_full
 from .threads import indented, points
 
 SIMD: Final = "#pragma omp simd"
 _SHORT: Final = 16  # bytes of a register
 _POINTERS: Final = 16  # registers for pointers
 MASKED: Final = """\
-template <class Body>
-static __attribute__((noinline)) void masked(const Body& given) {
-  const Body body = given;
-  body();
+template <class Strip, class... Values>
+static __attribute__((noinline)) void masked(const Strip& given, Values... values) {
+  const Strip strip = given;
+  strip(values...);
 }"""
 
 
@@ -98,7 +98,8 @@ def write_strips(
         scope, nest = strips.body.scope, strips.nest
         far = is_far(scope, nest, points(scope, nest.box))
         yield from (
-            *indented(aligned(scope, strips.stored, far)),
+            *indented(aligned(scope, strips.stored, far, stop)),
+            *indented(buffers_of(strips.stored, strips.lanes)),
             f"  const bool again = {_again(strips, stop)};",
             f"  for (s64 e = past ? earlier({stop}, f) : b;; e = {stop}) {{",
             *masked,
@@ -135,7 +136,16 @@ def _middle(strips: Strips, stop: str) -> Iterator[str]:
     yield f"const s64 whole = {stop} - (again ? 0 : ({stop} - b) % {lanes});"
     if strips.slides:
         yield from before_strips(strips.slides)
-    yield f"for (; b < whole; b += {lanes}) {{"
+    if not strips.stored:
+        yield from _loop(strips, stop, "whole")
+        return
+    yield from ("while (b < whole) {", *indented(until_full(strips.stored, lanes)))
+    yield from (*indented(_loop(strips, stop, "full")), *indented(emptied(strips.stored)), "}")
+
+
+def _loop(strips: Strips, stop: str, end: str) -> Iterator[str]:
+    lanes = strips.lanes
+    yield f"for (; b < {end}; b += {lanes}) {{"
     if not strips.slides:
         yield f"  b = earlier(b, {stop} - {lanes});"
     elif len(memory_rows(strips.body)) > _POINTERS:
@@ -154,7 +164,7 @@ def _strip(strips: Strips, part: int, clause: str) -> Iterator[str]:
     values = (f"{TYPES[body.rows[row].dtype][0]} {name(body, row)}" for row in _changed(strips))
     taken = ", ".join(("s64 b", "s64 count", *arrays, *values))
     yield from (
-        f"const auto strip = [{'&' if clause else '='}]({taken}) __attribute__((always_inline)) {{",
+        f"const auto strip = [{'&' if clause else '='}]({taken}) INLINE {{",
         SIMD + clause,
         f"  for (s64 l = 0; l < {strips.lanes}; ++l) if (l < count) {{",
         f"    const s64 i{body.depth - 1} = b + l;",
@@ -164,9 +174,10 @@ def _strip(strips: Strips, part: int, clause: str) -> Iterator[str]:
     )
 
 
-def _call(strips: Strips, count: str, arrays: Iterable[str]) -> str:
+def _call(strips: Strips, count: str, arrays: Iterable[str], masked: str = "") -> str:
     values = (name(strips.body, row) for row in _changed(strips))
-    return f"strip({', '.join(('b', count, *arrays, *values))});"
+    given = ", ".join(("b", count, *arrays, *values))
+    return f"{masked}(strip, {given});" if masked else f"strip({given});"
 
 
 def _masked(strips: Strips, end: str, clause: str) -> Iterator[str]:
@@ -175,20 +186,20 @@ def _masked(strips: Strips, end: str, clause: str) -> Iterator[str]:
     Compilers keep something in the lanes that are not loaded: whole registers, which would
     occupy the registers of the strips without masks.
     """
-    call = _call(strips, f"{end} - b", (f"{row} + b" for row in strips.stored))
-    if not clause:  # what lanes reduce is a variable of the row
-        masked = strips.body.scope.ask("masked")
-        call = f"{masked}([=]() __attribute__((always_inline)) {{ {call} }});"
-    yield f"if (b < {end}) {{ {call} }}"
+    # what lanes reduce is a variable of the row
+    masked = "" if clause else strips.body.scope.ask("masked")
+    rows = (f"{row} + b" for row in strips.stored)
+    yield f"if (b < {end}) {_call(strips, f'{end} - b', rows, masked)}"
 
 
 def _whole(strips: Strips) -> Iterator[str]:
     """Write a strip without masks."""
     usual, stored = marks_of(strips.nest).usual, strips.stored
     yield from prefetched(strips.later, strips.nest, memory_rows(strips.body), strips.lanes)
-    for array, buffer in stored.values():
-        yield f"alignas({LINE}) {stored_type(buffer)} {array}[{strips.lanes}];"
-    call = _call(strips, str(strips.lanes), (array for array, _ in stored.values()))
+    if strips.slides:
+        for array, buffer in stored.values():
+            yield f"{stored_type(buffer)}* const {array} = t{array} + b;"
+    call = _call(strips, str(strips.lanes), (f"t{array} + b" for array, _ in stored.values()))
     if usual:
         tests = (f"{'' if value else '!'}{name(strips.body, row)}" for row, value in usual)
         yield f"if ({' && '.join(tests)}) {{"
@@ -196,7 +207,6 @@ def _whole(strips: Strips) -> Iterator[str]:
     yield from sliding_strip(strips.slides, SIMD) if strips.slides else (call,)
     if usual:
         yield "}"
-    yield from stored_strips(stored, strips.lanes)
 
 
 # --- usual conditions ---------------------------------------------------------------------------

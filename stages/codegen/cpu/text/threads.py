@@ -26,7 +26,11 @@ static inline s64 measured(const Context* context, s64 Machine::* number, s64 us
   const bool is_known = context && context->machine && context->machine->*number;
   return is_known ? context->machine->*number : usual;
 }}"""
-FAR: Final = f"  const s64 far = measured({CALLEE}, &Machine::stream_from, {STREAM_FROM});"
+# The numbers of bytes and points from which non-temporal stores and threads pay, by their names.
+LIMITS: Final = {
+    "far": f"  const s64 far = measured({CALLEE}, &Machine::stream_from, {STREAM_FROM});",
+    "many": f"  const s64 many = measured({CALLEE}, &Machine::parallel_from, {PARALLEL_FROM});",
+}
 # Compilers keep a copy of the body's variables in registers, because no pointer refers to it.
 SHARING: Final = """\
 template <class Body>
@@ -65,18 +69,22 @@ def indented(lines: Iterable[str], indent: str = "  ") -> Iterator[str]:
     return (each if each.startswith("#") else indent + each for each in lines)
 
 
-def opened(scope: Scope, box: Ranges, count: str, most: int | str = 1 << 16) -> str:
-    """Return the line that begins the function for loops over a box; `END` closes it."""
-    body = "[=](s64 begin, s64 end, s64 place) __attribute__((always_inline)) {"
-    share = f"{scope.ask('share')}({scope.ask(CALLEE)}"
-    return f"  {share}, {count}, {most}, {enough(scope, box)}, {body} (void)place;"
+def opened(scope: Scope, box: Ranges, count: str, threads: int | str | None = None) -> str:
+    """Return the line that begins the function for loops over a box; `END` closes it.
+
+    With a largest number of `threads`, it has a `place` among them.
+    """
+    most, place = (1 << 16, "") if threads is None else (threads, " place")
+    body = f"[=](s64 begin, s64 end, s64{place}) INLINE {{"
+    return (
+        f"  {scope.ask('share')}({scope.ask(CALLEE)}, {count}, {most}, {enough(scope, box)}, {body}"
+    )
 
 
 def enough(scope: Scope, box: Ranges) -> str:
     """Return the points of a box and the number from which threads share it, as arguments."""
     known = scope.options.parallel_from
-    least = f"measured({CALLEE}, &Machine::parallel_from, {PARALLEL_FROM})"
-    return f"{points(scope, box)}, {least if known is None else known}"
+    return f"{points(scope, box)}, {scope.ask('many') if known is None else known}"
 
 
 def points(scope: Scope, box: Ranges) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Final, TypeAlias
 
 from .....runtime.process import classes
@@ -21,6 +22,7 @@ CUT_FROM: Final = 2000  # the least estimate of a source that is cut
 UNIT: Final = 1500  # the usual size of a unit
 LEAST: Final = 200  # smaller nests stay in the caller
 MOST_UNITS: Final = 16
+IN_LINE: Final = 6  # integers that are defined together
 LARGEST: Final = 0.8  # of the whole; where one nest dominates, a cut gains nothing
 
 BEGIN: Final = f"""\
@@ -42,13 +44,14 @@ _FUNCTION: Final = re.compile(r"^(?:EACH|static)\b[^;]*?\b(?!__)(\w+)\([^;]*\{",
 class Known:
     """A line that defines a name, and the names in it; it always stays if it has no name.
 
-    A function is only where parts call it.
+    A function is only where parts call it. Those with a `value` are integers and have no line.
     """
 
     name: str
     line: str
     uses: frozenset[str] = frozenset()
     is_function: bool = False
+    value: str = ""
 
 
 @classes.frozen
@@ -103,7 +106,7 @@ class Caller:
         here = (line for line in self.lines if isinstance(line, Part) and line.name not in calls)
         called = {name for part in here for name in part.uses}
         known = (each for each in self.definitions if not each.is_function or each.name in called)
-        yield from (*self.head, *(each.line for each in known))
+        yield from (*self.head, *defined(known))
         yield from (*flat(self.lines, calls), *self.tail)
 
     def signature(self, part: Part) -> str:
@@ -117,7 +120,7 @@ class Caller:
         given = {name for _, name in self.parameters}
         others = [each for each in (*self.definitions, *part.definitions) if each.name not in given]
         yield f"{self.signature(part)} {{"
-        yield from (*(each.line for each in used(others, part.uses)), *flat(part.lines))
+        yield from (*defined(used(others, part.uses)), *flat(part.lines))
 
 
 def flat(lines: Iterable[Line], calls: Mapping[str, str] | None = None) -> Iterator[str]:
@@ -129,6 +132,25 @@ def flat(lines: Iterable[Line], calls: Mapping[str, str] | None = None) -> Itera
             yield from (calls[line.name], "  }")
         else:
             yield from flat(line.lines, calls)
+
+
+def defined(definitions: Iterable[Known]) -> Iterator[str]:
+    """Write definitions; integers that follow each other share lines.
+
+    >>> print(*defined([Known("n0", "", value="ints[0]"), Known("n1", "", value="ints[1]")]))
+      const s64 n0 = ints[0], n1 = ints[1];
+    """
+    for has_value, some in groupby(definitions, lambda each: bool(each.value)):
+        if has_value:
+            values = [f"{each.name} = {each.value}" for each in some]
+            yield from (f"  const s64 {', '.join(row)};" for row in batched(values))
+        else:
+            yield from (each.line for each in some)
+
+
+def batched(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the definitions of one line after the other."""
+    return (values[at : at + IN_LINE] for at in range(0, len(values), IN_LINE))
 
 
 def used(definitions: Sequence[Known], names: Iterable[str]) -> list[Known]:

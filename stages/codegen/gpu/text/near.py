@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from .....runtime.process import classes
 from ....ir.loops.nest import Load, Nest, Row, Store
 from ...mesh.ways import Way, way_of
-from ...rows.addresses import Element, InRow, axis_of_row
+from ...rows.addresses import Element, InRow, axis_along
 from ...rows.body import NAMELESS, Body, line, pointer, written
 from ...rows.scope import Scope
 from ..passes.unrolling import interleaved
@@ -56,7 +56,7 @@ def near(scope: Scope, nest: Nest, arrays: PatchArrays) -> Near:
         access = nest.body[number]
         if isinstance(access, Load | Store) and access.buffer in arrays.names:
             buffer = scope.by_name[access.buffer]
-            axis = axis_of_row(access, buffer, body.inner, body.rows)
+            axis = axis_along(body.rows, access, buffer, body.inner)
             assert axis is not None
             _, offset = access.coordinates(len(buffer.dims))[axis]
             addresses[number] = Element(arrays.names[access.buffer], _level(place, offset))

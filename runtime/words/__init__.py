@@ -1,0 +1,1 @@
+"""The names of GTScript: axes, field types and the words that stand in stencils."""

@@ -1,0 +1,1 @@
+"""Check what a stencil means: races, regions, boundaries, least levels."""

@@ -1,0 +1,127 @@
+"""Collect what calls of a stencil need to know: accesses, boundaries, least levels, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...ir.stencil import Assign, Variable
+from ..definition import FieldOf
+from ..info import (
+    CENTRE,
+    NONE,
+    READ,
+    READ_WRITE,
+    WRITE,
+    DomainInfo,
+    FieldInfo,
+    ParameterInfo,
+    StencilInfo,
+)
+from ..levels import boundaries_of, least_levels
+from ..read.scope import Tables
+from ..reads import reads_below
+from .extents import ZERO, Extents, extents_of, meets
+
+
+def info_of_tables(tables: Tables, docstring: str) -> StencilInfo:
+    """Return the facts about a stencil that has been read."""
+    extents = extents_of(tables.nodes, tables.blocks)
+    accesses = _accesses(tables, extents)
+    levels = boundaries_of(tables.nodes, tables.blocks)
+    fields: list[tuple[str, FieldInfo]] = []
+    parameters: list[tuple[str, ParameterInfo]] = []
+    arguments = tables.definition.arguments
+    for number, argument in enumerate(arguments):
+        access, kind = accesses.get(number, NONE), argument.annotation
+        if not isinstance(kind, FieldOf):
+            parameters.append((argument.name, ParameterInfo(access, kind.dtype)))
+            continue
+        boundary = CENTRE
+        if access != NONE:
+            i, j = extents.variables.get(number, ZERO)
+            boundary = ((-i[0], i[1]), (-j[0], j[1]), levels.get(number, (0, 0)))
+        info = FieldInfo(access, boundary, tuple(kind.axes), kind.data_dims, kind.dtype)
+        fields.append((argument.name, info))
+    return StencilInfo(
+        name=tables.definition.name,
+        arguments=tuple(each.name for each in arguments),
+        fields=tuple(fields),
+        parameters=tuple(parameters),
+        domain=DomainInfo(least_levels(tables.blocks)),
+        constants=tuple(sorted(tables.constants.items())),
+        warnings=tuple(_unset(tables)),
+        docstring=docstring,
+    )
+
+
+def _accesses(tables: Tables, extents: Extents) -> dict[int, int]:
+    """Return how each variable is accessed; one that is written first counts as written only."""
+    found: dict[int, int] = {}
+    for number, block in enumerate(tables.blocks):
+        for each in block.body:
+            if not meets(each.region, extents.statements[number, each.statement]):
+                continue
+            for read in reads_below(tables.nodes, (each.mask, each.value)):
+                found.setdefault(read.variable, READ)
+            old = found.setdefault(each.variable, WRITE)
+            if old == READ:
+                found[each.variable] = READ_WRITE
+    return found
+
+
+def _unset(tables: Tables) -> Iterator[str]:
+    """Name temporaries that are read though no branch before has certainly assigned them."""
+    sure = _Sure(tables)
+    for block in tables.blocks:
+        for each in block.body:
+            yield from sure.missing(each)
+            sure.assign(each)
+
+
+class _Sure:
+    """Which temporaries are assigned, and under which masks."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self.masks: dict[int, set[int | None]] = {}
+        self.named: set[str] = set()
+
+    def missing(self, assign: Assign) -> Iterator[str]:
+        """Yield a warning for each temporary that is read too early."""
+        for read in reads_below(self.tables.nodes, (assign.value,)):
+            variable = self.tables.variables[read.variable]
+            if variable.kind != "temporary" or variable.name in self.named:
+                continue
+            if not self._is_set(read.variable, assign.mask):
+                self.named.add(variable.name)
+                yield f"`{_plain(variable)}` may be uninitialized."
+
+    def assign(self, assign: Assign) -> None:
+        """Note an assignment."""
+        self.masks.setdefault(assign.variable, set()).add(assign.mask)
+
+    def _is_set(self, variable: int, mask: int | None) -> bool:
+        known = self.masks.get(variable, set())
+        if None in known or mask in known:
+            return True
+        return any(self._implies(mask, each) for each in known) or self._covers(known)
+
+    def _implies(self, mask: int | None, other: int | None) -> bool:
+        """Tell whether a mask is one part of an `and` that is the other mask."""
+        if mask is None or other is None:
+            return other is None
+        node = self.tables.nodes[mask]
+        args = getattr(node, "args", ()) if getattr(node, "op", "") == "and" else ()
+        return mask == other or any(self._implies(each, other) for each in args)
+
+    def _covers(self, known: set[int | None]) -> bool:
+        """Tell whether both branches of a condition are among some masks."""
+        for each in known:
+            node = self.tables.nodes[each] if each is not None else None
+            if getattr(node, "op", "") == "not" and node.args[0] in known:  # type: ignore[union-attr]  # a 'not' has one
+                return True
+        return False
+
+
+def _plain(variable: Variable) -> str:
+    return variable.name.partition(".")[0]

@@ -1,0 +1,106 @@
+"""`StencilInfo`: what a call of a stencil needs to know: accesses, boundaries, least levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Self, TypeAlias
+
+from ...runtime.process import classes
+from ..ir import codec
+from .definition import Number
+
+Boundary: TypeAlias = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
+
+NONE: Final = 0
+READ: Final = 1
+WRITE: Final = 2
+READ_WRITE: Final = 3
+CENTRE: Final[Boundary] = ((0, 0), (0, 0), (0, 0))
+
+
+@classes.frozen
+class FieldInfo:
+    """How a stencil uses a field.
+
+    `boundary` gives for I, J and K how far before the first point of the domain and beyond the last
+    one it is read; a number is negative if not even the point itself is.
+    """
+
+    access: int
+    boundary: Boundary
+    axes: tuple[str, ...]
+    data_dims: tuple[int, ...]
+    dtype: str
+
+
+@classes.frozen
+class ParameterInfo:
+    """How a stencil uses a scalar."""
+
+    access: int
+    dtype: str
+
+
+@classes.frozen
+class DomainInfo:
+    """The axes of a stencil, and the least number of levels that it can run on."""
+
+    min_sequential_axis_size: int
+    parallel_axes: tuple[str, ...] = ("I", "J")
+    sequential_axis: str = "K"
+    ndim: int = 3
+
+
+@classes.frozen
+class StencilInfo:
+    """The facts about a stencil, beside its program."""
+
+    name: str
+    arguments: tuple[str, ...]
+    fields: tuple[tuple[str, FieldInfo], ...]
+    parameters: tuple[tuple[str, ParameterInfo], ...]
+    domain: DomainInfo
+    constants: tuple[tuple[str, Number], ...] = ()
+    warnings: tuple[str, ...] = ()
+    docstring: str = ""
+
+    @property
+    def text(self) -> str:
+        """One argument a line."""
+        rows = [f"stencil {self.name}", f"levels {self.domain.min_sequential_axis_size} or more"]
+        rows += [
+            f"field {name} [{', '.join(each.axes)}] {each.dtype} access {each.access} "
+            f"boundary {each.boundary}"
+            for name, each in self.fields
+        ]
+        rows += [
+            f"scalar {name} {each.dtype} access {each.access}" for name, each in self.parameters
+        ]
+        rows += [f"constant {name} = {each.text}" for name, each in self.constants]
+        return "\n".join([*rows, *self.warnings])
+
+    def files(self) -> Mapping[str, bytes]:
+        """One JSON table."""
+        fields = tuple((name, *classes.astuple(each)) for name, each in self.fields)
+        parameters = tuple((name, *classes.astuple(each)) for name, each in self.parameters)
+        constants = tuple((name, *classes.astuple(each)) for name, each in self.constants)
+        rest = (self.warnings, self.docstring)
+        levels = self.domain.min_sequential_axis_size
+        table = (self.name, self.arguments, fields, parameters, levels, constants, *rest)
+        return {"info.json": codec.encode(table)}
+
+    @classmethod
+    def from_files(cls, files: Mapping[str, bytes]) -> Self:
+        """Read the table back."""
+        name, arguments, fields, parameters, levels, constants, *rest = codec.decode(
+            files["info.json"]
+        )
+        return cls(
+            name,
+            arguments,
+            tuple((each, FieldInfo(*row)) for each, *row in fields),
+            tuple((each, ParameterInfo(*row)) for each, *row in parameters),
+            DomainInfo(levels),
+            tuple((each, Number(*row)) for each, *row in constants),
+            *rest,
+        )

@@ -1,0 +1,47 @@
+"""Levels: how far along K fields are read, and the least number of levels of a domain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ir.stencil import Block, Node
+from .reads import reads_below
+
+
+def boundaries_of(nodes: Sequence[Node], blocks: Sequence[Block]) -> dict[int, tuple[int, int]]:
+    """Return for each variable how many levels below the domain and above it are accessed.
+
+    Only bounds that count from the near end of the domain count.
+    """
+    below: dict[int, int] = {}
+    above: dict[int, int] = {}
+    for block in blocks:
+        for variable, k in _accesses(nodes, block):
+            if not block.start.of_end:
+                lowest = -block.start.offset - k
+                below[variable] = max(below.get(variable, lowest), lowest)
+            if block.stop.of_end:
+                highest = block.stop.offset + k
+                above[variable] = max(above.get(variable, highest), highest)
+    return {each: (below.get(each, 0), above.get(each, 0)) for each in {**below, **above}}
+
+
+def least_levels(blocks: Sequence[Block]) -> int:
+    """Return the least number of levels on which no interval is empty."""
+    of_start = of_end = longest = 0
+    for block in blocks:
+        start, stop = block.start, block.stop
+        if not start.of_end and stop.of_end:
+            if start.offset or stop.offset:
+                longest = max(longest, start.offset - stop.offset + 1)
+        elif not start.of_end:
+            of_start = max(of_start, stop.offset)
+        else:
+            of_end = max(of_end, -start.offset)
+    return max(of_start + of_end, longest)
+
+
+def _accesses(nodes: Sequence[Node], block: Block) -> list[tuple[int, int]]:
+    roots = [ref for each in block.body for ref in (each.value, each.mask)]
+    found = [(read.variable, read.offset[2]) for read in reads_below(nodes, roots)]
+    return [*found, *((each.variable, 0) for each in block.body)]

@@ -1,0 +1,1 @@
+"""Turn the typed tree of a stencil into dataflow: values in place of assignments."""

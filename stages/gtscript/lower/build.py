@@ -1,0 +1,80 @@
+"""Build dataflow from the typed tree of a stencil: one value after another for each variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....runtime.process import classes
+from ....runtime.process.errors import OptionError
+from ...artifacts import Variant
+from ...ir.bounds import Const, Range, is_empty_box
+from ...ir.dataflow import Dataflow, Leaf, Statement, Store
+from ...ir.stencil import Block, Limits, Stencil
+from ..axes import AXES, dims_of, size_of
+from ..levels import least_levels
+from ..parsed import ParsedStencil
+from .blocks import run_parallel
+from .bounds import written_box
+from .environment import Environment
+from .sequential import run_sequential
+
+
+def build(parsed: ParsedStencil, variant: Variant) -> Dataflow:
+    """Return the program of a stencil: one statement that stores all outputs."""
+    root = parsed.root
+    leaves = tuple(_leaves(parsed, variant))
+    environment = Environment.of(root, leaves, dict(variant.static))
+    for block in root.blocks:
+        (run_parallel if block.order == "parallel" else run_sequential)(environment, block)
+    stores = tuple(_stores(root, environment))
+    return Dataflow(
+        name=root.name,
+        parameters=(*parsed.used, *map(size_of, AXES)),
+        leaves=leaves,
+        values=tuple(environment.graph.values),
+        statements=(Statement(stores),) if stores else (),
+    )
+
+
+def _leaves(parsed: ParsedStencil, variant: Variant) -> Iterator[Leaf]:
+    known = {(name, dim): (Const(start), Const(stop)) for name, dim, start, stop in variant.ranges}
+    variables = {each.name: each for each in parsed.root.variables}
+    scalars = [size_of(axis) for axis in AXES]
+    for place, name in enumerate(parsed.used):
+        variable = variables[name]
+        if variable.kind == "scalar":
+            scalars.append(name)
+            yield Leaf(name, (place,), "scalar", variable.dtype)
+            continue
+        dims = dims_of(variable.axes)
+        leaf = Leaf(name, (place,), "field", variable.dtype, dims)
+        ends = [(dim, known.get((name, dim.value))) for dim in dims]
+        if all(each is not None for _, each in ends):
+            ranges = tuple(Range(dim, *each) for dim, each in ends if each is not None)
+            leaf = classes.evolve(leaf, ranges=ranges)
+        yield leaf
+    for place, axis in enumerate(AXES, len(parsed.used)):
+        yield Leaf(size_of(axis), (place,), "scalar", "int64")
+    _check_static(variant.static, scalars)
+
+
+def _check_static(static: tuple[tuple[str, str], ...], scalars: list[str]) -> None:
+    for name, _ in static:
+        if name not in scalars:
+            raise OptionError(
+                f"Static argument '{name}' is not a scalar parameter.", name=name, known=scalars
+            )
+
+
+def _stores(root: Stencil, environment: Environment) -> Iterator[Store]:
+    writes: dict[int, list[tuple[Block, Limits | None]]] = {}
+    for block in root.blocks:
+        for each in block.body:
+            if root.variables[each.variable].kind == "field":
+                writes.setdefault(each.variable, []).append((block, each.region))
+    least = least_levels(root.blocks)
+    for number, made in sorted(writes.items()):
+        variable = root.variables[number]
+        box = written_box(variable.axes, made, least)
+        if not is_empty_box(box):
+            yield Store(variable.name, box, environment.current(number))

@@ -1,0 +1,120 @@
+"""The environment of a stencil while it is lowered: the value of each variable so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from ....runtime.process import classes
+from ...ir.dataflow import Leaf, Ref
+from ...ir.stencil import Block, Limits, Node, Number, Operation, Read, Stencil, Variable
+from ...lower.graph import Graph
+from ..axes import I, J, K, dims_of
+from ..levels import least_levels
+from ..reads import reads_below
+from .bounds import box_of, side_of, stays_inside
+
+
+@classes.frozen
+class Environment:
+    """The graph, and by number of the variable its value; a variable without one is undefined.
+
+    `beyond` are the variables that may be read above or below the domain, where they keep the
+    values from before.
+    """
+
+    root: Stencil
+    graph: Graph
+    values: dict[int, Ref]
+    beyond: frozenset[int]
+
+    @classmethod
+    def of(cls, root: Stencil, leaves: Iterable[Leaf], static: Mapping[str, str]) -> Environment:
+        """Return the environment before the first block: fields as they are at the call."""
+        graph = Graph()
+        known = {leaf.name: leaf for leaf in leaves}
+        values: dict[int, Ref] = {}
+        for number, variable in enumerate(root.variables):
+            if variable.name not in known or variable.kind not in ("field", "scalar"):
+                continue
+            if variable.kind == "field":
+                values[number] = graph.input(variable.name, dims_of(variable.axes), variable.dtype)
+            elif variable.name in static:
+                values[number] = graph.literal(variable.dtype, static[variable.name])
+            else:
+                values[number] = graph.scalar(variable.name, variable.dtype)
+        return cls(root, graph, values, frozenset(_beyond(root)))
+
+    def variable(self, number: int) -> Variable:
+        """Return a variable."""
+        return self.root.variables[number]
+
+    def current(self, number: int) -> Ref:
+        """Return the value of a variable; any number where it is undefined."""
+        if number in self.values:
+            return self.values[number]
+        return self.nothing(self.variable(number).dtype)
+
+    def nothing(self, dtype: str) -> Ref:
+        """Return the value of an undefined variable."""
+        text = {"bool": "False"}.get(dtype, "0")
+        return self.graph.literal(dtype, text)
+
+    def at(self, ref: Ref, offset: tuple[int, int, int]) -> Ref:
+        """Return a value at an offset."""
+        for dim, by in zip((I, J, K), offset, strict=True):
+            ref = self.graph.shift(ref, dim, by)
+        return ref
+
+    def value(self, root: int, read: Callable[[Read], Ref]) -> Ref:
+        """Return the value of an expression; `read` gives those of its reads."""
+        return valued(self.graph, self.root.nodes, root, read)
+
+    def chosen(self, mask: Ref | None, limits: Limits | None, new: Ref, old: Ref) -> Ref:
+        """Return the value after an assignment under a mask, in a region."""
+        if mask is not None:
+            new = self.graph.map("select", (mask, new, old))
+        if limits is not None:
+            new = self.graph.region((box_of(limits),), new, old)
+        return new
+
+    def on_levels(self, number: int, block: Block, new: Ref, old: Ref) -> Ref:
+        """Return the value of a variable after a block that assigns it on its levels."""
+        variable = self.variable(number)
+        side = side_of(block, number not in self.beyond)
+        if variable.kind == "mask" or side is None:
+            return new
+        return self.graph.region(((side,),), new, old)
+
+
+def valued(graph: Graph, nodes: tuple[Node, ...], root: int, read: Callable[[Read], Ref]) -> Ref:
+    """Add an expression of the tree to a graph, operands first."""
+    done: dict[int, Ref] = {}
+    stack = [root]
+    while stack:
+        place = stack[-1]
+        node = nodes[place]
+        missing = [each for each in node.operands if each not in done]
+        if missing:
+            stack += reversed(missing)
+            continue
+        stack.pop()
+        match node:
+            case Number():
+                done[place] = graph.literal(node.dtype, node.text)
+            case Read():
+                done[place] = read(node)
+            case Operation():
+                args = tuple(done[each] for each in node.args)
+                done[place] = graph.map(node.op, args, node.dtype if node.op == "cast" else "")
+    return done[root]
+
+
+def _beyond(root: Stencil) -> Iterator[int]:
+    """Yield the variables that are read at levels that may lie outside of the domain."""
+    least = least_levels(root.blocks)
+    for block in root.blocks:
+        roots = [ref for each in block.body for ref in (each.value, each.mask)]
+        for read in reads_below(root.nodes, roots):
+            k = read.offset[2]
+            if k and not stays_inside(block, k, least):
+                yield read.variable

@@ -1,0 +1,82 @@
+"""Lower FORWARD and BACKWARD blocks: scans where levels depend on each other, else values."""
+
+from __future__ import annotations
+
+from ....runtime.process import classes
+from ...ir.bounds import add
+from ...ir.dataflow import Ref, Side
+from ...ir.stencil import Block, Read
+from ..axes import K
+from ..sweeps import Sweep, Use, components, is_cycle
+from .bounds import levels_of
+from .environment import Environment
+from .scans import Column, at_level
+
+
+@classes.define
+class Levels:
+    """A block while it is lowered: the value of each assignment on the levels of the block."""
+
+    environment: Environment
+    sweep: Sweep
+    made: dict[int, Ref] = classes.field(factory=dict)
+
+    def read(self, index: int, node: Read) -> Ref:
+        """Return the value of a read of assignment `index`."""
+        return self.used(node.variable, self.sweep.use(index, node), node.offset)
+
+    def used(self, number: int, use: Use, offset: tuple[int, int, int] = (0, 0, 0)) -> Ref:
+        """Return the value that a use means."""
+        environment = self.environment
+        if use.of is None:
+            return environment.at(environment.current(number), offset)
+        i, j, k = offset
+        if use.back == 0:
+            return environment.at(self.made[use.of], (i, j, 0))
+        if k == 0:  # a variable without levels, as it was on the level before
+            k = -1 if self.sweep.block.order == "forward" else 1
+        old = environment.current(number)
+        box = ((Side(K, *levels_of(self.sweep.block)),),)
+        both = environment.graph.region(box, self.made[use.of], old)
+        return environment.at(both, (i, j, k))
+
+    def assigned(self, index: int) -> Ref:
+        """Return the value of an assignment that depends on no other level of itself."""
+        assign = self.sweep.block.body[index]
+        environment = self.environment
+
+        def read(node: Read) -> Ref:
+            return self.read(index, node)
+
+        new = environment.value(assign.value, read)
+        if environment.variable(assign.variable).kind == "mask":
+            return new
+        if assign.mask is None and assign.region is None:
+            return new
+        mask = None if assign.mask is None else environment.value(assign.mask, read)
+        old = self.used(assign.variable, self.sweep.kept(index))
+        return environment.chosen(mask, assign.region, new, old)
+
+
+def run_sequential(environment: Environment, block: Block) -> None:
+    """Update the environment by the assignments of a block."""
+    root = environment.root
+    sweep = Sweep.of(root.nodes, root.variables, block)
+    levels = Levels(environment, sweep)
+    for component in components(sweep):
+        if is_cycle(sweep, component):
+            levels.made |= Column(environment, sweep, component, levels.used).scanned()
+        else:
+            (index,) = component
+            levels.made[index] = levels.assigned(index)
+    last = {number: levels.made[sweep.last(number)] for number in sweep.own}
+    for number, new in last.items():
+        environment.values[number] = _after(environment, number, block, new)
+
+
+def _after(environment: Environment, number: int, block: Block, new: Ref) -> Ref:
+    if "K" in environment.variable(number).axes:
+        return environment.on_levels(number, block, new, environment.current(number))
+    start, stop = levels_of(block)
+    level = (stop, -1) if block.order == "forward" else (start, 0)
+    return environment.graph.level(at_level(environment.graph, new, add(*level)), K, add(*level))

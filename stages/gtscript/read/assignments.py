@@ -1,0 +1,153 @@
+"""Read assignments, and declare temporaries at their first one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from ...ir.stencil import Assign, Ref, Variable
+from ...parse.source import Located
+from .. import definition as given
+from ..capture import path_of
+from . import expressions
+from .offsets import offset_of
+from .scope import Binding, Scope
+from .types import type_of
+from .typing import cast
+
+
+def read_assign(scope: Scope, node: ast.Assign) -> None:
+    """Read `target = value`; tuples are assigned element by element."""
+    if len(node.targets) > 1:
+        raise scope.syntax_error(
+            node, "Assignment to multiple variables (e.g. var1 = var2 = value) not supported."
+        )
+    (target,) = node.targets
+    if not isinstance(target, ast.Tuple):
+        store(scope, target, expressions.read(scope, node.value), node)
+        return
+    values = _elements(scope, node, len(target.elts))
+    for each, value in zip(target.elts, values, strict=True):
+        row = value if isinstance(value, int) else expressions.read(scope, value)
+        store(scope, each, row, node)
+
+
+def _elements(scope: Scope, node: ast.Assign, count: int) -> Sequence[ast.expr | Ref]:
+    if isinstance(node.value, ast.Call):
+        name = path_of(node.value.func)
+        found = scope.meaning(name) if name else None
+        if isinstance(found, given.FunctionDefinition):
+            return scope.inline(scope, node.value, found, count)
+    if isinstance(node.value, ast.Tuple) and len(node.value.elts) == count:
+        return node.value.elts
+    raise scope.syntax_error(
+        node, "Number of returns values does not match arguments on left side."
+    )
+
+
+def read_annotated(scope: Scope, node: ast.AnnAssign) -> None:
+    """Read `target: type = value`."""
+    if not isinstance(node.target, ast.Name):
+        raise scope.syntax_error(
+            node, "Cannot annotate a temporary Field with offset write. Define first."
+        )
+    if node.value is None:
+        raise scope.syntax_error(node, "A typed temporary needs a value.")
+    name = node.target.id
+    type_ = type_of(scope, node.annotation, name)
+    row = expressions.read(scope, node.value)
+    if scope.meaning(name) is None:
+        axes = type_.axes if isinstance(type_, given.FieldOf) else "IJK"
+        declare(scope, name, type_.dtype, axes)
+    store(scope, node.target, row, node)
+
+
+def declare(scope: Scope, name: str, dtype: str, axes: str) -> int:
+    """Declare a temporary."""
+    tables = scope.tables
+    variable = tables.declare(Variable(f"{name}{scope.suffix}", "temporary", dtype, axes))
+    tables.first_block[variable] = len(tables.blocks)
+    scope.names[name] = variable
+    return variable
+
+
+def store(scope: Scope, target: ast.expr, value: Ref, node: Located) -> None:
+    """Assign a value to a target: a name, or a name with a zero offset."""
+    base = target.value if isinstance(target, ast.Subscript) else target
+    if isinstance(base, ast.Subscript) or (isinstance(base, ast.Attribute) and base.attr == "A"):
+        raise scope.not_yet(target, "Data axes are")
+    if not isinstance(base, ast.Name):
+        raise scope.syntax_error(target, "Invalid target in assignment.")
+    name = base.id
+    found = scope.meaning(name)
+    if found is None:
+        found = declare(scope, name, scope.dtype(value), "IJK")
+    if not isinstance(found, int):
+        raise scope.syntax_error(target, f"Cannot assign to '{name}': it is a constant.")
+    variable = scope.tables.variables[found]
+    _check_target(scope, target, variable)
+    if isinstance(target, ast.Subscript):
+        _check_offset(scope, target, variable)
+    add_assign(scope, found, value, node)
+
+
+def assign(scope: Scope, name: str, value: Ref, node: Located, names: dict[str, Binding]) -> int:
+    """Assign a value to a new temporary of the reader's own."""
+    tables = scope.tables
+    made = Variable(f"{name}{scope.suffix}", "temporary", scope.dtype(value), "IJK")
+    variable = tables.declare(made)
+    tables.first_block[variable] = len(tables.blocks)
+    names[name] = variable
+    add_assign(scope, variable, value, node)
+    return variable
+
+
+def add_assign(scope: Scope, variable: int, value: Ref, node: Located) -> None:
+    """Add an assignment under the mask and in the region of the statement."""
+    draft, place = scope.draft, scope.place(node)
+    made = cast(scope, value, scope.tables.variables[variable].dtype, node)
+    draft.body.append(Assign(variable, made, draft.statement, draft.mask, draft.region))
+    draft.wheres.append(place)
+    draft.statement += not draft.is_inside  # the parts of an `if` are one statement
+    if draft.region is None:
+        scope.tables.written.add(variable)
+
+
+def _check_target(scope: Scope, target: ast.expr, variable: Variable) -> None:
+    if variable.kind == "scalar":
+        raise scope.syntax_error(target, f"Cannot assign to scalar '{variable.name}'.")
+    needed = "IJK" if scope.draft.order == "parallel" else "IJ"
+    if not set(needed) <= set(variable.axes):
+        raise scope.syntax_error(
+            target,
+            f"Cannot assign to field '{variable.name}' as all parallel axes "
+            f"'{list(needed)}' are not present.",
+            "Assign it in FORWARD or BACKWARD." if set("IJ") <= set(variable.axes) else
+            "Declare it with the axes I, J and K.",
+        )  # fmt: skip
+
+
+def _check_offset(scope: Scope, target: ast.Subscript, variable: Variable) -> None:
+    i, j, k = offset_of(scope, target, variable)
+    if i or j:
+        raise scope.syntax_error(target, "Assignment to non-zero offsets is not supported in IJ.")
+    if k and scope.draft.order == "parallel":
+        raise scope.syntax_error(
+            target,
+            "Assignment to non-zero offsets in K is not available in PARALLEL. "
+            "Choose FORWARD or BACKWARD.",
+        )
+    if k:
+        raise scope.not_yet(target, "Assignments to other levels are")
+
+
+def read_augmented(scope: Scope, node: ast.AugAssign) -> None:
+    """Read `target op= value`."""
+    left = ast.copy_location(ast.BinOp(_as_read(node.target), node.op, node.value), node)
+    store(scope, node.target, expressions.read(scope, left), node)
+
+
+def _as_read(target: ast.expr) -> ast.expr:
+    if isinstance(target, ast.Name):
+        return ast.copy_location(ast.Name(target.id, ast.Load()), target)
+    return target

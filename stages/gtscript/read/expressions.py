@@ -1,0 +1,208 @@
+"""Read expressions: names, offsets, operators, conditions, and calls of functions."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+from ...ir.stencil import Operation, Ref
+from ...parse.source import Located
+from .. import definition as given
+from ..capture import path_of
+from ..words import CASTS, FUNCTIONS
+from . import composed
+from .offsets import offset_of
+from .scope import Scope, shown
+from .typing import (
+    ARITHMETIC,
+    COMPARISONS,
+    cast,
+    choice,
+    condition,
+    logic,
+    operation,
+)
+
+PYTHON_TYPES: Final = {"int": "literal_int", "float": "literal_float"}
+AXES: Final = ("I", "J", "K")
+
+
+def read(scope: Scope, node: ast.expr) -> Ref:
+    """Return the row of an expression."""
+    match node:
+        case ast.Constant():
+            return _literal(scope, node)
+        case ast.Name() | ast.Attribute():
+            return _name(scope, node)
+        case ast.Subscript():
+            return _subscript(scope, node)
+        case ast.UnaryOp():
+            return _unary(scope, node)
+        case ast.BinOp():
+            return _binary(scope, node)
+        case ast.Compare():
+            return _compare(scope, node)
+        case ast.BoolOp():
+            rows = [read(scope, each) for each in node.values]
+            op = "and" if isinstance(node.op, ast.And) else "or"
+            last = rows[-1]
+            for row in reversed(rows[:-1]):
+                last = logic(scope, op, (row, last), node)
+            return last
+        case ast.IfExp():
+            test = condition(scope, read(scope, node.test), node.test)
+            return choice(scope, test, read(scope, node.body), read(scope, node.orelse), node)
+        case ast.Call():
+            return _call(scope, node)
+    raise scope.syntax_error(node, f"Unsupported syntax in an expression: '{shown(node)}'.")
+
+
+def constant(scope: Scope, value: given.Number, node: Located) -> Ref:
+    """Add a number; those of Python have the types of literals."""
+    label = PYTHON_TYPES.get(value.dtype)
+    dtype = value.dtype if label is None else getattr(scope.tables.definition, label)
+    try:
+        return scope.number(dtype, value.text, node)
+    except ValueError:
+        text = f"{value.text} is not a number of type '{dtype}'."
+        raise scope.refuse(node, text) from None
+
+
+def _literal(scope: Scope, node: ast.Constant) -> Ref:
+    match node.value:
+        case bool() as value:
+            return constant(scope, given.Number("bool", str(value)), node)
+        case int() as value:
+            return constant(scope, given.Number("int", str(value)), node)
+        case float() as value:
+            return constant(scope, given.Number("float", repr(value)), node)
+    raise scope.syntax_error(
+        node, f"Unknown constant value found: {shown(node)}. Expected boolean or number."
+    )
+
+
+def _name(scope: Scope, node: ast.Name | ast.Attribute) -> Ref:
+    path = path_of(node)
+    if isinstance(node, ast.Attribute) and (not path or node.attr in ("T", "A")):
+        if node.attr in ("T", "A"):
+            raise scope.not_yet(node, f"Data axes ('.{node.attr}') are")
+        raise scope.syntax_error(node, f"Unsupported syntax in an expression: '{shown(node)}'.")
+    match scope.meaning(path):
+        case int() as variable:
+            return scope.read(variable, node)
+        case given.Number() as number:
+            return constant(scope, number, node)
+        case None if path in AXES:
+            return _axis(scope, path, node)
+        case None:
+            raise scope.unknown(node, path)
+        case found:
+            what = found.what if isinstance(found, given.Opaque) else "no number"
+            raise scope.syntax_error(
+                node, f"'{path}' cannot be used in an expression: it is {what}."
+            )
+
+
+def _axis(scope: Scope, axis: str, node: Located) -> Ref:
+    if axis == "K":
+        raise scope.not_yet(node, "The level 'K' as a value is")
+    raise scope.syntax_error(node, f"Parallel axis {axis} can't be queried - only K.")
+
+
+def _subscript(scope: Scope, node: ast.Subscript) -> Ref:
+    if isinstance(node.value, ast.Subscript) or (
+        isinstance(node.value, ast.Attribute) and node.value.attr == "A"
+    ):
+        raise scope.not_yet(node, "Data axes are")
+    path = path_of(node.value)
+    found = scope.meaning(path) if path else None
+    if isinstance(found, int):
+        variable = scope.tables.variables[found]
+        if variable.kind == "scalar":
+            raise scope.syntax_error(node, f"Scalar '{path}' cannot be indexed.")
+        return scope.read(found, node, offset_of(scope, node, variable))
+    if isinstance(found, given.Number):
+        return constant(scope, found, node)
+    if path and found is None:
+        raise scope.unknown(node.value, path)
+    raise scope.syntax_error(node, f"Unrecognized subscript expression '{shown(node)}'.")
+
+
+def _unary(scope: Scope, node: ast.UnaryOp) -> Ref:
+    operand = read(scope, node.operand)
+    match node.op:
+        case ast.Not():
+            return logic(scope, "not", (operand,), node)
+        case ast.UAdd():
+            return operand
+        case ast.USub():
+            return operation(scope, "neg", (operand,), node)
+    raise scope.syntax_error(node, f"Unsupported operator in '{shown(node)}'.")
+
+
+def _binary(scope: Scope, node: ast.BinOp) -> Ref:
+    if isinstance(node.op, ast.MatMult):
+        raise scope.not_yet(node, "Products of matrices ('@') are")
+    op = ARITHMETIC.get(type(node.op))
+    if op is None:
+        raise scope.syntax_error(
+            node, f"Unsupported operator in '{shown(node)}'.", "GTScript has + - * / % and **."
+        )
+    return operation(scope, op, (read(scope, node.left), read(scope, node.right)), node)
+
+
+def _compare(scope: Scope, node: ast.Compare) -> Ref:
+    if len(node.ops) > 1:
+        raise scope.syntax_error(
+            node, f"Chained comparison is not supported: '{shown(node)}'.", "Join two with 'and'."
+        )
+    op = COMPARISONS.get(type(node.ops[0]))
+    if op is None:
+        raise scope.syntax_error(node, f"Unsupported comparison: '{shown(node)}'.")
+    return operation(scope, op, (read(scope, node.left), read(scope, node.comparators[0])), node)
+
+
+def _call(scope: Scope, node: ast.Call) -> Ref:
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "at":
+        raise scope.not_yet(node, "Absolute levels ('.at') are")
+    name = path_of(node.func)
+    found = scope.meaning(name) if name else None
+    if isinstance(found, given.FunctionDefinition):
+        (result,) = scope.inline(scope, node, found, 1)
+        return result
+    if name in CASTS or name in FUNCTIONS:
+        return _builtin(scope, node, name)
+    if found is None and name in scope.callers:  # it was not bound when it was decorated
+        raise scope.syntax_error(node, f"Found recursive function call '{name}' in the stack.")
+    if found is None and name:
+        raise scope.syntax_error(
+            node, f"Unknown call of '{name}'.", "Decorate it with '@function'."
+        )
+    raise scope.syntax_error(node, f"Unknown call: '{shown(node)}'.")
+
+
+def _builtin(scope: Scope, node: ast.Call, name: str) -> Ref:
+    count = 2 if name in ("min", "max", "mod") else 1
+    if len(node.args) != count or node.keywords:
+        plural = "s" * (count > 1)
+        raise scope.syntax_error(
+            node, f"Invalid native function call: '{name}' takes {count} argument{plural}."
+        )
+    args = [read(scope, arg) for arg in node.args]
+    if name in CASTS:
+        label = {"int": "named_int", "float": "named_float"}.get(name)
+        dtype = name if label is None else getattr(scope.tables.definition, label)
+        return cast(scope, args[0], dtype, node)
+    if name in composed.FUNCTIONS:
+        return composed.FUNCTIONS[name](scope, args[0], node)
+    return operation(scope, FUNCTIONS[name], args, node)
+
+
+def mask_of(scope: Scope, mask: Ref | None, test: Ref, node: Located) -> Ref:
+    """Return the mask of a branch inside another branch."""
+    return test if mask is None else logic(scope, "and", (mask, test), node)
+
+
+def opposite(scope: Scope, test: Ref, node: Located) -> Ref:
+    """Return the mask of the other branch."""
+    return scope.add(Operation(dtype="bool", op="not", args=(test,)), node)

@@ -1,0 +1,24 @@
+"""Walk the expressions of a typed tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..ir.stencil import Node, Read, Ref
+
+
+def reads_below(nodes: Sequence[Node], roots: Iterable[Ref | None]) -> list[Read]:
+    """Return the reads in some expressions, each once, in the order of the text."""
+    found: list[Read] = []
+    seen: set[Ref] = set()
+    stack = [root for root in reversed(list(roots)) if root is not None]
+    while stack:
+        ref = stack.pop()
+        if ref in seen:
+            continue
+        seen.add(ref)
+        node = nodes[ref]
+        if isinstance(node, Read):
+            found.append(node)
+        stack += reversed(node.operands)
+    return found

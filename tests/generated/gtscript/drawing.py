@@ -1,0 +1,394 @@
+"""Draw stencils of GTScript as text, with the arrays and numbers of one call.
+
+A drawn stencil has a meaning, apart from a few that break a rule of races on purpose: outputs and
+what is made of them are read at their own column only, temporaries at other columns and levels
+only where they have been assigned.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any, Final
+
+import attrs
+import numpy as np
+
+from fieldforge.stages.gtscript.errors import GTError
+from fieldforge.stages.gtscript.inform import info_of
+
+from ...stages.gtscript.cases import Case, case_of
+from ...stages.gtscript.stencils import definition_of
+
+HALO: Final = 4
+LEVELS_AROUND: Final = 3
+DOMAIN: Final = (3, 2, 6)
+INTERVALS: Final[tuple[tuple[tuple[int, int | None], ...], ...]] = (
+    ((0, None),), ((0, None),), ((0, None),), ((0, 1), (1, None)), ((0, -1), (-1, None)),
+    ((0, 1), (1, -1), (-1, None)), ((0, 2), (2, None)), ((1, None),), ((0, -1),), ((1, -1),),
+    ((0, 1),), ((-1, None),), ((2, -2),), ((0, 2), (3, None)), ((-2, None),), ((1, 3),),
+)  # fmt: skip
+LEAST: Final = {"float64": 5, "float32": 2, "int32": 1, "int64": 1}
+BREAKS_RULES: Final = 400  # one read in so many is at any offset
+
+
+@attrs.define
+class Name:
+    """A variable that statements may read.
+
+    `whole` tells that all levels have been assigned, `clean` that no output is in it, so that it
+    may be read at other columns.
+    """
+
+    name: str
+    kind: str  # input, output, temporary, plane
+    dtype: str
+    axes: str
+    whole: bool = True
+    clean: bool = True
+    block: int = -1  # that first assigned it
+
+
+class Drawing:
+    """One stencil while it is drawn."""
+
+    def __init__(self, choose: random.Random) -> None:
+        self.choose = choose
+        self.names: list[Name] = []
+        self.lines: list[str] = []
+        self.order = "PARALLEL"
+        self.interval: tuple[int, int | None] = (0, None)
+        self.block = 0
+        self.targets: set[str] = set()  # that this block may assign
+        self.functions: list[str] = []
+        self.in_region = False
+        self.in_if = False
+        self.in_test = False
+        self.clean = True
+        self.least = 1  # levels that reads of temporaries need
+
+    def chance(self, one_in: int) -> bool:
+        """Return True once in a while."""
+        return self.choose.randrange(one_in) == 0
+
+    def pick(self, values: Sequence[Any]) -> Any:
+        """Return one of some values."""
+        return values[self.choose.randrange(len(values))]
+
+    # --- expressions -------------------------------------------------------------------------
+
+    def number(self, dtype: str) -> str:
+        """Return a literal."""
+        if dtype.startswith("int"):
+            return str(self.choose.randrange(-3, 6))
+        return self.pick(("0.5", "1.5", "-0.25", "2.0", "0.1", "3.0", "1.0", "-2.0"))
+
+    def offset(self, name: Name) -> tuple[int, int, int]:
+        """Return where a variable may be read."""
+        if self.chance(BREAKS_RULES):
+            return self.pick((-1, 0, 1)), self.pick((-1, 0, 1)), self.pick((-1, 0, 1))
+        aside = name.kind == "input" or (
+            name.kind == "temporary"
+            and name.clean
+            and (name.name not in self.targets or name.block == self.block)
+            and (name.block != self.block or self.order == "PARALLEL")
+            and not self.in_region
+            and not self.in_if
+        )
+        i = self.pick((-1, 0, 0, 1)) if aside and self.chance(3) else 0
+        j = self.pick((-1, 0, 0, 1)) if aside and self.chance(4) else 0
+        return i, j, self.level(name) if "K" in name.axes else 0
+
+    def level(self, name: Name) -> int:
+        """Return at which level a variable may be read."""
+        own = name.name in self.targets
+        if not self.chance(3) or (self.order == "PARALLEL" and own):
+            return 0
+        if name.kind == "temporary":
+            start, stop = self.interval
+            allowed = [0]
+            allowed += [-1] * (start >= 1 or start < -1)
+            allowed += [-2] * (start >= 2)
+            allowed += [1] * (stop is not None and stop < 4)
+            k = self.pick(allowed)
+            self.least = max(self.least, (stop or 0) + k)
+            return k
+        return self.pick((-1, 1, -1, 1, -2, 2, 0))
+
+    def read(self, dtype: str) -> str:
+        """Return a read of a variable of a type."""
+        names = [each for each in self.names if each.dtype == dtype and each.whole]
+        if not names:
+            return self.number(dtype)
+        name = self.pick(names)
+        i, j, k = self.offset(name)
+        self.clean = self.clean and name.kind not in ("output",) and name.clean
+        steps = {"I": i, "J": j, "K": k}
+        if not any(steps[axis] for axis in name.axes):
+            return name.name
+        if self.chance(4):
+            shown = [f"{axis}{steps[axis]:+d}" for axis in name.axes if steps[axis]]
+            return f"{name.name}[{', '.join(shown)}]"
+        return f"{name.name}[{', '.join(str(steps[axis]) for axis in name.axes)}]"
+
+    def value(self, dtype: str, depth: int) -> str:
+        """Return an expression of a type."""
+        if depth <= 0 or self.chance(4):
+            return self.read(dtype) if not self.chance(5) else self.scalar(dtype)
+        is_float = dtype.startswith("float")
+        what = self.choose.randrange(12 if is_float else 8)
+        one, other = (lambda: self.value(dtype, depth - 1),) * 2
+        match what:
+            case 0 | 1 | 2:
+                return f"({one()} {self.pick('+-')} {other()})"
+            case 3:
+                return f"({one()} * {other()})"
+            case 4:
+                return f"{self.pick(('min', 'max'))}({one()}, {other()})"
+            case 5:
+                return f"({one()} if {self.test(depth - 1)} else {other()})"
+            case 6:
+                return f"{self.pick(('abs', '-', '+'))}({one()})"
+            case 7:
+                return self.cast(dtype, depth)
+            case 8:
+                return f"({one()} / (abs({other()}) + 1.5))"
+            case 9:
+                return f"sqrt(abs({one()}))"
+            case 10:
+                return f"{self.pick(('floor', 'ceil', 'trunc', 'round'))}({one()})"
+        return self.call(depth) if dtype == "float64" else f"({one()} % 2.5)"
+
+    def cast(self, dtype: str, depth: int) -> str:
+        """Return a conversion from another type."""
+        if dtype.startswith("float"):
+            other = self.pick(("int32", "int64", "float32", "float64"))
+            return f"{dtype}({self.value(other, depth - 1)})"
+        return f"({self.value(dtype, depth - 1)} % 7)"
+
+    def call(self, depth: int) -> str:
+        """Return a call of a function."""
+        one, other = self.value("float64", depth - 1), self.value("float64", depth - 1)
+        if self.in_test:
+            return self.value("float64", depth - 1)
+        which = self.choose.randrange(3)
+        if self.in_region or self.in_if or self.order != "PARALLEL":
+            which = 0
+        if which == 2 and not self.clean:
+            which = 1
+        plain = self.read("float64")  # the oracle does not inline calls in keyword arguments
+        return (f"mix({one}, {other})", f"mix({one}, b={plain})", f"around({one})")[which]
+
+    def scalar(self, dtype: str) -> str:
+        """Return a scalar argument, an external or a literal."""
+        known = {"float64": ("w", "C", "ns.half"), "int32": ("n",)}.get(dtype, ())
+        return self.pick((*known, self.number(dtype), self.number(dtype)))
+
+    def test(self, depth: int) -> str:
+        """Return a condition."""
+        dtype = self.pick(("float64", "float64", "float64", "int32"))
+        if depth > 0 and self.chance(4):
+            sides = self.test(depth - 1), self.test(depth - 1)
+            return f"({sides[0]} {self.pick(('and', 'or'))} {sides[1]})"
+        if self.chance(8):
+            return f"(not {self.test(depth - 1)})"
+        if self.chance(8):
+            return self.pick(("flag", "z", "z", "z[0, 0, -1]", "z[1, 0, 0]"))
+        comparison = self.pick(("<", ">", "<=", ">=", "==", "!="))
+        return f"({self.value(dtype, depth - 1)} {comparison} {self.value(dtype, depth - 1)})"
+
+    def plain_test(self, depth: int) -> str:
+        """Return a condition without calls of functions."""
+        self.in_test = True
+        found = self.test(depth)
+        self.in_test = False
+        return found
+
+    # --- statements --------------------------------------------------------------------------
+
+    def target(self) -> Name:
+        """Return a variable to assign: an output, a temporary, a plane."""
+        sequential = self.order != "PARALLEL"
+        mine = [each for each in self.names if each.name in self.targets]
+        known = [each for each in mine if each.kind != "plane" or sequential]
+        if not known:
+            known = [each for each in self.names if each.kind == "output"]
+        can_declare = self.interval == (0, None) and not self.in_if and not self.in_region
+        if can_declare and (self.chance(3) or not known):
+            dtype = self.pick(("float64", "float64", "float64", "float32", "int32"))
+            return Name(f"t{len(self.names)}", "temporary", dtype, "IJK", block=self.block)
+        return self.pick(known)
+
+    def assign(self, indent: str) -> None:
+        """Draw an assignment."""
+        name = self.target()
+        self.clean = True
+        is_new = name not in self.names
+        if not is_new and self.chance(5) and name.kind != "plane":
+            op = self.pick("+-*")
+            self.lines.append(f"{indent}{name.name} {op}= {self.value(name.dtype, 2)}")
+        elif is_new and name.dtype != "float64":
+            value = self.value(name.dtype, 3)
+            self.lines.append(f"{indent}{name.name}: {name.dtype} = {value}")
+        else:
+            value = self.value(name.dtype, 3)
+            if is_new:
+                value = f"float64({value})"
+            self.lines.append(f"{indent}{name.name} = {value}")
+        self.note(name)
+        if is_new:
+            self.names.append(name)
+
+    def note(self, name: Name) -> None:
+        """Note that a variable has been assigned what the last expression was."""
+        self.targets.add(name.name)
+        name.clean = name.clean and self.clean and name.kind != "plane"
+
+    def branch(self, indent: str, depth: int) -> None:
+        """Draw an `if`."""
+        self.clean = True
+        self.lines.append(f"{indent}if {self.plain_test(2)}:")
+        outer, self.in_if = self.in_if, True
+        self.body(f"{indent}    ", self.choose.randrange(1, 3), depth - 1)
+        if self.chance(4):
+            self.lines.append(f"{indent}elif {self.plain_test(1)}:")
+            self.body(f"{indent}    ", 1, depth - 1)
+        if self.chance(2):
+            self.lines.append(f"{indent}else:")
+            self.body(f"{indent}    ", self.choose.randrange(1, 3), depth - 1)
+        self.in_if = outer
+
+    def region(self, indent: str, depth: int) -> None:
+        """Draw statements in regions."""
+        regions = [f"region[{self.limits('I')}, {self.limits('J')}]"]
+        if self.chance(3):
+            regions.append(f"region[{self.limits('I')}, {self.limits('J')}]")
+        self.lines.append(f"{indent}with horizontal({', '.join(regions)}):")
+        outer, self.in_region = self.in_region, True
+        self.body(f"{indent}    ", self.choose.randrange(1, 3), depth - 1)
+        self.in_region = outer
+
+    def limits(self, axis: str) -> str:
+        """Return the limits of a region along an axis."""
+        first, last = (f"{axis}[{end}]{self.pick(('', '', ' + 1', ' - 1'))}" for end in (0, -1))
+        return self.pick((first, last, f"{first} :", f": {last}", f"{first} : {last}"))
+
+    def body(self, indent: str, count: int, depth: int) -> None:
+        """Draw some statements."""
+        for _ in range(count):
+            known = any(each.kind in ("output", "temporary") for each in self.names)
+            if depth > 0 and known and self.chance(5):
+                self.branch(indent, depth)
+            elif depth > 0 and known and not self.in_region and self.chance(9):
+                self.region(indent, depth)
+            else:
+                self.assign(indent)
+
+    def computation(self) -> None:
+        """Draw a computation with its intervals."""
+        self.order = self.pick(("PARALLEL", "PARALLEL", "FORWARD", "BACKWARD"))
+        intervals = self.pick(INTERVALS)
+        if self.order == "BACKWARD":
+            intervals = tuple(reversed(intervals))
+        self.lines.append(f"    with computation({self.order}):")
+        for interval in intervals:
+            self.interval = interval
+            known = [each.name for each in self.names if each.kind != "input"]
+            self.targets = {each for each in known if self.chance(2)}
+            shown = "..." if interval == (0, None) else f"{interval[0]}, {interval[1]}"
+            self.lines.append(f"        with interval({shown}):")
+            self.body("            ", self.choose.randrange(1, 5), 2)
+            self.block += 1
+            for name in self.names:  # from here on it may be read at other columns
+                name.block = -1 if name.block < self.block else name.block
+
+
+def draw(seed: str) -> Case:
+    """Draw a stencil and the arguments of a call."""
+    drawing = Drawing(random.Random(seed))
+    arrays = dict(_arrays(drawing))
+    axes = {each.name: each.axes for each in drawing.names}
+    drawing.clean = True
+    if drawing.chance(3):
+        drawing.lines.append("    with computation(FORWARD), interval(0, 1):")
+        drawing.lines.append("        m: Field[IJ, np.float64] = 0.5")
+        drawing.names.append(Name("m", "plane", "float64", "IJ", clean=False))
+        drawing.block += 1
+    for _ in range(drawing.choose.randrange(1, 5)):
+        drawing.computation()
+    annotations = ", ".join(f"{name}: {_type(axes[name], each)}" for name, each in arrays.items())
+    text = f"""
+class ns:
+    half = 0.5
+
+C = 1.25
+
+@function
+def mix(a, b=2.0):
+    c = a - b
+    if c > 0.0:
+        c = 0.5 * c
+    return c * b
+
+@function
+def around(u):
+    v = u[1, 0, 0] - u[0, -1, 0]
+    return v + u
+
+def s({annotations}, w: float, n: np.int32, flag: bool):
+{chr(10).join(drawing.lines)}
+"""
+    origin = {name: _origin(axes[name]) for name in arrays}
+    choose = drawing.choose
+    scalars = {
+        "w": ("float64", choose.uniform(-1, 2)),
+        "n": ("int32", choose.randrange(-2, 4)),
+        "flag": ("bool", choose.randrange(2)),
+    }
+    domain = (choose.randrange(1, 4), choose.randrange(1, 3), _levels(drawing, text))
+    return case_of(text, arrays, domain, origin, scalars)
+
+
+def _levels(drawing: Drawing, text: str) -> int:
+    """Return how many levels a call has: the least number once in a while."""
+    most = DOMAIN[2]
+    if not drawing.chance(3):
+        return most
+    try:
+        least = info_of(definition_of(text)).domain.min_sequential_axis_size
+    except GTError:
+        return most
+    return min(max(least, drawing.least), most)
+
+
+def _arrays(drawing: Drawing) -> Any:
+    ni, nj, nk = (n + 2 * h for n, h in zip(DOMAIN, (HALO, HALO, LEVELS_AROUND), strict=True))
+    numbers = np.random.default_rng(drawing.choose.randrange(1 << 30))
+    sizes = {"I": ni, "J": nj, "K": nk}
+    specs = [("a", "input", "float64", "IJK"), ("b", "input", "float64", "IJK"),
+             ("p", "input", "float64", "IJ"), ("c", "input", "float64", "K"),
+             ("d", "input", "int32", "IJK"), ("x", "output", "float64", "IJK"),
+             ("y", "output", "float64", "IJK"), ("q", "plane", "float64", "IJ"),
+             ("f", "output", "float32", "IJK"), ("e", "output", "int32", "IJK"),
+             ("g", "input", "float64", "I"), ("h", "input", "float64", "JK"),
+             ("l", "input", "float32", "IK"), ("z", "input", "bool", "IJK")]  # fmt: skip
+    for name, kind, dtype, axes in specs:
+        shape = tuple(sizes[axis] for axis in axes)
+        values = (
+            numbers.integers(-4, 6, shape) if dtype == "int32" else numbers.uniform(-2, 3, shape)
+        )
+        drawing.names.append(Name(name, kind, dtype, axes, clean=kind == "input"))
+        yield name, values.astype(dtype)
+
+
+def _type(axes: str, array: Any) -> str:
+    return f"Field[{'' if axes == 'IJK' else f'{axes}, '}np.{_named(array)}]"
+
+
+def _named(array: Any) -> str:
+    return "bool_" if array.dtype == bool else str(array.dtype)
+
+
+def _origin(axes: str) -> tuple[int, ...]:
+    around = {"I": HALO, "J": HALO, "K": LEVELS_AROUND}
+    return tuple(around[axis] for axis in axes)

@@ -1,0 +1,595 @@
+"""The examples of the specification, and more for each of its sections, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .cases import Case, case_of
+
+EXAMPLES: dict[str, Case] = {}
+
+
+def column(*values: float, dtype: str = "float64") -> Any:
+    """Return one column."""
+    return np.array(values, dtype).reshape(1, 1, -1)
+
+
+def row(*values: float, dtype: str = "float64") -> Any:
+    """Return one row along I."""
+    return np.array(values, dtype).reshape(-1, 1, 1)
+
+
+def plane(*rows: tuple[float, ...]) -> Any:
+    """Return a plane of rows along I, with one level."""
+    return np.array(rows, "float64")[:, :, np.newaxis]
+
+
+def add(name: str, body: str, arguments: str = "a: Field[float], b: Field[float]", *,
+        before: str = "", **call: Any) -> None:  # fmt: skip
+    """Add an example; the body is indented for a stencil `s`."""
+    lines = "\n".join(f"    {line}" for line in body.strip("\n").split("\n"))
+    arrays = call.pop("arrays")
+    first = next(iter(arrays.values()))
+    domain = call.pop("domain", first.shape if first.ndim == 3 else None)
+    EXAMPLES[name] = case_of(f"{before}\ndef s({arguments}):\n{lines}\n", arrays, domain, **call)
+
+
+def some(shape: tuple[int, ...], seed: int = 0, low: float = -2.0, high: float = 3.0) -> Any:
+    """Return numbers."""
+    return np.random.default_rng(seed).uniform(low, high, shape)
+
+
+# --- 3 grammar --------------------------------------------------------------------------------
+
+add(
+    "tuples run element by element",
+    """
+with computation(PARALLEL), interval(...):
+    a, b = b, a
+""",
+    arrays={"a": row(1), "b": row(2)},
+)
+
+add(
+    "offsets by axis",
+    """
+with computation(PARALLEL), interval(...):
+    b = a[I + 1] - a[I - 1, J + 1] + c[J - 1] + d[0]
+""",
+    "a: Field[float], b: Field[float], c: Field[IJ, float], d: Field[K, float]",
+    arrays={
+        "b": np.zeros((2, 2, 3)),
+        "a": some((4, 3, 3)),
+        "c": some((2, 3), 1),
+        "d": some((3,), 2),
+    },
+    domain=(2, 2, 3),
+    origin={"a": (1, 0, 0), "c": (0, 1)},
+)
+
+add(
+    "functions",
+    """
+with computation(PARALLEL), interval(...):
+    t = twice(a)
+    x, y = both(a + t, b=2.0)
+    b = x - y + twice(a=t) + smooth(a * w)
+""",
+    "a: Field[float], b: Field[float], w: float",
+    before="""
+@function
+def twice(a):
+    a = a + a
+    return a
+
+@function
+def both(a, b=1.0, *, c=3.0):
+    d = twice(a) if a > 0.0 else b
+    return d + c, d[1, 0, 0] - b
+
+@function
+def smooth(u):
+    return 0.5 * (u[1, 0, 0] + u[-1, 0, 0])
+""",
+    arrays={"b": np.zeros((3, 2, 2)), "a": some((7, 2, 2))},
+    domain=(3, 2, 2),
+    origin={"a": (2, 0, 0)},
+    scalars={"w": ("float64", 0.25)},
+)
+
+add(
+    "externals and constants",
+    """
+from __externals__ import n, scale, inner
+with computation(PARALLEL), interval(n, None):
+    if __INLINED(n > 1):
+        b = a
+    else:
+        b = inner(a) * scale + C.g
+    compile_assert(n == 1)
+""",
+    before="""
+class C:
+    g = 9.81
+
+@function
+def inner(x):
+    from __externals__ import scale
+    return x - scale
+
+EXTERNALS = {"n": 1, "scale": np.float32(0.1), "inner": inner}
+""",
+    arrays={"b": np.zeros((1, 1, 4)), "a": column(1, 2, 3, 4)},
+)
+
+add(
+    "typed temporaries",
+    """
+with computation(PARALLEL), interval(...):
+    t: float32 = 0.1
+    u: int = a
+    b = t + u
+""",
+    arrays={"b": row(0, 0), "a": row(2.7, -1.5)},
+)
+
+add(
+    "a plane that persists",
+    """
+with computation(FORWARD):
+    with interval(0, 1):
+        m: Field[IJ, np.float64] = 0.0
+        m = m + a
+    with interval(1, None):
+        m = max(m, a)
+with computation(PARALLEL), interval(...):
+    b = a / m
+""",
+    arrays={"b": np.zeros((2, 2, 5)), "a": some((2, 2, 5), 3, 0.5, 2.0)},
+)
+
+# --- 4 types ----------------------------------------------------------------------------------
+
+add(
+    "integers with floats are floats",
+    """
+with computation(PARALLEL), interval(...):
+    b = n + f
+""",
+    "b: Field[np.float32], n: Field[np.int64], f: np.float32",
+    arrays={"b": row(0, dtype="float32"), "n": row(16777217, dtype="int64")},
+    scalars={"f": ("float32", 0)},
+)
+
+add(
+    "a temporary has its first type",
+    """
+with computation(PARALLEL), interval(...):
+    t = 1
+    t = a
+    b = t
+""",
+    arrays={"b": row(0, 0), "a": row(2.7, -2.7)},
+)
+
+add(
+    "powers and remainders",
+    """
+with computation(PARALLEL), interval(...):
+    b = a ** 2 + a ** 0.5 + mod(a, 3.0) - (-a) % 0.7
+    c = n % 3 + (-n) % 4
+""",
+    "b: Field[float], a: Field[float], c: Field[np.int32], n: Field[np.int32]",
+    arrays={
+        "b": row(0, 0, 0),
+        "a": row(2.0, 9.5, 0.3),
+        "c": row(0, 0, 0, dtype="int32"),
+        "n": row(7, -5, 3, dtype="int32"),
+    },
+)
+
+add(
+    "rounding",
+    """
+with computation(PARALLEL), interval(...):
+    b = round(a) + 100.0 * round_away_from_zero(a) + 10000.0 * floor(a) + 3.0 * trunc(a) - ceil(a)
+    c = int32(a)
+""",
+    "b: Field[float], a: Field[float], c: Field[np.int32]",
+    arrays={
+        "b": row(*[0] * 8),
+        "c": row(*[0] * 8, dtype="int32"),
+        "a": row(0.5, 1.5, -0.5, -2.5, 2.5, 2.4, -7.6, 3.0),
+    },
+)
+
+add(
+    "mathematics",
+    """
+with computation(PARALLEL), interval(...):
+    t = sin(a) + cos(a) * tan(a) - asin(a / 4.0) + acos(a / 4.0) + atan(a)
+    t = t + sinh(a) * cosh(a) - tanh(a) + asinh(a) + acosh(a + 4.0) + atanh(a / 4.0)
+    b = t + sqrt(abs(a)) + exp(a) + log(a + 3.5) + log10(a + 3.5) + gamma(a + 3.1) + cbrt(a)
+    c = isfinite(a) and not isnan(a) or isinf(a)
+""",
+    "b: Field[float], a: Field[float], c: Field[bool]",
+    arrays={"b": np.zeros((3, 3, 3)), "c": np.zeros((3, 3, 3), bool), "a": some((3, 3, 3), 4)},
+)
+
+add(
+    "error functions",
+    """
+with computation(PARALLEL), interval(...):
+    b = erf(a)
+    c = erfc(a)
+""",
+    "b: Field[float], a: Field[float], c: Field[float]",
+    arrays={"b": np.zeros((3, 3, 3)), "c": np.zeros((3, 3, 3)), "a": some((3, 3, 3), 21)},
+)
+
+add(
+    "literals by dtypes",
+    """
+with computation(PARALLEL), interval(...):
+    b = a * 0.1
+    c = 0.1
+""",
+    "b: Field['T'], a: Field['T'], c: 'F'",
+    before="DTYPES = {'T': np.float32, 'F': Field[np.float64], float: np.float32}\n",
+    arrays={"b": row(0, 0, dtype="float32"), "a": row(1, 3, dtype="float32"), "c": row(0, 0)},
+)
+
+# --- 5 execution ------------------------------------------------------------------------------
+
+add(
+    "forward carries",
+    """
+with computation(FORWARD), interval(1, None):
+    a = b[0, 0, -1] + 1.0
+    b = a * 10.0
+""",
+    arrays={"a": column(0, 0, 0, 0), "b": column(1, 2, 3, 4)},
+)
+
+add(
+    "reads ahead see old values",
+    """
+with computation(FORWARD), interval(0, -1):
+    b = a[0, 0, 1]; a = 100.0
+""",
+    arrays={"a": column(1, 2, 3, 4), "b": column(0, 0, 0, 0)},
+)
+
+add(
+    "a condition is evaluated once",
+    """
+with computation(PARALLEL), interval(...):
+    if a > 0:
+        a = -1.0
+        b = 2.0
+    else:
+        b = 3.0
+""",
+    arrays={"a": row(1, -1), "b": row(0, 0)},
+)
+
+add(
+    "nested conditions",
+    """
+with computation(PARALLEL), interval(...):
+    t = 0.0
+    if a > 0 and w > 0.5:
+        if a > 1:
+            t = a
+        elif a > 0.5:
+            t = 2.0 * a
+        b = t + 1.0
+    else:
+        if w > 0.25:
+            b = -a
+        t = 5.0
+    b = b + t
+""",
+    "a: Field[float], b: Field[float], w: float",
+    arrays={"a": some((4, 3, 2), 5), "b": some((4, 3, 2), 6)},
+    scalars={"w": ("float64", 0.75)},
+)
+
+add(
+    "the last level stays",
+    """
+with computation(FORWARD), interval(...):
+    m = a
+    n = n + a
+with computation(BACKWARD), interval(...):
+    o = a
+""",
+    "a: Field[float], m: Field[IJ, float], n: Field[IJ, float], o: Field[IJ, float]",
+    arrays={
+        "a": column(1, 2, 3, 4),
+        "m": np.zeros((1, 1)),
+        "n": np.zeros((1, 1)),
+        "o": np.zeros((1, 1)),
+    },
+)
+
+add(
+    "one level into a plane",
+    """
+with computation(FORWARD), interval(-1, None):
+    m = a[0, 0, -1] + 2.0 * b
+with computation(PARALLEL), interval(0, -1):
+    b = a * m
+""",
+    "a: Field[float], b: Field[float], m: Field[IJ, float]",
+    arrays={"a": some((3, 2, 4), 7), "b": some((3, 2, 4), 8), "m": np.zeros((3, 2))},
+)
+
+add(
+    "a tridiagonal solver",
+    """
+with computation(FORWARD):
+    with interval(0, 1):
+        c = c / b
+        d = d / b
+    with interval(1, None):
+        c = c / (b - a * c[0, 0, -1])
+        d = (d - a * d[0, 0, -1]) / (b - a * c[0, 0, -1])
+with computation(BACKWARD):
+    with interval(-1, None):
+        x = d
+    with interval(0, -1):
+        x = d - c * x[0, 0, 1]
+""",
+    "a: Field[float], b: Field[float], c: Field[float], d: Field[float], x: Field[float]",
+    arrays={
+        "x": np.zeros((3, 2, 6)),
+        "a": some((3, 2, 6), 9, -1, 0),
+        "b": some((3, 2, 6), 10, 3, 4),
+        "c": some((3, 2, 6), 11, -1, 0),
+        "d": some((3, 2, 6), 12),
+    },
+)
+
+add(
+    "two levels back",
+    """
+with computation(FORWARD):
+    with interval(0, 2):
+        b = a
+    with interval(2, None):
+        b = a + b[0, 0, -1] * 0.5 + b[0, 0, -2]
+""",
+    arrays={"b": np.zeros((2, 2, 6)), "a": some((2, 2, 6), 13)},
+)
+
+add(
+    "backward with masks",
+    """
+with computation(BACKWARD), interval(0, -1):
+    if a > 0:
+        t = b[0, 0, 1]
+        b = t + a
+    c = c[0, 0, 1] + b if a > -1.0 else b[0, 0, 1]
+""",
+    "a: Field[float], b: Field[float], c: Field[float]",
+    arrays={"a": some((3, 2, 6), 14), "b": some((3, 2, 6), 15), "c": some((3, 2, 6), 16)},
+)
+
+add(
+    "a temporary shifted within a sweep",
+    """
+with computation(FORWARD):
+    with interval(0, 1):
+        s = a
+        b = 2.0 * a[1, 0, 0]
+    with interval(1, None):
+        s = s[0, 0, -1] + a
+        t = 2.0 * s
+        b = t[1, 0, 0]
+""",
+    arrays={"b": np.zeros((1, 1, 4)), "a": np.array([[[4.0, 5, 6, 7]], [[8.0, 9, 10, 11]]])},
+    domain=(1, 1, 4),
+)
+
+# --- 6 extents --------------------------------------------------------------------------------
+
+add(
+    "extents add up",
+    """
+with computation(PARALLEL), interval(...):
+    t = a[1, 0, 0] - a
+    u = t[0, 1, 0] + t
+    b = u[-1, 0, 0]
+""",
+    arrays={"b": np.zeros((2, 2, 1)), "a": some((4, 3, 1), 17)},
+    domain=(2, 2, 1),
+    origin={"a": (1, 0, 0)},
+)
+
+add(
+    "a negative boundary",
+    """
+with computation(PARALLEL), interval(...):
+    b = a[1, 0, 0]
+""",
+    arrays={"b": row(0, 0), "a": row(1, 2)},
+    domain=(2, 1, 1),
+    origin={"a": (-1, 0, 0)},
+)
+
+add(
+    "levels of the boundary",
+    """
+with computation(PARALLEL), interval(1, None):
+    b = a[0, 0, -1] + a[0, 0, 2]
+""",
+    arrays={"b": column(0, 0, 0, 0), "a": column(1, 2, 3, 4, 5, 6)},
+)
+
+add(
+    "least levels",
+    """
+with computation(PARALLEL):
+    with interval(0, 2):
+        b = 1.0
+    with interval(2, -1):
+        b = 2.0
+    with interval(-1, None):
+        b = a
+""",
+    arrays={"b": column(0, 0, 0, 0, 0), "a": column(1, 2, 3, 4, 5)},
+)
+
+add(
+    "gaps are legal",
+    """
+with computation(PARALLEL):
+    with interval(0, 1):
+        b = a
+    with interval(-1, None):
+        b = 2.0 * a
+""",
+    arrays={"b": column(7, 7, 7, 7), "a": column(1, 2, 3, 4)},
+)
+
+add(
+    "blocks overlap and repeat",
+    """
+with computation(PARALLEL), interval(1, -1):
+    t = a
+    b = t
+with computation(PARALLEL), interval(1, -1):
+    t = t + b[0, 0, -1]
+with computation(BACKWARD), interval(1, -2):
+    b = t[0, 0, 1] + a[0, 0, 1]
+""",
+    arrays={"b": column(7, 8, 9, 1, 2, 3), "a": column(1, 2, 3, 4, 5, 6)},
+)
+
+# --- 7 regions --------------------------------------------------------------------------------
+
+add(
+    "regions",
+    """
+with computation(PARALLEL), interval(...):
+    t = a
+    with horizontal(region[I[0], :], region[:, J[-1]]):
+        t = a + 100.0
+    with horizontal(region[I[0] - 1, :]):
+        t = a + 1000.0
+    b = t[-1, 0, 0]
+""",
+    arrays={"b": np.zeros((3, 3, 1)), "a": plane((0, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11))},
+    domain=(3, 3, 1),
+    origin={"a": (1, 0, 0)},
+)
+
+add(
+    "reads in a region",
+    """
+with computation(PARALLEL), interval(...):
+    b = a
+    with horizontal(region[I[-1], J[-1]]):
+        b = a[1, 1, 0]
+""",
+    arrays={"b": np.zeros((3, 3, 2)), "a": some((4, 4, 2), 18)},
+    domain=(3, 3, 2),
+)
+
+add(
+    "regions with conditions",
+    """
+with computation(PARALLEL), interval(...):
+    if a > 0:
+        with horizontal(region[I[0] : I[0] + 2, :]):
+            b = 1.0
+            if a > 1:
+                b = 2.0
+    with horizontal(region[I[-1] - 1 : I[-1] + 1, J[0]]):
+        b = b + 10.0
+""",
+    arrays={"b": np.zeros((4, 3, 2)), "a": some((4, 3, 2), 19)},
+)
+
+add(
+    "a region that touches nothing",
+    """
+with computation(PARALLEL), interval(...):
+    b = a
+    with horizontal(region[I[0] - 3, :]):
+        b = c
+""",
+    "a: Field[float], b: Field[float], c: Field[float]",
+    arrays={"b": row(0, 0), "a": row(1, 2), "c": row(3, 4)},
+)
+
+add(
+    "regions in a sweep",
+    """
+with computation(FORWARD):
+    with interval(0, 1):
+        b = a
+    with interval(1, None):
+        b = b[0, 0, -1] + a
+        with horizontal(region[:, J[0]]):
+            b = b[0, 0, -1] * 2.0
+""",
+    arrays={"b": np.zeros((2, 3, 4)), "a": some((2, 3, 4), 20)},
+)
+
+add(
+    "regions by externals",
+    """
+from __externals__ import first, last, far, near
+with computation(PARALLEL), interval(start=0, end=None), horizontal(region[first : last, near]):
+    b = a[1, 0, 0]
+with computation(PARALLEL), interval(...):
+    with horizontal(region[far : last, :], region[far, near]):
+        c = a
+""",
+    "a: Field[float], b: Field[float], c: Field[float]",
+    before="EXTERNALS = {'first': I[0] + 1, 'last': I[-1], 'near': J[0], 'far': I[0] - 32767}\n",
+    arrays={"b": np.zeros((4, 2, 2)), "c": np.zeros((4, 2, 2)), "a": some((5, 2, 2), 22)},
+    domain=(4, 2, 2),
+)
+
+add(
+    "enumerations and functions in functions",
+    """
+with computation(PARALLEL), interval(...):
+    if mode == Mode.B:
+        b = outer(a, c=a[0, 1, 0])
+    else:
+        b = outer(b=a, a=2.0)
+""",
+    "a: Field[float], b: Field[float], mode: int",
+    before="""
+from enum import IntEnum
+
+@enum
+class Mode(IntEnum):
+    A = 1
+    B = 2
+
+@function
+def inner(x, y):
+    z = x if x > y else y
+    if z > 1.0:
+        z = 1.0
+    elif z < -1.0:
+        z = -1.0
+    return z
+
+@function
+def outer(a, b=0.5, c=1.5):
+    d = inner(a, b)
+    d = d + inner(b, c)
+    return d * c
+""",
+    arrays={"b": np.zeros((3, 2, 2)), "a": some((3, 3, 2), 23)},
+    domain=(3, 2, 2),
+    scalars={"mode": ("int64", 2)},
+)

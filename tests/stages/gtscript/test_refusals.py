@@ -1,0 +1,196 @@
+"""What has no meaning is refused with gt4py's class and words, at the place in the user's file."""
+
+from __future__ import annotations
+
+import pytest
+
+from fieldforge.stages.gtscript import errors
+from fieldforge.stages.gtscript.capture import capture
+from fieldforge.stages.gtscript.inform import info_of
+
+from .stencils import define, definition_of
+
+FIELDS = "a: Field[float], b: Field[float], c: Field[float], p: Field[IJ, float], w: float"
+
+SYNTAX = [
+    ("b[1, 0, 0] = a", "Assignment to non-zero offsets is not supported in IJ", 4, 9),
+    ("b[0, 0, 1] = a", "Assignment to non-zero offsets in K is not available in PARALLEL", 4, 9),
+    ("b = a[1, 0]", "Incorrect offset specification detected for a", 4, 13),
+    ("b = a[...]", "Field access with ellipsis has been replaced", 4, 13),
+    ("b = a[K + 1, I + 1]", "Axis I is specified out of order", 4, 22),
+    ("b = p[K + 1]", "has no axis K", 4, 15),
+    ("b = a // 2", "Unsupported operator", 4, 13),
+    ("b = 0 < a < 1", "Chained comparison", 4, 13),
+    ("b = I", "Parallel axis I can't be queried - only K", 4, 13),
+    ("p = a", "Cannot assign to field 'p' as all parallel axes", 4, 9),
+    ("w = a", "Cannot assign to scalar 'w'", 4, 9),
+    ("b = c = a", "Assignment to multiple variables", 4, 9),
+    ("b = missing(a)", "Unknown call", 4, 13),
+    ("b = sin(a, a)", "Invalid native function call", 4, 13),
+    ("twice(a)", "An expression is no statement", 4, 9),
+    ("if twice(a) > 0.0:\n            b = a", "Using function calls in the condition", 4, 12),
+    ("x, y = twice(a)", "Number of returns values does not match", 4, 16),
+    ("b = both(a)", "Only functions with a single return value", 4, 13),
+    ("b = twice(a, a)", "Invalid call signature when calling twice", 4, 13),
+    ("b = endless(a)", "Found recursive function call 'endless'", 12, 12),
+    ("compile_assert(w > 0.0)", "Evaluation of compile-time condition", 4, 9),
+    ("with horizontal(region[I[2], :]):\n            b = a", "Invalid horizontal range", 4, 32),
+    ("with horizontal(region[I[0], :]):\n            t = a\n"
+     "            with horizontal(region[:, J[0]]):\n                b = t",
+     "Cannot nest `with` node", 4, 14),
+    ("t = a\n        with horizontal(region[I[0], :]):\n            b = t[1, 0, 0]",
+     "written before being referenced with an offset in a horizontal region: t", 5, 14),
+]  # fmt: skip
+
+MEANING = [
+    ("b = b[1, 0, 0]", "Self-assignment with offset in I or J is illegal", 4),
+    ("b = a\n        c = b[0, 1, 0]", "Illegal write and read with horizontal offset", 4),
+    ("b = a\n        c = b[0, 0, 1]", "Not allowed to write and read with k-offsets", 4),
+    ("t = b\n        b = t[1, 0, 0]", "Found non-zero read extent on written fields: b", 5),
+    ("t = a\n        if a > 0:\n            t = 5.0\n            b = t[1, 0, 0]",
+     "inside one 'if'", 6),
+    ("if a:\n            b = a", "Condition must be boolean", 4),
+    ("b = (a > 0) + (a < 1)", "Boolean expression is not allowed with arithmetic", 4),
+    ("if a > 0 and w:\n            b = a", "Arithmetic expression is not allowed in boolean", 4),
+]  # fmt: skip
+
+LATER = [
+    "b = K",
+    "b = a.at(K=0)",
+    "b = a[0, 0, w]",
+    "while a > 0:\n            b = a",
+    "b = a @ c",
+]
+
+FUNCTIONS = """
+@function
+def twice(u):
+    return u + u
+
+@function
+def both(u):
+    return u, u
+
+@function
+def endless(u):
+    return endless(u)
+"""
+
+
+def stencil(body, order="PARALLEL", interval="..."):
+    """Return a stencil whose statements begin in line 4; it may call the functions."""
+    head = f"    with computation({order}), interval({interval}):\n        "
+    defined = define(f"\ndef s({FIELDS}):\n{head}{body}\n")
+    names = define(FUNCTIONS)
+    defined.update({name: names[name] for name in ("twice", "both", "endless")})
+    return capture(defined["s"])
+
+
+def refused(body, **rest):
+    with pytest.raises(errors.GTError) as caught:
+        info_of(stencil(body, **rest))
+    return caught.value
+
+
+@pytest.mark.parametrize(("body", "words", "line", "column"), SYNTAX)
+def test_what_is_no_gtscript_is_a_syntax_error(body, words, line, column):
+    error = refused(body)
+
+    assert isinstance(error, errors.GTScriptSyntaxError)
+    assert words in error.message
+    assert (error.loc.line, error.loc.column) == (line, column)
+
+
+@pytest.mark.parametrize(("body", "words", "line"), MEANING)
+def test_what_has_no_meaning_is_a_value_error(body, words, line):
+    error = refused(body)
+
+    assert isinstance(error, ValueError)
+    assert words in error.message
+    assert error.loc.line == line
+
+
+@pytest.mark.parametrize("body", LATER)
+def test_what_is_not_there_yet_is_refused_by_name(body):
+    error = refused(body)
+
+    assert isinstance(error, errors.NotYetSupportedError)
+    assert error.message.endswith("not supported yet.")
+    assert error.loc.line == 4
+
+
+def test_a_name_that_nothing_defines_is_a_symbol_error():
+    error = refused("b = a + missing")
+
+    assert isinstance(error, errors.GTScriptSymbolError)
+    assert error.name == "missing"
+    assert (error.loc.line, error.loc.column) == (4, 17)
+
+
+def test_an_assertion_that_does_not_hold():
+    assert isinstance(refused("compile_assert(1 > 2)"), errors.GTScriptAssertionError)
+
+
+@pytest.mark.parametrize("interval", ["2, 1", "-1, 1", "None, -1", "0.5j", "1, 1"])
+def test_intervals_without_levels(interval):
+    assert "Invalid interval range specification" in refused("b = a", interval=interval).message
+
+
+@pytest.mark.parametrize(
+    ("order", "intervals", "words"),
+    [
+        ("PARALLEL", ("1, None", "0, 1"), "Intervals must be specified in order of execution"),
+        ("BACKWARD", ("0, 1", "1, None"), "Intervals must be specified in order of execution"),
+        ("FORWARD", ("0, 2", "1, None"), "Overlapping intervals detected"),
+    ],
+)
+def test_nested_intervals_in_order(order, intervals, words):
+    blocks = "".join(f"        with interval({each}):\n            b = a\n" for each in intervals)
+    text = f"def s({FIELDS}):\n    with computation({order}):\n{blocks}"
+
+    with pytest.raises(errors.GTScriptSyntaxError, match=words):
+        info_of(definition_of(text))
+
+
+def test_a_carried_value_that_is_shifted_has_no_extent():
+    error = refused(
+        "u = a + t[0, 0, -1]\n        t = a + u[1, 0, 0]\n        b = t".replace(
+            "u = a", "t = 0.0\n        u = a"
+        ),
+        order="FORWARD", interval="1, None",
+    )  # fmt: skip
+
+    assert "its extent would grow with each level" in error.message
+
+
+def test_annotations():
+    for arguments, kind in [("a", errors.GTScriptDefinitionError), ("a: 'T'", ValueError),
+                            ("*a: float", errors.GTScriptDefinitionError),
+                            ("a: str", errors.GTScriptValueError)]:  # fmt: skip
+        with pytest.raises(kind):
+            definition_of(f"def s({arguments}):\n    pass\n")
+
+
+def test_imports_and_externals():
+    for line, kind in [
+        ("import os", errors.GTScriptSyntaxError),
+        ("from os import path", errors.GTScriptSyntaxError),
+        ("from __externals__ import missing", errors.GTScriptDefinitionError),
+    ]:
+        text = f"def s({FIELDS}):\n    {line}\n    with computation(PARALLEL), interval(...):\n"
+        with pytest.raises(kind):
+            info_of(definition_of(f"{text}        b = a\n"))
+
+
+def test_a_branch_that_may_not_have_assigned_is_a_warning():
+    info = info_of(stencil("if a > 0:\n            t = 1.0\n        b = t"))
+
+    assert info.warnings == ("`t` may be uninitialized.",)
+    assert (
+        info_of(
+            stencil(
+                "if a > 0:\n            t = 1.0\n        else:\n            t = 2.0\n        b = t"
+            )
+        ).warnings
+        == ()
+    )

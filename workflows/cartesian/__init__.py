@@ -1,0 +1,1 @@
+"""GTScript's public surface: decorators, stencil objects, their builds and calls."""

@@ -1,0 +1,62 @@
+"""`LazyStencil`: a stencil that is built when it is first used."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NoReturn
+
+from .backends import Backend
+from .builder import StencilBuilder
+from .definitions import FieldInfo
+from .program import StencilProgram
+from .stencil_object import StencilObject
+
+
+class LazyStencil:
+    """A stencil whose definition is bound now and built at first use."""
+
+    def __init__(self, builder: StencilBuilder) -> None:
+        self.builder = builder
+        builder.caching.capture_externals()
+
+    @cached_property
+    def implementation(self) -> StencilObject:
+        """The stencil object, built once."""
+        return self.builder.build()()
+
+    @property
+    def backend(self) -> Backend:
+        """The backend; builds nothing."""
+        return self.builder.backend
+
+    @property
+    def field_info(self) -> dict[str, FieldInfo]:
+        """The fields by name."""
+        return self.implementation.field_info
+
+    @property
+    def __entry_point__(self) -> StencilProgram:
+        """The program behind the stencil."""
+        return self.implementation.program
+
+    def check_syntax(self) -> None:
+        """Read the definition, and raise the errors in it."""
+        self.builder.gtir  # noqa: B018  (raises them)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Call the stencil."""
+        self.implementation(*args, **kwargs)
+
+    def run(self, *args: Any, **kwargs: Any) -> None:
+        """Run the stencil with origin and domain decided."""
+        self.implementation.run(*args, **kwargs)
+
+    def __sdfg__(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse to be part of a program of DaCe."""
+        raise TypeError(
+            "Only dace backends are supported in DaCe-orchestrated programs. "
+            f'(found "{self.backend.name}")'
+        )
+
+    __sdfg_signature__ = __sdfg__
+    __sdfg_closure__ = __sdfg__

@@ -1,0 +1,90 @@
+"""`StencilSource`: a stencil of GTScript where builds take the definition of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ...runtime.language.types import FieldType, OperatorType, ScalarType, Type
+from ...runtime.process import classes
+from ...runtime.storage.layout import inwards_to_outwards
+from ...runtime.storage.presets import from_name
+from ...stages.gtscript.axes import AXES, dims_of, size_of
+from ...stages.gtscript.definition import StencilDefinition
+from ...stages.gtscript.info import NONE, WRITE, DomainInfo, StencilInfo
+from ...stages.parse.summary import Summary
+
+KIND: Final = "stencil"
+_NO_INFO: Final = StencilInfo("", (), (), (), DomainInfo(0))
+
+
+@classes.frozen
+class StencilSource(StencilDefinition):
+    """The definition of a stencil, with what its builds and calls need beside the text.
+
+    Attributes:
+        function: the Python function that it was read from.
+        info: its fields, scalars and domain.
+        units: the axis of each used field that is contiguous in the storages of its backend.
+
+    """
+
+    function: Callable[..., Any] = classes.field(default=len, eq=False)
+    info: StencilInfo = classes.field(default=_NO_INFO, eq=False)
+    units: tuple[tuple[str, str], ...] = classes.field(default=(), eq=False)
+
+    @property
+    def kind(self) -> str:
+        """What it is, in messages and capsules."""
+        return KIND
+
+    @property
+    def grid_type(self) -> None:
+        """Nothing to choose: all grids are Cartesian."""
+
+    @property
+    def types(self) -> tuple[tuple[Any, str], ...]:
+        """Nothing: a stencil has no type variables."""
+        return ()
+
+    @property
+    def closure(self) -> tuple[tuple[str, Any], ...]:
+        """The constants that its text mentions, by path."""
+        return tuple(sorted((*self.names, *self.externals), key=lambda row: row[0]))
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The fields that it writes."""
+        return tuple(name for name, each in self.info.fields if each.access & WRITE)
+
+
+def stencil_source(
+    definition: StencilDefinition, function: Callable[..., Any], info: StencilInfo, preset: str
+) -> StencilSource:
+    """Return a definition with its function and its facts, for the storages of a preset."""
+    own = {each.name: getattr(definition, each.name) for each in classes.fields(StencilDefinition)}
+    return StencilSource(**own, function=function, info=info, units=_units(info, preset))
+
+
+def summary_of(info: StencilInfo) -> Summary:
+    """Return the parameters of the program of a stencil: what it uses, then the domain's sizes."""
+    found: dict[str, Type] = {}
+    fields, numbers = dict(info.fields), dict(info.parameters)
+    for name in info.arguments:
+        if name in fields and fields[name].access != NONE:
+            own = fields[name]
+            found[name] = FieldType(dims_of("".join(own.axes)), ScalarType(own.dtype))
+        elif name in numbers and numbers[name].access != NONE:
+            found[name] = ScalarType(numbers[name].dtype)
+    sizes = {size_of(axis): ScalarType("int64") for axis in AXES}
+    return Summary(OperatorType(KIND, tuple({**found, **sizes}.items()), None))
+
+
+def _units(info: StencilInfo, preset: str) -> tuple[tuple[str, str], ...]:
+    layout = from_name(preset) or from_name("cpu")
+    assert layout is not None, "'cpu' has a preset"
+    return tuple(
+        (name, each.axes[inwards_to_outwards(layout["layout_map"](each.axes))[0]])
+        for name, each in info.fields
+        if each.access and each.axes
+    )
