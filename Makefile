@@ -16,7 +16,7 @@ export FIELDFORGE_TIERS ?= compiled
 
 .DEFAULT_GOAL := help
 .PHONY: sources help demo dist sphere test test-browser random wheel language-dace test-all check fuzz model bench ulps format clean count \
-	stress tsan bench-calls bench-first bench-others faults test-gpu test-gpu-host sanitize-gpu bench-gpu docs pictures
+	stress tsan bench-calls bench-first bench-gtscript bench-others faults test-gpu test-gpu-host sanitize-gpu bench-gpu docs pictures
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
@@ -156,6 +156,9 @@ bench-others: $(STAMP) $(OTHERS_STAMP)  ## measure programs beside kernels by ha
 bench-first: $(STAMP)  ## measure the first result from the start of a process, beside JAX and Numba where they can be installed
 	-$(MAKE) $(OTHERS_STAMP)
 	$(BIN)/python bench/first.py --page
+
+bench-gtscript: $(STAMP) $(PEER_STAMP)  ## measure builds, calls and kernels of GTScript beside gt4py: make bench-gtscript [PARTS=calls,kernels]
+	$(BIN)/python bench/gtscript.py --peer $(abspath $(PEER)/bin/python) $(if $(PARTS),--parts $(PARTS))
 
 bench-calls: $(STAMP)  ## measure what calls cost; beside gt4py where `make bench` has made its environment
 	$(BIN)/python bench/run.py calls

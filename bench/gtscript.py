@@ -75,15 +75,15 @@ def main(
     known = json.loads(path.read_text()) if path.exists() else {"rows": {}}
     rows = known["rows"]
     for part in parts.split(","):
-        for backend in OURS:
-            found = run(sys.executable, part, backend, count, 1, timeout)
-            rows[f"{part} fieldforge {backend}"] = found
-            click.echo(f"{part} fieldforge {backend}: {found}")
-        for backend in peers.split(",") if peer else ():
-            found = run(str(peer), part, backend, peer_count, 1, timeout)
-            rows[f"{part} gt4py {backend}"] = found
-            click.echo(f"{part} gt4py {backend}: {found}")
-        path.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
+        asked = [("fieldforge", sys.executable, each, count) for each in OURS]
+        if peer:
+            asked += [("gt4py", peer, each, peer_count) for each in peers.split(",")]
+        for tool, python, backend, number in asked:
+            name = f"{part} {tool} {backend}"
+            rows[name] = run(python, part, backend, number, 1, timeout)
+            click.echo(f"{name}: {rows[name]}")
+            document = {"machine": machine(), "rows": rows}
+            path.write_text(json.dumps(document, indent=1) + "\n")
     page.put(table(rows), ROOT / "docs" / "performance.md", BEGIN, END)
 
 

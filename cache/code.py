@@ -8,7 +8,6 @@ work on one stage keeps the results of the others valid.
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from ..runtime.process import classes
+from ..runtime.process.sha256 import sha256
 from .files import keep_note, read_file, read_note
 from .fingerprint import components_key, fingerprint
 from .functions import PACKAGE, home, is_ours
@@ -207,7 +207,7 @@ def _wheel_record() -> str | None:
             except (OSError, ValueError):
                 continue
             if f"{PACKAGE}/cache/code.py,sha256=".encode() in content:
-                return hashlib.sha256(content).hexdigest()
+                return sha256(content)
     return None
 
 
@@ -244,7 +244,7 @@ def _read(root: str, name: str, stamp: tuple[int, int, int]) -> Source:
     with open(os.path.join(root, name), "rb") as stream:
         content = stream.read()
     text = content.decode(errors="replace") if name.endswith(".py") else ""
-    return Source(stamp, hashlib.sha256(content).hexdigest(), _imports(name, text))
+    return Source(stamp, sha256(content), _imports(name, text))
 
 
 _read_once = functools.lru_cache(maxsize=4096)(_read)  # stores have memos of their own

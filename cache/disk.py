@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..runtime.process.errors import CompilationError
-from ..runtime.process.private_folder import Folder
 from . import root as layout
 from .faults import Faults
-from .files import publish, publish_all, read_file, scratch_folder, set_aside
+from .files import publish, publish_all, read_file, set_aside
 from .fingerprint import artifact_digest
 from .locks import BuildLock
 from .record import File, Output, Record, files_at, is_content, is_key, marks_of, parse_record
@@ -291,14 +290,13 @@ class Disk:
             return
         name = place_of("act", record.key)
         try:
-            with scratch_folder(shelves.tmp()) as scratch:
-                for output in record.outputs:
-                    if output.port in outputs:
-                        self._write_blobs(shelves, scratch, output, outputs[output.port])
-                if len(outputs) < len(record.outputs) and not shelves.has_all(record):
-                    return
-                content = record.encode(self._secret)
-                publish(scratch, shelves.base, name, content, durable=self._durable)
+            for output in record.outputs:
+                if output.port in outputs:
+                    self._write_blobs(shelves, output, outputs[output.port])
+            if len(outputs) < len(record.outputs) and not shelves.has_all(record):
+                return
+            content = record.encode(self._secret)
+            publish(shelves.base, name, content, durable=self._durable)
         except OSError as error:
             self._faults.unwritable(path_of(self._root, name), error)
             return
@@ -309,13 +307,13 @@ class Disk:
         written = sum(map(len, (content, *(c for port in outputs.values() for c in port.values()))))
         self._upkeep.wrote(shelves, name, written)
 
-    def _write_blobs(self, shelves: Shelves, scratch: Folder, output: Output, files: Files) -> None:
+    def _write_blobs(self, shelves: Shelves, output: Output, files: Files) -> None:
         for file in output.files:
             if file.inline is None:
                 name = place_of("cas", file.sha256)
                 if not self._holds(shelves, name, file):
                     content = files[file.name]
-                    publish(scratch, shelves.base, name, content, durable=self._durable)
+                    publish(shelves.base, name, content, durable=self._durable)
 
     def _holds(self, shelves: Shelves, name: str, file: File) -> bool:
         """Tell whether a blob is there and sound; a damaged one is moved away."""

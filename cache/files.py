@@ -17,6 +17,7 @@ _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _BAD_LIMIT: Final = 64
+_ATTEMPTS: Final = 8
 _DAY: Final = 24 * 3600.0
 _TMP: Final = "tmp"
 
@@ -73,41 +74,60 @@ def _drain(handle: int, size: int) -> bytes:
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def publish(
-    scratch: Folder, folder: Folder, name: str, content: bytes, *, durable: bool = False
-) -> None:
-    """Write `content` to a file in `scratch`, then rename it to `name` in `folder`."""
-    draft = os.path.basename(name)
-    handle = os.open(draft, _WRITE, 0o444, dir_fd=scratch.handle)
+def publish(folder: Folder, name: str, content: bytes, *, durable: bool = False) -> None:
+    """Write `content` to a draft in the folder's `tmp`, then rename it to `name`.
+
+    The draft is locked while it is in use, so that a sweep can tell it from one that a killed
+    process left. A file costs less than a folder: some file systems remove folders slowly.
+    """
+    draft, handle = _make_draft(folder)
     try:
         _write(handle, content, durable)
-        _move(scratch, draft, folder, name)
+        _move(folder, draft, name)
     except BaseException:
         with suppress(OSError):
-            os.unlink(draft, dir_fd=scratch.handle)
+            os.unlink(draft, dir_fd=folder.handle)
         raise
+    finally:
+        os.close(handle)
+
+
+def _make_draft(folder: Folder) -> tuple[str, int]:
+    """Make and lock an empty file; a sweep may take it in between, then make another."""
+    for _ in range(_ATTEMPTS):
+        draft = f"{_TMP}/{_unique_name()}"
+        handle = os.open(draft, _WRITE, 0o444, dir_fd=folder.handle)
+        is_ours = False
+        try:
+            is_ours = _lock(handle) is not False and is_same_file(handle, draft, folder)
+        finally:
+            if not is_ours:  # the next sweep removes what is left
+                os.close(handle)
+        if is_ours:
+            return draft, handle
+    raise OSError(errno.EBUSY, "Drafts keep disappearing.", folder.path)
+
+
+def _unique_name() -> str:
+    return f"{os.uname().nodename}-{os.getpid()}-{os.urandom(8).hex()}"
 
 
 def _write(handle: int, content: bytes, durable: bool) -> None:
-    try:
-        rest = memoryview(content)
-        while rest:
-            rest = rest[os.write(handle, rest) :]
-        if durable:
-            os.fsync(handle)
-    except BaseException:
-        with suppress(OSError):
-            os.close(handle)
-        raise
-    os.close(handle)  # a full network disk may say so only here
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
+    if durable:
+        os.fsync(handle)
+    os.close(os.dup(handle))  # a full network disk may say so only here
 
 
-def _move(scratch: Folder, draft: str, folder: Folder, name: str) -> None:
+def _move(folder: Folder, draft: str, name: str) -> None:
+    there = {"src_dir_fd": folder.handle, "dst_dir_fd": folder.handle}
     try:
-        os.replace(draft, name, src_dir_fd=scratch.handle, dst_dir_fd=folder.handle)
+        os.replace(draft, name, **there)
     except FileNotFoundError:
         make_folders(os.path.dirname(name), folder)
-        os.replace(draft, name, src_dir_fd=scratch.handle, dst_dir_fd=folder.handle)
+        os.replace(draft, name, **there)
 
 
 def make_folders(name: str, folder: Folder | None = None) -> None:
@@ -115,10 +135,14 @@ def make_folders(name: str, folder: Folder | None = None) -> None:
     if folder is None:
         os.makedirs(name, mode=0o700, exist_ok=True)
         return
-    steps = name.split("/")
-    for depth in range(1, len(steps) + 1):
+    try:
+        os.mkdir(name, 0o700, dir_fd=folder.handle)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        make_folders(os.path.dirname(name), folder)
         with suppress(FileExistsError):
-            os.mkdir("/".join(steps[:depth]), 0o700, dir_fd=folder.handle)
+            os.mkdir(name, 0o700, dir_fd=folder.handle)
 
 
 def read_note(path: str, limit: int, owners: Collection[int] | None = ()) -> bytes:
@@ -147,9 +171,8 @@ def keep_note(place: str, name: str, content: bytes, *, make: bool = True) -> No
 
 def publish_all(folder: Folder, files: dict[str, bytes]) -> None:
     """Write files to a store's folder by way of its `tmp`, each whole or not at all."""
-    with scratch_folder(open_folder(_TMP, folder.owners, folder)) as scratch:
-        for name, content in files.items():
-            publish(scratch, folder, name, content)
+    for name, content in files.items():
+        publish(folder, name, content)
 
 
 def set_aside(folder: Folder, name: str, aside: str) -> None:
@@ -187,7 +210,10 @@ def scratch_folder(parent: Folder) -> Iterator[Folder]:
 
 
 def _remove(name: str, parent: Folder) -> None:
-    """Remove a folder as far as possible."""
+    """Remove a draft, or a folder as far as possible."""
+    with suppress(OSError):  # it is a folder
+        os.unlink(name, dir_fd=parent.handle)
+        return
     try:
         os.rmdir(name, dir_fd=parent.handle)  # its files have all been moved
     except OSError:
@@ -198,8 +224,8 @@ def _remove(name: str, parent: Folder) -> None:
 
 def _make_scratch(parent: Folder) -> Folder:
     """Make and lock a folder; a sweep may take it in between, then make another."""
-    for _ in range(8):
-        name = f"{os.uname().nodename}-{os.getpid()}-{os.urandom(8).hex()}"
+    for _ in range(_ATTEMPTS):
+        name = _unique_name()
         os.mkdir(name, 0o700, dir_fd=parent.handle)
         try:
             scratch = _occupy(name, parent)
@@ -244,9 +270,9 @@ def is_same_file(handle: int, name: str, folder: Folder | None = None) -> bool:
 
 
 def sweep(parent: Folder) -> int:
-    """Remove scratch folders that no process uses any more; return how many.
+    """Remove drafts and scratch folders that no process uses any more; return how many.
 
-    On this host a folder goes if its lock is free, on other hosts if it is older than a day.
+    On this host one goes if its lock is free, on other hosts if it is older than a day.
     """
     host = os.uname().nodename
     names = sorted(os.listdir(parent.handle))
@@ -254,7 +280,7 @@ def sweep(parent: Folder) -> int:
 
 
 def _sweep_one(name: str, parent: Folder, local: bool) -> bool:
-    """Remove one folder, under its lock, so that no process can begin to use it meanwhile."""
+    """Remove one, under its lock, so that no process can begin to use it meanwhile."""
     try:
         found = os.stat(name, dir_fd=parent.handle, follow_symlinks=False)
         if time.time() - found.st_mtime > _DAY:
@@ -262,7 +288,7 @@ def _sweep_one(name: str, parent: Folder, local: bool) -> bool:
             return True
         if not local:
             return False
-        handle = os.open(name, _FOLDER, dir_fd=parent.handle)
+        handle = os.open(name, _READ, dir_fd=parent.handle)
     except OSError:
         return False
     try:

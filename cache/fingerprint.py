@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import enum
 import functools
-import hashlib
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ import numpy as np
 
 from ..runtime.language.dimension import Dimension
 from ..runtime.process import classes
+from ..runtime.process.sha256 import sha256 as digest_of
 from .functions import describe, has_global_name, home, is_ours
 
 SHORT: Final = 2048  # bytes of a file whose digest is remembered
@@ -102,18 +102,18 @@ def _digest_of_pairs(tag: bytes, pairs: Sequence[tuple[str, str]]) -> str:
         for text in pair
     ]
     head = [_length(len(tag)), tag, _length(len(pairs))]
-    return hashlib.sha256(b"".join(head + texts)).hexdigest()
+    return digest_of(b"".join(head + texts))
 
 
 def sha256(content: bytes) -> str:
     """Digest bytes as they are."""
     is_short = type(content) is bytes and len(content) <= SHORT
-    return _sha256_of_short(content) if is_short else hashlib.sha256(content).hexdigest()
+    return _sha256_of_short(content) if is_short else digest_of(content)
 
 
 @functools.lru_cache(maxsize=1024)
 def _sha256_of_short(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    return digest_of(content)
 
 
 class _Frame:
@@ -166,7 +166,7 @@ def _path(frames: list[_Frame]) -> str:
 
 def _digest(tag: bytes, codes: list[bytes]) -> str:
     head = struct.pack(">Q", len(tag)) + tag + struct.pack(">Q", len(codes))
-    return hashlib.sha256(head + b"".join(codes)).hexdigest()
+    return digest_of(head + b"".join(codes))
 
 
 def _atom(value: Any) -> bytes | None:

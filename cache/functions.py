@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import sys
 import threading
@@ -10,6 +9,7 @@ import weakref
 from types import FunctionType
 from typing import Any, TypeAlias
 
+from ..runtime.process.sha256 import sha256
 from ..runtime.process.source import PYTHON_PARSER
 
 PACKAGE = __name__.partition(".")[0]
@@ -83,6 +83,6 @@ def _module_digest(item: Code) -> str | None:
         return None
     try:
         with open(file, "rb") as stream:
-            return hashlib.sha256(stream.read()).hexdigest()
+            return sha256(stream.read())
     except OSError:
         return None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
+from ..runtime.process.sha256 import sha256
 from .files import keep_note, read_note
 from .sealed import seal, unseal
 
@@ -73,4 +73,4 @@ def stamp_of(path: str) -> Stamp | None:
 
 
 def _joined(stamps: list[Any]) -> str:
-    return hashlib.sha256(repr(stamps).encode()).hexdigest()
+    return sha256(repr(stamps).encode())

@@ -6,7 +6,7 @@ checksum line and one line of canonical JSON, and it is checked whenever it is r
 
 from __future__ import annotations
 
-import base64
+import binascii
 import functools
 import itertools
 import json
@@ -21,7 +21,7 @@ from .sealed import seal, unseal
 
 INLINE: Final = SHORT  # bytes; a smaller file travels inside the record and saves an inode
 _KIND: Final = "fieldforge-record-2"
-_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_HEX: Final = "0123456789abcdef"
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 
@@ -86,7 +86,7 @@ class Record:
 
 def is_key(value: Any) -> bool:
     """Tell whether `value` may be part of a path as a key or digest."""
-    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
+    return isinstance(value, str) and len(value) == 64 and not value.strip(_HEX)
 
 
 def marks_of(stage: str | None, program: str | None) -> tuple[bytes, ...]:
@@ -272,7 +272,7 @@ def _file_row(file: File) -> list[Any]:
     try:
         return [*row, "text", file.inline.decode()]
     except UnicodeDecodeError:
-        return [*row, "base64", base64.b64encode(file.inline).decode()]
+        return [*row, "base64", binascii.b2a_base64(file.inline, newline=False).decode()]
 
 
 def _parse_file(name: str, digest: str, size: int, *content: str) -> File:
@@ -282,5 +282,5 @@ def _parse_file(name: str, digest: str, size: int, *content: str) -> File:
         case ("text", text):
             return File(name, digest, size, text.encode())
         case ("base64", text):
-            return File(name, digest, size, base64.b64decode(text, validate=True))
+            return File(name, digest, size, binascii.a2b_base64(text, strict_mode=True))
     raise ValueError(f"File '{name}' of a record has its content in no known form.")

@@ -5,11 +5,12 @@ A last line may hold a signature, which proves that the writer had the secret.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Final
 
-_KIND: Final = re.compile(r"fieldforge-[a-z]+-\d+")
+from ..runtime.process.sha256 import sha256
+
+_KIND: Final = r"fieldforge-[a-z]+-\d+"
 _SIGNED: Final = "signed "
 
 
@@ -41,7 +42,7 @@ def unseal(kind: str, content: bytes, secret: bytes | None = None) -> str:
     if not newline or checksum != _checksum(said, body):
         raise ValueError(f"The checksum line of a '{kind}' does not fit what follows it.")
     if said != kind:
-        problem = ForeignError if _KIND.fullmatch(said) else ValueError
+        problem = ForeignError if re.fullmatch(_KIND, said) else ValueError
         raise problem(f"It is a '{said}', not a '{kind}'.")
     text, _, last = body.decode().rpartition("\n")
     signed = last.startswith(_SIGNED)
@@ -55,7 +56,7 @@ def unseal(kind: str, content: bytes, secret: bytes | None = None) -> str:
 
 
 def _checksum(kind: str, content: bytes) -> str:
-    return hashlib.sha256(kind.encode() + b"\n" + content).hexdigest()
+    return sha256(kind.encode() + b"\n" + content)
 
 
 def _signature(kind: str, body: str, secret: bytes) -> str:

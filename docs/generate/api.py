@@ -59,6 +59,19 @@ GROUPS: Mapping[str, Group] = {
         ("precompile", "check", "collective", "export", "locking", "plan", "policy", "report", "setup", "tune", "use_options",
          "wait_for_compilation"),
     ),
+    "gtscript": Group(
+        "GTScript",
+        "The decorators of `fieldforge.cartesian.gtscript` and what they return, and the storages of `fieldforge.storage`. See [GTScript](../../gtscript.md).",
+        (),
+        (*(f"fieldforge.workflows.cartesian.decorators.{name}"
+           for name in ("stencil", "lazy_stencil", "function", "lazy_function", "enum")),
+         "fieldforge.workflows.cartesian.stencil_object.StencilObject",
+         "fieldforge.workflows.cartesian.stencil_object.FrozenStencil",
+         "fieldforge.workflows.cartesian.lazy.LazyStencil",
+         "fieldforge.workflows.cartesian.builder.StencilBuilder",
+         *(f"fieldforge.runtime.storage.allocation.{name}"
+           for name in ("empty", "zeros", "ones", "full", "from_array"))),
+    ),
     "backends": Group(
         "Backends, workflows and stages",
         "How programs are built. See [Options](../options.md) and [Stages](../../stages.md).",

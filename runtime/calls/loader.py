@@ -7,7 +7,6 @@ of that folder. Memory that nobody can change is used where no file can be writt
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import threading
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Final
 from .. import _core
 from ..process.errors import LibraryError
 from ..process.library_file import placed, write_all
+from ..process.sha256 import sha256
 from .elf import fault_in
 from .machine import use_machine
 from .plan import ENTRY, Plan
@@ -70,7 +70,7 @@ def load_library(data: bytes, directory: Path, *, or_memory: bool = False) -> Li
             hint="The linker left it incomplete, or another code generator wrote it.",
         )
     uses_openmp = any(name in data for name in RUNTIMES)
-    digest = hashlib.sha256(data).hexdigest()
+    digest = sha256(data)
     name = f"{digest}.so"
     path = directory / name
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -31,6 +30,8 @@ def bring(data: bytes, device_type: int, device_id: int) -> tuple[Lists, int] | 
     >>> lists is bring(numbers, int(DeviceType.CPU), 0)[0]
     True
     """
+    from hashlib import blake2b  # most programs have no patches
+
     key = blake2b(data).digest(), device_type, device_id
     lists = _known.get(key)
     if lists is None:

@@ -20,7 +20,7 @@ from .generics import at_types
 
 _LOCAL_ANNOTATION: Final = re.compile(r"^\s+\w+\s*:([^=\n]+)=", re.MULTILINE)
 _HEADER: Final = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
-_WORD: Final = re.compile(r"[^\W\d]\w*")
+_WORD: Final = r"[^\W\d]\w*"
 _ABSENT: Final = object()
 
 
@@ -170,7 +170,7 @@ def _closure(function: types.FunctionType, source: SourceText) -> tuple[tuple[st
         name for code in _codes(function.__code__) for name in (*code.co_names, *code.co_freevars)
     }
     for annotation in _LOCAL_ANNOTATION.findall(source.text):
-        names.update(_WORD.findall(annotation))
+        names.update(re.findall(_WORD, annotation))
     scopes = (_nonlocals(function), function.__globals__, vars(builtins))
     found = ((name, _lookup(name, scopes)) for name in sorted(names))
     return tuple((name, value) for name, value in found if value is not _ABSENT)

@@ -74,6 +74,23 @@ int run_timed(Program* program, const Bound& bound, PyObject* times) {
     return done;
 }
 
+// The argument of a field: a view of an array, or the field itself; null without an error for what
+// Python has to look at.
+PyObject* take_field(const Stencil* self, const Slot& slot, PyObject* name, PyObject* given,
+                     const Origin& origin, Extent& extent, ArrayViews& views) {
+    int64_t start[spatial_axes];
+    PyObject* found = given;
+    if (is_field_view(given)) {
+        const auto& view = *reinterpret_cast<FieldView*>(given);
+        if (!is_of(slot, view) || !origin.of_field(slot, name, view, start)) return nullptr;
+    } else {
+        if (!origin.of(slot, name, start)) return nullptr;
+        found = view_of_argument(slot, given, start, views, self->fields);
+        if (found == nullptr) return nullptr;
+    }
+    return extent.has_room(slot, *reinterpret_cast<FieldView*>(found), start) ? found : nullptr;
+}
+
 // Runs the program: 1. 0 where Python has to make the call, -1 with an error set. `times` may be null.
 int run_natively(const Stencil* self, const Values& values, PyObject* times) {
     Origin origin;
@@ -87,14 +104,10 @@ int run_natively(const Stencil* self, const Values& values, PyObject* times) {
         const Slot& slot = (*self->slots)[i];
         if (slot.place < 0) continue;
         PyObject* value = values.all[i];
+        PyObject* name = PyTuple_GET_ITEM(self->arguments, static_cast<Py_ssize_t>(i));
         if (slot.dims != nullptr) {
-            int64_t start[spatial_axes];
-            if (!origin.of(slot, PyTuple_GET_ITEM(self->arguments, static_cast<Py_ssize_t>(i)), start)) {
-                return 0;
-            }
-            value = view_of_argument(slot, value, start, views, self->fields);
+            value = take_field(self, slot, name, value, origin, extent, views);
             if (value == nullptr) return 0;
-            if (!extent.has_room(slot, *reinterpret_cast<FieldView*>(value), start)) return 0;
         }
         bound[slot.place] = value;
         ++used;
@@ -125,12 +138,11 @@ PyObject* make_call(PyObject* object, const Given& given, bool is_run) {
     const char* method = is_run ? "_run_in_python" : "_call_in_python";
     Values values;
     if (is_undisturbed(self) && sort(self, given, names, values)) {
-        PyObject* checks = values.option(option_validate_args);
+        // Whatever `validate_args` says, the checks here are made: Python skips them where one fails.
         PyObject* times = values.option(option_exec_info);
         if (times == Py_None) times = nullptr;
         // Python writes the times of a call; those of `run` are two.
-        const bool is_plain = (checks == nullptr || checks == Py_True) &&
-                              (times == nullptr || (is_run && PyDict_CheckExact(times)));
+        const bool is_plain = times == nullptr || (is_run && PyDict_CheckExact(times));
         const int done = is_plain ? run_natively(self, values, times) : 0;
         if (done > 0 && self->waits != 0) return in_python(object, "_wait", {nullptr, 0, nullptr});
         if (done > 0) Py_RETURN_NONE;

@@ -21,7 +21,6 @@ bool read_places(PyObject* given, int32_t* into, int32_t count) {
 
 bool is_plain(PyObject* array) {
     if (is_numpy_array(array)) return true;
-    if (is_field_view(array)) return false;
     return !PyObject_HasAttrString(array, "__gt_dims__") &&
            !PyObject_HasAttrString(array, "__gt_origin__") &&
            !PyObject_HasAttrString(array, "ndarray");
@@ -80,10 +79,8 @@ bool read_slot(PyObject* row, Slot& into) {
 
 bool Origin::read(PyObject* given) {
     if (given == nullptr || given == Py_None) return true;
-    if (!PyDict_CheckExact(given)) {
-        is_same_ = true;
-        return read_integers(given, all_, spatial_axes);
-    }
+    is_given_ = true;
+    if (!PyDict_CheckExact(given)) return read_integers(given, all_, spatial_axes);
     PyObject *key, *value;
     for (Py_ssize_t at = 0; PyDict_Next(given, &at, &key, &value);) {
         if (!PyUnicode_CheckExact(key)) return false;
@@ -91,6 +88,7 @@ bool Origin::read(PyObject* given) {
     static PyObject* const all = PyUnicode_InternFromString("_all_");
     names_ = given;
     PyObject* rest = PyDict_GetItemWithError(given, all);
+    is_given_ = rest != nullptr;
     return rest == nullptr ? PyErr_Occurred() == nullptr : read_integers(rest, all_, spatial_axes);
 }
 
@@ -99,6 +97,14 @@ bool Origin::of(const Slot& slot, PyObject* name, int64_t* into) const {
     if (own != nullptr) return read_integers(own, into, slot.axes);
     for (int32_t i = 0; i < slot.axes; ++i) into[i] = all_[slot.axis[i]];
     return true;
+}
+
+bool Origin::of_field(const Slot& slot, PyObject* name, const FieldView& view, int64_t* into) const {
+    for (int32_t i = 0; i < slot.axes; ++i) into[i] = -view.axes[i].start;
+    const bool is_named = names_ != nullptr && PyDict_GetItemWithError(names_, name) != nullptr;
+    if (!is_given_ && !is_named) return true;
+    int64_t given[spatial_axes];
+    return of(slot, name, given) && std::equal(given, given + slot.axes, into);
 }
 
 bool Extent::read(PyObject* given) {
@@ -130,13 +136,21 @@ bool Extent::settle(int64_t least_levels) {
     return sizes_[2] >= least_levels;
 }
 
+bool is_of(const Slot& slot, const FieldView& view) {
+    if (view.ndim != slot.axes || view.dtype != slot.dtype) return false;
+    for (int32_t i = 0; i < slot.axes; ++i) {
+        if (view.axes[i].dim != PyTuple_GET_ITEM(slot.dims, i)) return false;
+    }
+    return !slot.has_layout || is_recommended(slot, view);
+}
+
 PyObject* view_of_argument(const Slot& slot, PyObject* array, const int64_t* origin,
                            ArrayViews& views, size_t most) {
     if (!is_plain(array)) return nullptr;
     PyObject* made = views.add(array, slot.dims, most);
     if (made == nullptr) return nullptr;
     auto& view = *reinterpret_cast<FieldView*>(made);
-    if (view.dtype != slot.dtype || (slot.has_layout && !is_recommended(slot, view))) return nullptr;
+    if (!is_of(slot, view)) return nullptr;
     for (int32_t i = 0; i < slot.axes; ++i) {
         Axis& axis = view.axes[i];
         if (__builtin_sub_overflow(axis.start, origin[i], &axis.start)) return nullptr;

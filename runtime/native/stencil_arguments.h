@@ -40,9 +40,11 @@ class Origin {
     bool read(PyObject* given);
     // The origin of one field by the axes of its array; false without an error.
     bool of(const Slot& slot, PyObject* name, int64_t* into) const;
+    // The same of a field, which has an index 0 of its own; false without an error if another is given.
+    bool of_field(const Slot& slot, PyObject* name, const FieldView& view, int64_t* into) const;
 
    private:
-    bool is_same_ = false;
+    bool is_given_ = false;
     int64_t all_[spatial_axes] = {0, 0, 0};
     PyObject* names_ = nullptr;  // borrowed: a dictionary by field
 };
@@ -67,6 +69,9 @@ class Extent {
 // to look at: another type, the attributes of gt4py, a layout that is not recommended.
 PyObject* view_of_argument(const Slot& slot, PyObject* array, const int64_t* origin,
                            ArrayViews& views, size_t most);
+
+// Whether a field has the dimensions, the type and the recommended layout of an argument.
+bool is_of(const Slot& slot, const FieldView& view);
 
 // Whether a number is of exactly the declared type: Python's int, float and bool are int64, float64
 // and bool.

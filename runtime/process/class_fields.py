@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 NOTHING: Final = object()
@@ -53,33 +54,32 @@ class Field:
     same for all values.
     """
 
-    __slots__ = (
-        "alias", "converter", "default", "eq", "eq_key", "init", "kind", "kw_only", "metadata",
-        "name", "otherwise", "repr", "type", "validator",
-    )  # fmt: skip
-
     name: str
+    type: Any
     alias: str
-    default: Any
-    converter: Callable[[Any], Any] | None
-    validator: Callable[..., Any] | None
-    repr: bool | Callable[[Any], str]
-    eq: bool
-    eq_key: Callable[[Any], Any] | None
-    init: bool
-    kw_only: bool
-    metadata: Mapping[str, Any]
+    default: Any = NOTHING
+    converter: Callable[[Any], Any] | None = None
+    validator: Callable[..., Any] | None = None
+    repr: bool | Callable[[Any], str] = True
+    eq: bool = True
+    eq_key: Callable[[Any], Any] | None = None
+    init: bool = True
+    kw_only: bool = False
+    metadata: Mapping[str, Any] = MappingProxyType({})
+    kind: int = NO_DEFAULT
+    otherwise: Any = NOTHING
 
     def __init__(self, name: str, type: Any, given: Mapping[str, Any]) -> None:  # noqa: A002
-        told = {**OPTIONS, **_without_factory(given)}
-        factory, of_self = told.pop("factory"), told.pop("of_self", None)
-        for option, value in told.items():
-            setattr(self, option, value)
-        self.name, self.type, self.eq_key = name, type, None
-        self.alias = told["alias"] or name.lstrip("_")
-        self.otherwise = of_self or factory or self.default
-        has_none = NO_DEFAULT if self.default is NOTHING else VALUE
-        self.kind = MADE_OF_SELF if of_self else MADE if factory else has_none
+        told = self.__dict__
+        if given:
+            told.update(_without_factory(given))
+            factory, of_self = told.pop("factory", None), told.pop("of_self", None)
+            self.otherwise = of_self or factory or self.default
+            has_none = NO_DEFAULT if self.default is NOTHING else VALUE
+            self.kind = MADE_OF_SELF if of_self else MADE if factory else has_none
+        self.name, self.type = name, type
+        if not told.get("alias"):
+            self.alias = name.lstrip("_")
 
     @property
     def is_required(self) -> bool:
@@ -95,8 +95,8 @@ class Field:
 
     def for_core(self) -> tuple[Any, ...]:
         """Return what the constructor in the core reads."""
-        name, kind = self.name, self.kind
-        return name, self.alias, kind, self.otherwise, self.converter, self.init, self.kw_only
+        rest = self.kind, self.otherwise, self.converter, self.init, self.kw_only, self.eq
+        return self.name, self.alias, *rest
 
 
 def _without_factory(given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -114,30 +114,40 @@ def _without_factory(given: Mapping[str, Any]) -> Mapping[str, Any]:
 def own_fields(cls: type, kw_only: bool) -> dict[str, Field] | None:
     """Return the fields that a class adds to its bases; None where attrs made one."""
     found: dict[str, Field] = {}
+    of_class = cls.__dict__
     for name, annotation in cls.__annotations__.items():
-        if str(annotation).strip("'\"").startswith(CLASS_VARIABLES):
+        if "ClassVar" in str(annotation) and _is_of_class(annotation):
             continue
-        given = cls.__dict__.get(name, NOTHING)
+        given = of_class.get(name, NOTHING)
         if type(given).__name__ == "_CountingAttr":
             return None
-        options = given.options if isinstance(given, Wish) else {"default": given}
-        found[name] = Field(name, annotation, {"kw_only": kw_only, **options})
+        options: dict[str, Any] = {"kw_only": True} if kw_only else {}
+        if isinstance(given, Wish):
+            options |= given.options
+        elif given is not NOTHING:
+            options["default"] = given
+        found[name] = Field(name, annotation, options)
     return found
+
+
+def _is_of_class(annotation: Any) -> bool:
+    return str(annotation).strip("'\"").startswith(CLASS_VARIABLES)
 
 
 def fields(cls: type) -> tuple[Any, ...]:
     """Return the fields of a class, those of its bases first."""
-    kept = cls.__dict__.get("__all_fields__")
-    if kept is None:
-        found: dict[str, Any] = {}
-        for base in reversed(cls.__mro__[:-1]):
-            for field in _added(base):
-                found.pop(field.name, None)
-                found[field.name] = field
-        kept = tuple(found.values())
-        if "__own_fields__" in cls.__dict__:
-            cls.__all_fields__ = kept  # type: ignore[attr-defined]
-    return kept
+    kept: tuple[Any, ...] | None = cls.__dict__.get("__all_fields__")
+    return with_inherited(cls, _added(cls)) if kept is None else kept
+
+
+def with_inherited(cls: type, own: Iterable[Field]) -> tuple[Any, ...]:
+    """Return the fields of the bases of a class, and its `own`."""
+    found: dict[str, Any] = {}
+    for added in (*map(_added, reversed(cls.__mro__[1:-1])), own):
+        for field in added:
+            found.pop(field.name, None)
+            found[field.name] = field
+    return tuple(found.values())
 
 
 def _added(base: type) -> list[Field]:
@@ -188,19 +198,20 @@ def validated(cls: type, every: tuple[Field, ...]) -> Callable[[Any], object] | 
 class Made:
     """An attribute of a class that is made when it is first asked for."""
 
-    __slots__ = ("name", "owner")
+    __slots__ = ("make", "name")
 
-    def __init__(self, owner: type, name: str) -> None:
-        self.owner, self.name = owner, name
+    def __init__(self, name: str, make: Callable[[Any], Any]) -> None:
+        self.name, self.make = name, make
 
     def __get__(self, value: Any, kind: type) -> Any:
-        if self.name == "__signature__":
-            if value is not None or kind is not self.owner:
-                raise AttributeError(self.name)
-            return _signature(self.owner)
-        made = _described(self.owner)
-        setattr(self.owner, self.name, made)
-        return made
+        owner = next(base for base in kind.__mro__ if base.__dict__.get(self.name) is self)
+        if self is not SIGNATURE:
+            made = self.make(owner)
+            setattr(owner, self.name, made)
+            return made
+        if value is not None or kind is not owner:
+            raise AttributeError(self.name)
+        return self.make(owner)
 
 
 def _described(cls: type) -> Any:
@@ -225,3 +236,7 @@ def _signature(cls: type) -> Any:
         if field.init
     ]
     return Signature(parameters)
+
+
+AS_ATTRS: Final = Made("__attrs_attrs__", _described)
+SIGNATURE: Final = Made("__signature__", _signature)

@@ -3,36 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from types import FunctionType
+from typing import Any, Final
+
+METHODS: Final = (FunctionType, property, classmethod, staticmethod)
 
 
-def with_slots(cls: Any, own: Collection[str]) -> Any:
-    """Make a class as `cls`, whose `own` fields are slots and whose values can be pickled."""
+def with_slots(cls: Any, own: Collection[str], added: dict[str, Any]) -> Any:
+    """Make a class as `cls`, with `added` attributes, whose `own` fields are slots.
+
+    Its values can be pickled.
+    """
     above = cls.__mro__[1:-1]
-    taken = {name for base in above for name in base.__dict__.get("__slots__", ())}
-    given = {
-        name: value
-        for name, value in cls.__dict__.items()
-        if name not in ("__dict__", "__weakref__", *own)
-    }
-    names = [name for name in own if name not in taken]
+    names = list(own)
+    if above:
+        taken = {name for base in above for name in base.__dict__.get("__slots__", ())}
+        names = [name for name in own if name not in taken]
     if not any("__weakref__" in base.__dict__ for base in above):
         names.append("__weakref__")
+    given = {**cls.__dict__, **added}
+    for name in ("__dict__", "__weakref__", *own):
+        given.pop(name, None)
     given["__slots__"] = tuple(names)
     given["__qualname__"] = cls.__qualname__
-    if not given.keys() & {"__getstate__", "__setstate__"}:
-        given |= {"__getstate__": _state, "__setstate__": _set_state}
+    if "__getstate__" not in given and "__setstate__" not in given:
+        given["__getstate__"], given["__setstate__"] = _state, _set_state
     made = type(cls)(cls.__name__, cls.__bases__, given)
     for value in cls.__dict__.values():
-        _lead_to(made, cls, value)
+        if isinstance(value, METHODS):
+            _lead_to(made, cls, value)
     return made
 
 
-def without_defaults(cls: Any, own: Collection[str]) -> Any:
-    """Take the values that stand for fields out of a class that has no slots."""
+def without_slots(cls: Any, own: Collection[str], added: dict[str, Any]) -> Any:
+    """Give a class more attributes, and take out the values that stand for fields."""
     for name in own:
         if name in cls.__dict__:
             delattr(cls, name)
+    for name, value in added.items():
+        setattr(cls, name, value)
     return cls
 
 

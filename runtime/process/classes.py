@@ -15,8 +15,18 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from .. import _values
 from . import class_fields
-from .class_fields import Field, Made, Wish, as_attrs, fields, own_fields, validated
-from .class_slots import with_slots, without_defaults
+from .class_fields import (
+    AS_ATTRS,
+    SIGNATURE,
+    Field,
+    Wish,
+    as_attrs,
+    fields,
+    own_fields,
+    validated,
+    with_inherited,
+)
+from .class_slots import with_slots, without_slots
 
 __all__ = ["as_tuple", "asdict", "astuple", "define", "evolve", "field", "fields", "frozen", "has"]
 
@@ -99,30 +109,40 @@ def _decorated(cls: type | None, kind: str, options: dict[str, Any]) -> Any:
 
 
 def _shared(cls: Any, own: dict[str, Field], frozen: bool, options: dict[str, Any]) -> Any:
-    of_author = set(cls.__dict__)
-    made: Any = with_slots(cls, own) if options.get("slots", True) else without_defaults(cls, own)
-    made.__own_fields__ = own
-    every = fields(made)
-    made.__attrs_attrs__ = Made(made, "__attrs_attrs__")
-    made.__signature__ = Made(made, "__signature__")
-    if "__match_args__" not in of_author:
-        positional = (each.name for each in every if each.init and not each.kw_only)
-        made.__match_args__ = tuple(positional)  # type: ignore[misc]
-    if options.get("repr", True) and "__repr__" not in of_author:
-        made.__repr__ = _shown
-    if options.get("eq", True) and not of_author & {"__eq__", "__ne__"}:
-        _compare(made, every, "__hash__" not in of_author, frozen)
-    if frozen:
-        made.__setattr__, made.__delattr__ = _refuse_change, _refuse_removal
+    of_author = cls.__dict__
+    every = with_inherited(cls, own.values())
+    parts = tuple([each.for_core() for each in every])
+    constructor = _values.constructor(cls.__name__, parts, validated(cls, every))
     makes_init = options.get("init", "__init__" not in of_author)
-    name = "__init__" if makes_init else "__attrs_init__"
-    parts = tuple(each.for_core() for each in every)
-    _values.add_constructor(made, name, parts, validated(made, every))
+    added: dict[str, Any] = {
+        "__own_fields__": own,
+        "__all_fields__": every,
+        "__attrs_attrs__": AS_ATTRS,
+        "__signature__": SIGNATURE,
+        "__init__" if makes_init else "__attrs_init__": constructor,
+    }
+    if "__match_args__" not in of_author:
+        positional = [each.name for each in every if each.init and not each.kw_only]
+        added["__match_args__"] = tuple(positional)
+    if options.get("repr", True) and "__repr__" not in of_author:
+        added["__repr__"] = _shown
+    compares = options.get("eq", True) and "__eq__" not in of_author and "__ne__" not in of_author
+    hashes = compares and "__hash__" not in of_author
+    if compares:
+        added |= _comparison(cls, every, hashes, frozen)
+    if frozen:
+        added["__setattr__"], added["__delattr__"] = _refuse_change, _refuse_removal
+    has_slots = options.get("slots", True)
+    made: Any = with_slots(cls, own, added) if has_slots else without_slots(cls, own, added)
+    _values.attach(made, constructor, compares, hashes and frozen)
     return made
 
 
-def _compare(cls: Any, every: tuple[Field, ...], hashes: bool, frozen: bool) -> None:
-    """Give a class equality by its fields, and with it a hash, which a class that changes lacks."""
+def _comparison(cls: Any, every: tuple[Field, ...], hashes: bool, frozen: bool) -> dict[str, Any]:
+    """Return equality by the fields, and with it a hash, which a class that changes lacks.
+
+    Only subclasses run these: for the class itself, the core does the same.
+    """
     name = cls.__qualname__
     names = [field.name for field in every if field.eq]
     values: Callable[[Any], Any] = attrgetter(*names) if names else lambda _: ()
@@ -135,9 +155,9 @@ def _compare(cls: Any, every: tuple[Field, ...], hashes: bool, frozen: bool) -> 
     def key(self: Any) -> int:
         return hash((name, values(self)))
 
-    cls.__eq__ = equal
-    if hashes:
-        cls.__hash__ = key if frozen else None
+    if not hashes:
+        return {"__eq__": equal}
+    return {"__eq__": equal, "__hash__": key if frozen else None}
 
 
 def _refuse_change(_self: Any, _name: str, _value: Any) -> NoReturn:

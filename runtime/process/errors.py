@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # a program without errors does not import the printing of er
     from .excerpt import Related
 
 LAST_LINES = 20
-_STAGGERED: Final = re.compile(r"\b_Staggered(\w+)")
+_STAGGERED: Final = r"\b_Staggered(\w+)"
 
 
 class FieldforgeError(Exception):
@@ -50,7 +50,7 @@ class FieldforgeError(Exception):
 
 def in_words(text: str) -> str:
     """Write staggered dimensions as 'I_staggered', not by their internal names."""
-    return _STAGGERED.sub(r"\1_staggered", text)
+    return re.sub(_STAGGERED, r"\1_staggered", text)
 
 
 def _restore(

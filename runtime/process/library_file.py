@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import functools
-import hashlib
 import os
 import stat
 from contextlib import suppress
@@ -13,6 +12,7 @@ from typing import Final
 
 from .errors import LibraryError
 from .private_folder import Folder, make_private
+from .sha256 import sha256
 
 _LIBRARY_MODE: Final = 0o500
 _DRAFT: Final = ".draft-"
@@ -23,7 +23,7 @@ _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 def place_library(data: bytes, directory: Path) -> Path:
     """Write `data` to a verified private file in `directory`, unless it is there."""
-    path = directory / f"{hashlib.sha256(data).hexdigest()}.so"
+    path = directory / f"{sha256(data)}.so"
     placed(path, data)
     return path
 

@@ -229,11 +229,13 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
 _LATE: _Final = {name: place for place, names in _PLACES.items() for name in names}
 _MODULES: _Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(
-        ("allocators", "backend", "cartesian", "common", "config", "constructors",
+        ("allocators", "backend", "common", "config", "constructors",
          "custom_layout_allocators", "eve", "experimental", "field_utils", "named_collections",
          "storage", "typing", "utils"),
         (),
     ),
+    "cartesian": ("backend", "definitions", "gtscript", "lazy_stencil", "stencil_builder",
+                  "stencil_object"),
     "embedded": ("exceptions", "nd_array_field"),
     "errors": ("exceptions",),
     "ffront": ("decorator", "experimental", "fbuiltins"),

@@ -28,15 +28,24 @@ def make_loops(
     passes: Iterable[LoopPass],
     watch: Watch = ignore,
 ) -> tuple[Kernel, tuple[StoreGroup, ...]]:
-    """Schedule a program and apply `passes` in order; every step leaves a valid kernel.
+    """Schedule a program, apply `passes` in order, and verify the kernel.
 
     `watch` sees the kernel after each step, under the name of the step; the first is `schedule`.
+    Where a step fails, or the result breaks a rule, the error names the first kernel that breaks
+    one.
     """
     kernel, groups = schedule(lowered, variant, rules)
-    watch("schedule", verify(kernel))
-    for step in passes:
-        kernel = verify(_applied(step, kernel, rules))
-        watch(name_of(step), kernel)
+    kernels = [kernel]
+    try:
+        watch("schedule", kernel)
+        for step in passes:
+            kernels.append(_applied(step, kernels[-1], rules))
+            watch(name_of(step), kernels[-1])
+        kernel = verify(kernels[-1])
+    except Exception:
+        for kernel in kernels:
+            verify(kernel)
+        raise
     return _placed(kernel), groups
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from ...cache.sealed import seal, unseal
 from ...runtime.calls.plan import ENTRY
 from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError
+from ...runtime.process.sha256 import sha256
 
 if TYPE_CHECKING:  # imported where a compiler runs, see docs/decisions/0005
     from .toolchain_protocol import Outcome
@@ -226,7 +226,7 @@ def _row(file: str, stamp: list[int]) -> list[Any]:
     try:
         digest = _digest(file)
     except OSError:
-        digest = hashlib.sha256(repr(stamp).encode()).hexdigest()
+        digest = sha256(repr(stamp).encode())
     return [os.path.basename(_real(file)), [file, *stamp], digest]
 
 
@@ -286,6 +286,8 @@ def _ask(command: str, question: str) -> str:
 
 
 def _digest(file: str) -> str:
+    import hashlib  # a warm start digests no compiler
+
     with open(file, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
 from typing import Final
+
+from ...runtime.process.sha256 import sha256
 
 _VARIABLES: Final = ("CPATH", "CPLUS_INCLUDE_PATH")
 _known: Final[dict[str, tuple[tuple[int, int, int], str]]] = {}  # by path: stamp and digest
@@ -54,7 +55,7 @@ def _digest(path: str) -> str:
         found = os.stat(path)
         stamp = (found.st_size, found.st_mtime_ns, found.st_ino)
         if path not in _known or _known[path][0] != stamp:
-            _known[path] = stamp, hashlib.sha256(_content(path)).hexdigest()[:16]
+            _known[path] = stamp, sha256(_content(path))[:16]
         return _known[path][1]
     except OSError:
         return "absent"

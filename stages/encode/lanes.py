@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
+from ..ir.bound_nodes import set_once
 from ..ir.loops.nest import Index, Instruction, Nest, Row
 
 # Where a row is computed: by a number of loops around the lanes, before the loop inside of a strip,
@@ -22,29 +23,26 @@ class Lanes:
     The innermost loop has the lanes if its iterations are independent. That of a scan with states
     is sequential: columns side by side are the lanes then, the loop around it. Columns of which
     arrays keep a few at a time (`rings`) come one by one.
+
+    `depth` is the number of loops, `loop` the one whose indices are lanes, or -1 for a single lane,
+    and `outer` the number of loops around the lanes.
     """
 
     nest: Nest
     rings: frozenset[Dimension] = frozenset()
+    depth: int = classes.field(init=False)
+    loop: int = classes.field(init=False)
+    outer: int = classes.field(init=False)
 
-    @property
-    def depth(self) -> int:
-        """The number of loops."""
-        return len(self.nest.loops)
-
-    @property
-    def loop(self) -> int:
-        """The loop whose indices are lanes, or -1 for a single lane."""
-        loops = self.nest.loops
-        if not loops or loops[-1].kind == "vector":
-            return self.depth - 1
-        is_alone = self.depth == 1 or loops[-2].range.dim in self.rings
-        return NO_LANES if is_alone else self.depth - 2
-
-    @property
-    def outer(self) -> int:
-        """How many loops stand around the lanes."""
-        return self.loop if self.loop >= 0 else max(0, self.depth - 1)
+    def __attrs_post_init__(self) -> None:
+        loops, depth = self.nest.loops, len(self.nest.loops)
+        loop = depth - 1
+        if loops and loops[-1].kind != "vector":
+            is_alone = depth == 1 or loops[-2].range.dim in self.rings
+            loop = NO_LANES if is_alone else depth - 2
+        set_once(self, "depth", depth)
+        set_once(self, "loop", loop)
+        set_once(self, "outer", loop if loop >= 0 else max(0, depth - 1))
 
     @property
     def has_inner(self) -> bool:

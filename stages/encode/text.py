@@ -30,8 +30,8 @@ from .program import (
     Tiles,
 )
 
-_COUNT: Final = re.compile(r"n(\d+)([+-]\d+)?|([+-]?\d+)")
-_AXIS: Final = re.compile(r"(value|block|row|lane|fixed)(\d+)([+-]\d+)")
+_COUNT: Final = r"n(\d+)([+-]\d+)?|([+-]?\d+)"
+_AXIS: Final = r"(value|block|row|lane|fixed)(\d+)([+-]\d+)"
 
 
 @classes.frozen
@@ -57,7 +57,7 @@ def _count(count: Count) -> str:
 
 
 def _read_count(text: str) -> Count:
-    found = _COUNT.fullmatch(text)
+    found = re.fullmatch(_COUNT, text)
     if found is None:
         raise ValueError(f"'{text}' is no integer of a call.")
     place, constant, alone = found.groups()
@@ -70,7 +70,7 @@ def _read_span(text: str) -> Span:
 
 
 def _read_axis(text: str) -> tuple[str, int, int]:
-    found = _AXIS.fullmatch(text)
+    found = re.fullmatch(_AXIS, text)
     if found is None:
         raise ValueError(f"'{text}' is no index.")
     return found[1], int(found[2]), int(found[3])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-EXTERNAL_MODULES: Final = ("__externals__", "gt4py.cartesian.__externals__")
-MODULES: Final = (*EXTERNAL_MODULES, "__gtscript__", "gt4py.cartesian.__gtscript__")
+PACKAGES: Final = ("", "gt4py.cartesian.", "fieldforge.cartesian.")  # 'migrate' writes the last
+EXTERNAL_MODULES: Final = tuple(f"{package}__externals__" for package in PACKAGES)
+MODULES: Final = (*EXTERNAL_MODULES, *(f"{package}__gtscript__" for package in PACKAGES))
 
 ORDERS: Final = {"PARALLEL": "parallel", "FORWARD": "forward", "BACKWARD": "backward"}
 

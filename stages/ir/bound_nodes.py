@@ -7,11 +7,12 @@ shared part once. `str` writes it each time; sort by `key_of` instead, which is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from hashlib import blake2b, sha256
 from typing import Final, Literal, TypeAlias
 
+from ...runtime import _values
 from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
+from ...runtime.process.sha256 import sha256
 
 Operation: TypeAlias = Literal["add", "mul", "floordiv", "mod", "min", "max"]
 
@@ -179,6 +180,8 @@ class PatchBound:
     order: PatchOrder
 
     def __str__(self) -> str:
+        from hashlib import blake2b  # only bounds of patches need it
+
         digest = blake2b(repr(self.order).encode(), digest_size=4).hexdigest()
         tables = " ".join(self.order.tables)
         return f"{self.number}({self.order.size} by {tables}, {DIGEST}{digest})"
@@ -287,8 +290,8 @@ def _identity(bound: Bound) -> bytes:
 def _digest(op: str, *parts: bytes) -> bytes:
     """Return a digest that identifies an operation and its arguments."""
     sizes = ",".join([op, *(str(len(part)) for part in parts), ""])
-    return blake2b(sizes.encode() + b"".join(parts), digest_size=16).digest()
+    return _values.sha256(sizes.encode() + b"".join(parts))
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_KEY else DIGEST + sha256(text.encode()).hexdigest()[:24]
+    return text if len(text) <= LONGEST_KEY else DIGEST + sha256(text.encode())[:24]

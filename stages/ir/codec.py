@@ -14,6 +14,7 @@ import sys
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
+from ...runtime import _values
 from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
 
@@ -38,28 +39,8 @@ def encode(value: Any) -> bytes:
     >>> encode((1, (1, "u")))
     b'[["i",1],["s","u"],["t",[0,1]],["t",[0,2]]]'
     """
-    rows: dict[Row, int] = {}
-    done: dict[int, int] = {}  # rows by identity, so that the walk visits a shared part once
-    stack: list[tuple[Any, tuple[Any, ...] | None]] = [(value, None)]
-    while stack:
-        part, children = stack.pop()
-        kind: type = type(part)
-        if children is not None:
-            references = tuple(map(done.__getitem__, map(id, children)))
-            row: Row = (_tag(kind) or "t", references)
-        elif id(part) in done:
-            continue
-        elif kind is tuple or _tag(kind):
-            children = (
-                part if kind is tuple else tuple(getattr(part, name) for name in _fields(kind))
-            )
-            stack.append((part, children))
-            stack += [(child, None) for child in reversed(children) if id(child) not in done]
-            continue
-        else:
-            row = _atom(part)
-        done[id(part)] = rows.setdefault(row, len(rows))
-    return json.dumps(list(rows), separators=(",", ":")).encode()
+    rows = _values.rows(value, _shape, _atom)
+    return json.dumps(rows, separators=(",", ":")).encode()
 
 
 def decode(data: bytes) -> Any:
@@ -148,6 +129,15 @@ def _tag(kind: type) -> str | None:
     if stem is None or getattr(sys.modules[kind.__module__], kind.__name__, None) is not kind:
         return None
     return f"{stem}.{kind.__name__}" if classes.has(kind) else None
+
+
+@functools.lru_cache(maxsize=256)
+def _shape(kind: type) -> tuple[str, tuple[str, ...] | None] | None:
+    """Return tag and fields of a class, None for those of atoms."""
+    if kind is tuple:
+        return "t", None
+    tag = _tag(kind)
+    return None if tag is None else (tag, _fields(kind))
 
 
 @functools.lru_cache(maxsize=256)

@@ -22,7 +22,7 @@ from .bounds import (
 )
 from .dataflow import Leaf, Ref, Side, Value
 from .inside import BOUNDS, values_of
-from .listing_line import NAME
+from .listing_line import NAME, compiled
 from .settled import shared
 
 
@@ -32,7 +32,7 @@ def quoted(name: str) -> str:
     >>> quoted("pair.0"), quoted("my field")
     ('pair.0', '"my field"')
     """
-    return name if NAME.fullmatch(name) else json.dumps(name)
+    return name if compiled(NAME).fullmatch(name) else json.dumps(name)
 
 
 def natural_paths(parameters: Sequence[str]) -> Callable[[str], tuple[int, ...]]:

@@ -6,9 +6,10 @@ A pattern is the text of a line with its fields in braces, each with its kind:
 
 from __future__ import annotations
 
+import functools
 import json
+import re
 from collections.abc import Callable, Mapping
-from string import Formatter
 from typing import Any, Final
 
 from ...runtime.process import classes
@@ -16,7 +17,7 @@ from . import dataflow
 from .bound_reader import BoundReader
 from .bounds import Ranges
 from .dataflow_names import Names, quoted, rows_of
-from .listing_line import NUMBER, Line
+from .listing_line import NUMBER, Line, compiled
 
 
 @classes.frozen
@@ -102,7 +103,7 @@ def _box(names: BoundReader, line: Line) -> Ranges:
 INT: Final = Kind(lambda _, value: str(value), lambda _, line: line.integer())
 NAME: Final = Kind(lambda _, name: quoted(name), lambda _, line: line.name())
 TEXT: Final = Kind(
-    lambda _, text: text if NUMBER.fullmatch(text) else json.dumps(text),
+    lambda _, text: text if compiled(NUMBER).fullmatch(text) else json.dumps(text),
     lambda _, line: line.text(),
 )
 ROW: Final = Kind(lambda _, row: f"%{row}", lambda _, line: line.row())
@@ -127,20 +128,27 @@ KINDS: Final[Mapping[str, Kind]] = {
 def written(names: Names, pattern: str, value: Any) -> str:
     """Return the text of a value, whose fields a pattern names."""
     return "".join(
-        text + (KINDS[kind or ""].write(names, getattr(value, field)) if field else "")
-        for text, field, kind, _ in Formatter().parse(pattern)
+        text + (KINDS[kind].write(names, getattr(value, field)) if field else "")
+        for text, field, kind in _parts(pattern)
     )
 
 
 def given(names: BoundReader, pattern: str, line: Line) -> dict[str, Any]:
     """Return the fields that the text of a pattern gives."""
     found = {}
-    for text, field, kind, _ in Formatter().parse(pattern):
+    for text, field, kind in _parts(pattern):
         for word in text.split():
             line.expect(word)
         if field:
-            found[field] = KINDS[kind or ""].read(names, line)
+            found[field] = KINDS[kind].read(names, line)
     return found
+
+
+@functools.cache
+def _parts(pattern: str) -> tuple[tuple[str, str, str], ...]:
+    """Return the texts of a pattern, each with the field after it and the kind of that field."""
+    pieces = [piece or "" for piece in re.split(r"\{(\w+)(?::(\w+))?\}", pattern)]
+    return tuple(zip(pieces[::3], [*pieces[1::3], ""], [*pieces[2::3], ""], strict=True))
 
 
 # A type follows each value, ` : [I, K] float64`, and the rows of its body those of a scan.

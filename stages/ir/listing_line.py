@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -9,14 +10,17 @@ from typing import Final, NoReturn, TypeVar
 
 T = TypeVar("T")
 
-NAME: Final = re.compile(r"(?:[^\W\d]|@)\w*(?:\.\w+)*")  # arrays begin with @
-NUMBER: Final = re.compile(r"[\w.+-]+", re.ASCII)
-STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
-INTEGER: Final = re.compile(r"[+-]?[0-9]+")
-ROW: Final = re.compile(r"%[0-9]+")
-BOUND: Final = re.compile(r"\$[0-9]+")
-PATH: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
-SPACE: Final = re.compile(r" *")
+NAME: Final = r"(?:[^\W\d]|@)\w*(?:\.\w+)*"  # arrays begin with @
+NUMBER: Final = r"(?a:[\w.+-]+)"
+STRING: Final = r'"(?:[^"\\]|\\.)*"'
+INTEGER: Final = r"[+-]?[0-9]+"
+ROW: Final = r"%[0-9]+"
+BOUND: Final = r"\$[0-9]+"
+PATH: Final = r"[0-9]+(?:\.[0-9]+)*"
+SPACE: Final = r" *"
+
+
+compiled = functools.cache(re.compile)  # a writer of listings needs few of them
 
 
 class Line:
@@ -41,10 +45,10 @@ class Line:
         got = self._text[self._at : self._at + 20]
         raise ValueError(f"Line {self._number}: expected {expected}, got '{got}'.")
 
-    def match(self, pattern: re.Pattern[str]) -> str | None:
+    def match(self, pattern: str) -> str | None:
         """Consume a match of `pattern` after spaces, if there is one."""
-        start = SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]  # always matches
-        found = pattern.match(self._text, start)
+        start = compiled(SPACE).match(self._text, self._at).end()  # type: ignore[union-attr]  # always matches
+        found = compiled(pattern).match(self._text, start)
         if found is None:
             return None
         self._at = found.end()
@@ -52,7 +56,7 @@ class Line:
 
     def accept(self, symbol: str) -> bool:
         """Consume `symbol` if it comes next."""
-        start = SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]  # always matches
+        start = compiled(SPACE).match(self._text, self._at).end()  # type: ignore[union-attr]  # always matches
         if not self._text.startswith(symbol, start):
             return False
         self._at = start + len(symbol)
@@ -79,7 +83,7 @@ class Line:
         if self._at != len(self._text):
             self.fail("the end of the line")
 
-    def name(self, plain: re.Pattern[str] = NAME, expected: str = "a name") -> str:
+    def name(self, plain: str = NAME, expected: str = "a name") -> str:
         """Read a name, plain or in quotes."""
         quoted = self.match(STRING)
         if quoted is not None:

@@ -37,7 +37,7 @@ def ignore(name: str, lowered: Lowered) -> None:
 def lower(
     parsed: Parsed, variant: Variant, passes: tuple[Pass, ...] = PASSES, watch: Watch = ignore
 ) -> Lowered:
-    """Build dataflow, apply `passes` in order, infer boxes; verify the program after every step.
+    """Build dataflow, apply `passes` in order, infer boxes, and verify the program.
 
     `watch` receives the name of each step and the program after it; boxes and reads are empty until
     the last step, `infer_boxes`.
@@ -48,11 +48,21 @@ def lower(
 def lower_dataflow(
     program: Dataflow, passes: tuple[Pass, ...] = PASSES, watch: Watch = ignore
 ) -> Lowered:
-    """Apply `passes` to dataflow of any language, infer boxes; verify it after every step."""
-    watch("build", verify(Lowered(program)))
-    for step in passes:
-        program = step(program)
-        watch(step.__name__, verify(Lowered(program)))
-    lowered = verify(infer_boxes(program))
+    """Apply `passes` to dataflow of any language, infer boxes, and verify the program.
+
+    Where a step fails, or the result breaks a rule, the error names the first program that breaks
+    one.
+    """
+    programs = [program]
+    try:
+        watch("build", Lowered(program))
+        for step in passes:
+            programs.append(step(programs[-1]))
+            watch(step.__name__, Lowered(programs[-1]))
+        lowered = verify(infer_boxes(programs[-1]))
+    except Exception:
+        for each in programs:
+            verify(Lowered(each))
+        raise
     watch("infer_boxes", lowered)
     return lowered

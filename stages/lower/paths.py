@@ -8,15 +8,17 @@ order; a slot of all neighbours is one neighbour; a displacement comes last.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from ...runtime.language.dimension import Dimension, union_of
+from ...runtime.process import classes
 from ..ir.bounds import Bound
 from ..ir.dataflow import Gather, Level, Local, Neighbours, Ref, Shift, Table
 from .graph import Dims, gathered, without
 
 
-class Move(NamedTuple):
+@classes.frozen
+class Move:
     """A shift; `onto` is the dimension of the result."""
 
     dim: Dimension
@@ -24,34 +26,39 @@ class Move(NamedTuple):
     offset: int
 
 
-class Pick(NamedTuple):
+@classes.frozen
+class Pick:
     """One neighbour."""
 
     table: str
     column: int
 
 
-class All(NamedTuple):
+@classes.frozen
+class All:
     """All neighbours."""
 
     table: str
 
 
-class Slot(NamedTuple):
+@classes.frozen
+class Slot:
     """One slot of a local dimension."""
 
     dim: Dimension
     place: int
 
 
-class Fix(NamedTuple):
+@classes.frozen
+class Fix:
     """One index along a dimension."""
 
     dim: Dimension
     at: Bound
 
 
-class Jump(NamedTuple):
+@classes.frozen
+class Jump:
     """A displacement by a row of the old program, which has a path of its own."""
 
     dim: Dimension

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Final
 
@@ -11,6 +10,7 @@ from ...runtime.language.operations import POINTWISE
 from ...runtime.language.types import SCALARS
 from ...runtime.process import classes
 from ...runtime.process.errors import DSLError, FieldforgeError
+from ...runtime.process.sha256 import sha256
 from ..artifacts import Spans
 from ..ir import codec, syntax
 from . import builtin_typing
@@ -92,7 +92,7 @@ def _root(
 
 def _key(root: syntax.Root) -> str:
     """Return the name under which callers refer to a tree: its name and its content."""
-    digest = hashlib.sha256(codec.encode(root)).hexdigest()
+    digest = sha256(codec.encode(root))
     return f"{root.name}:{digest[:16]}"
 
 

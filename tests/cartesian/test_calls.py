@@ -140,6 +140,7 @@ def test_a_domain_with_one_zero_does_nothing(stencil):
         ({"origin": (1, 0)}, "Invalid 'origin' value"),
         ({"origin": {"a": (1, 0)}}, "Invalid origin specification"),
         ({"origin": (0, 0, 0), "domain": (1, 1, 1)}, "Origin for field a too small"),
+        ({"origin": (2, -1, 0)}, r"Must be at least \(1, 0, 0\), is \(2, -1, 0\)"),
         ({"origin": (9, 0, 0)}, "Invalid 'domain' value"),
     ],
 )

@@ -24,6 +24,7 @@ from fieldforge.workflows.capsules.replaying import replay
 
 from .stencils import COMPILED, made
 
+needs_compiler = pytest.mark.needs_compiler
 CALL = {"origin": (1, 0, 0), "domain": (2, 3, 4)}
 
 
@@ -91,6 +92,17 @@ def test_slots_are_fields_whose_index_0_is_the_first_point():
     step(now=ff.as_field((I, J, K), 10.0 * a, origin={I: 1}))
 
     assert there.asnumpy()[1:3].tolist() == (20.0 * (a[2:] - a[:-2])).tolist()
+
+
+@pytest.mark.parametrize("backend", ["reference", pytest.param("cpu", marks=needs_compiler)])
+def test_fields_begin_where_their_domain_says(backend):
+    a, _, _ = fields()
+    box = ff.domain({I: (-1, 3), J: (0, 3), K: (0, 4)})
+    here, there = ff.as_field(box, a), ff.zeros(box)
+
+    made(slope, backend)(here, there, 2.0, domain=(2, 3, 4))
+
+    assert there.asnumpy()[1:3].tolist() == (2.0 * (a[2:] - a[:-2])).tolist()
 
 
 # --- builds ---------------------------------------------------------------------------------------

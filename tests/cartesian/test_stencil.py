@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
+from fieldforge import storage
 from fieldforge.cartesian import StencilObject, backend, gtscript
 from fieldforge.cartesian.frontend.exceptions import GTScriptDefinitionError, GTScriptSymbolError
 from fieldforge.cartesian.gtc.passes.oir_pipeline import DefaultPipeline, MaskInlining
@@ -185,6 +186,19 @@ def test_names_of_the_peer_select_our_backends(name):
     assert name in backend.REGISTRY.names
 
 
+def test_backends_can_be_extended_and_registered():
+    parent = backend.from_name("numpy")
+    mine = type("Mine", (parent,), {"name": "of this test"})
+    backend.register(mine)
+    try:
+        assert value_of(made(scaled, "of this test", externals={"factor": 2.0})) == 2.0
+        with pytest.raises(ValueError, match="already registered"):
+            backend.register(mine)
+    finally:
+        del backend.REGISTRY["of this test"]
+        storage.register("of this test", None)
+
+
 def test_build_info_receives_the_times():
     info = {}
 
@@ -212,6 +226,18 @@ def test_builds_can_be_forbidden(tmp_path):
 def test_externals_are_compiled_in(backend_name):
     assert value_of(made(scaled, backend_name, externals={"factor": 3.0})) == 3.0
     assert value_of(made(scaled, backend_name, externals={"factor": 4.0})) == 4.0
+
+
+def test_externals_come_from_modules_of_both_names():
+    def by_name(a: Field[float], b: Field[float]):
+        from gt4py.cartesian.__externals__ import more
+
+        from fieldforge.cartesian.__externals__ import factor
+
+        with computation(PARALLEL), interval(...):
+            b = factor * a + more
+
+    assert value_of(made(by_name, externals={"factor": 3.0, "more": 1.0})) == 4.0
 
 
 def test_missing_externals_are_refused():

@@ -9,8 +9,8 @@ from typing import Any, Final
 from ...runtime.process import classes
 from ..engine.handle import Result
 
-_NEST: Final = re.compile(r"^ +nest n\d+ ", re.MULTILINE)
-_ROW: Final = re.compile(r"^ +%\d+ ", re.MULTILINE)
+_NEST: Final = r"(?m)^ +nest n\d+ "
+_ROW: Final = r"(?m)^ +%\d+ "
 
 
 @classes.frozen
@@ -52,7 +52,7 @@ def _size(slowest: Result, results: Mapping[str, Result]) -> str:
 def _size_of_code(source: str, loops: str) -> str:
     from ...stages.units import count_units  # few builds take so long
 
-    starts = [found.start() for found in _NEST.finditer(loops)]
+    starts = [found.start() for found in re.finditer(_NEST, loops)]
     lines, nests = source.count("\n"), _many(len(starts), "nest")
     units = count_units(source)
     where = "a translation unit" if units == 1 else f"{units} translation units"
@@ -60,7 +60,7 @@ def _size_of_code(source: str, loops: str) -> str:
     if not starts:
         return text
     ends = [*starts[1:], len(loops)]
-    rows = [len(_ROW.findall(loops[a:b])) for a, b in zip(starts, ends, strict=True)]
+    rows = [len(re.findall(_ROW, loops[a:b])) for a, b in zip(starts, ends, strict=True)]
     largest = max(range(len(rows)), key=rows.__getitem__)
     return f"{text}, the largest of them nest {largest} with {_many(rows[largest], 'value')}"
 

@@ -98,8 +98,12 @@ class Backend:
 
     @classmethod
     def selected(cls) -> Compiling:
-        """Return the backend of fieldforge that this one selects."""
-        return BACKENDS[SELECTED[cls.name][0]]
+        """Return the backend of fieldforge that this one, or the class that it extends, selects."""
+        names = (getattr(each, "name", "") for each in cls.__mro__)
+        known = next((name for name in names if name in SELECTED), None)
+        if known is None:
+            raise ValueError(f"Backend '{cls.name}' extends none of {', '.join(SELECTED)}.")
+        return BACKENDS[SELECTED[known][0]]
 
 
 REGISTRY: Final = Registry[type[Backend]]()

@@ -41,7 +41,7 @@ class GPUConfiguration:
     """Where a compiler of GPU code lies, and its flags."""
 
     name: GPUCompilerName
-    gpu_compile_flags: tuple[str, ...]
+    gpu_compile_flags: list[str]
     binary_path: str
     include_path: str
     library_path: str
@@ -67,7 +67,7 @@ def gpu_configuration(optimization_level: str) -> GPUConfiguration:
     root = "/usr/local/cuda"
     return GPUConfiguration(
         GPUCompilerName.NVCC,
-        (f"-O{optimization_level}",),
+        [f"-O{optimization_level}"],
         *(f"{root}/{folder}" for folder in ("bin", "include", "lib64")),
     )
 

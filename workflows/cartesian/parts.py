@@ -190,8 +190,8 @@ class StencilParts:
             info.dtype.name,
             self._dims[name],
             axes,
-            tuple(info.boundary.lower_indices[axis] for axis in axes),
-            tuple(info.boundary.upper_indices[axis] for axis in axes),
+            tuple(lower for lower, _ in info.bounds),
+            tuple(upper for _, upper in info.bounds),
             inwards_to_outwards(layout) if self.recommends_layouts else (),
         )
 

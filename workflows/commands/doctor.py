@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from .arguments import report_errors
@@ -15,14 +17,29 @@ from .arguments import report_errors
     help="Neighbour tables: a NetCDF file (UGRID, ICON), a .npz file of integer arrays with names "
     "such as C2E, or R<n>B<k>.",
 )
+@click.option(
+    "--model",
+    metavar="PATH",
+    type=click.Path(exists=True, path_type=Path),
+    multiple=True,
+    help="Fit the costs of predictions to kept plans and their seconds; keep the result.",
+)
+@click.option("--class", "kind", metavar="NAME", help="With --model, fit a named class; keep none.")
 @report_errors
-def doctor(mesh: str | None, machine: bool) -> None:
+def doctor(mesh: str | None, machine: bool, model: tuple[Path, ...], kind: str | None) -> None:
     """Check compiler, processor, threads, cache, GPU, MPI and DaCe, one line each.
 
     With --mesh, measure the memory locality of a mesh, now and in reverse Cuthill-McKee order. With
     --machine, measure this node's thresholds for threads and non-temporal stores, which programs
-    use from the next start on.
+    use from the next start on, and some costs of predictions.
     """
+    if model:
+        from rich.console import Console
+
+        from .predictions import costs
+
+        costs.refit(model, kind, Console())
+        return
     if machine:
         from . import machine_model
 

@@ -92,10 +92,18 @@ def graph(program: str, mermaid: bool, text: bool, backend: str | None) -> None:
 
 @click.command(epilog="Example: fieldforge explain examples/terrain.py:smooth")
 @program_argument
+@click.option(
+    "--sizes",
+    metavar="I=128,...",
+    help="Predict the seconds of calls with such extents, and with other choices of the compiler.",
+)
+@click.option("--machine", help="The class of machines that --sizes predicts for.")
 @tables_option
 @backend_option
 @report_errors
-def explain(program: str, tables: str | None, backend: str | None) -> None:
+def explain(
+    program: str, sizes: str | None, machine: str | None, tables: str | None, backend: str | None
+) -> None:
     """Explain what changed since the nearest build in the store, then build stage by stage.
 
     That build may come from another process or another machine.
@@ -114,6 +122,10 @@ def explain(program: str, tables: str | None, backend: str | None) -> None:
     click.echo(trace.explain())
     if found.backend is not None and found.backend.name == "cpu":
         click.echo(f"first tier: {_first_tier(found.backend)}.")
+    if sizes is not None:
+        from .predictions.plans import predictions
+
+        click.echo(predictions(found, sizes, machine))
 
 
 def _first_tier(backend: Backend) -> str:

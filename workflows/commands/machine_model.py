@@ -1,4 +1,4 @@
-"""Measure the thresholds of calls for this machine: `fieldforge doctor --machine`.
+"""Measure the thresholds of calls, and costs, for this machine: `fieldforge doctor --machine`.
 
 Variants of one program take turns, so that other load affects all of them. The median of the ratios
 counts for each size; a size whose ratios scatter too much does not count.
@@ -19,12 +19,15 @@ from rich.table import Table
 from ...runtime import _core
 from ...runtime.calls.machine import machine_file, processor, write_machine
 from ...runtime.process import classes
+from .predictions.costs import COSTS, measured_costs
 
 KIB: Final = 1 << 10
 MIB: Final = 1 << 20
 SIZES: Final = tuple(n * MIB for n in (1, 2, 4, 8, 12, 16, 24, 32, 48, 64))
 POINTS: Final = tuple(1 << n for n in range(10, 19))
-LEVELS: Final = (("first", 16 * KIB), ("second", 512 * KIB), ("memory", 256 * MIB))
+LEVELS: Final = (
+    ("first", 16 * KIB), ("second", 512 * KIB), ("third", 6 * MIB), ("memory", 256 * MIB),
+)  # fmt: skip
 ROW: Final = 504  # points; no power of two, whose rows would share the sets of a cache
 ROUNDS: Final = 15
 VALUE: Final = 1e-3  # seconds of one value
@@ -63,6 +66,8 @@ def measure_and_keep() -> None:
     for name, rates in document["copies"].items():
         table.add_row(name, *(f"{rate / 1e9:.1f}" for rate in rates))
     console.print(table)
+    costs = ", ".join(f"{name} {cost:.3g}" for name, cost in document[COSTS].items())
+    console.print(f"Costs for predictions: {costs}")
     for name, unit in (("stream_from", "bytes"), ("parallel_from", "points")):
         found = document.get(name)
         told = "not found: the default stays" if found is None else f"{found:,} {unit}"
@@ -87,6 +92,7 @@ def measured(console: Console) -> dict[str, Any]:
         "threads": [_row(each) for each in threads],
         "copies": copies,
         "bandwidth": int(max(copies["memory"])),
+        COSTS: measured_costs(copies, _named, _planes, _seconds),
     }
     found = {"stream_from": first_gain(stores, 1.0), "parallel_from": first_gain(threads, GAIN)}
     return document | {name: size for name, size in found.items() if size is not None}
@@ -160,9 +166,13 @@ def _seconds(call: Call) -> float:
 
 def _program(**options: int) -> Any:
     """Return a program that reads each row and its neighbours and writes one."""
-    from .machine_program import differ
+    return _named("differ", **options)
 
-    return differ.with_backend(_backend(**options))
+
+def _named(name: str, **options: int) -> Any:
+    from . import machine_program
+
+    return getattr(machine_program, name).with_backend(_backend(**options))
 
 
 def _backend(**options: int) -> Any:
@@ -172,14 +182,18 @@ def _backend(**options: int) -> Any:
 
 
 def _fields(points: int) -> tuple[Any, Any]:
+    return _planes(max(2, points // ROW), ROW)
+
+
+def _planes(rows: int, points: int) -> tuple[Any, Any]:
+    """Return a plane and another for the result."""
     from ...runtime.fields.field import make
     from ...runtime.language.domain import domain
     from .machine_program import COLUMNS, ROWS
 
-    rows = max(2, points // ROW)
-    u, out = np.ones((rows + 1, ROW)), np.zeros((rows, ROW))
-    return make(u, domain({ROWS: rows + 1, COLUMNS: ROW})), make(
-        out, domain({ROWS: rows, COLUMNS: ROW})
+    u, out = np.ones((rows + 1, points)), np.zeros((rows, points))
+    return make(u, domain({ROWS: rows + 1, COLUMNS: points})), make(
+        out, domain({ROWS: rows, COLUMNS: points})
     )
 
 

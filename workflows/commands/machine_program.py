@@ -1,4 +1,4 @@
-"""The program that `fieldforge doctor --machine` times: differences of neighbouring rows."""
+"""The programs that `fieldforge doctor --machine` times: differences of rows, and products."""
 
 from ...runtime.fields.field import Field
 from ...runtime.language.annotations import Dims
@@ -13,6 +13,25 @@ Plane = Field[Dims[ROWS, COLUMNS], float]
 def difference(u: Plane) -> Plane:
     """Subtract each row from the next."""
     return u(ROWS + 1) - u
+
+
+@field_operator
+def product(u: Plane) -> Plane:
+    """Multiply and add often, with few loads."""
+    v = u * u + 1.0
+    v = v * u + 2.0
+    v = v * u + 3.0
+    v = v * u + 4.0
+    v = v * u + 5.0
+    v = v * u + 6.0
+    v = v * u + 7.0
+    return v * u + 8.0
+
+
+@program
+def multiply(u: Plane, out: Plane) -> None:
+    """Write the products."""
+    product(u, out=out)
 
 
 @program

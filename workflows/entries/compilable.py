@@ -14,12 +14,12 @@ from ..variants.builds import Variants
 from ..variants.call_shape import Provider
 from ..variants.program_pool import ProgramPool, pool_of
 from ..variants.tables import kinds_of
-from .compile_requests import Domains, choose_static, requested_variants
 from .decorated import Decorated
 
 if TYPE_CHECKING:  # imported by the methods that need them, see decision 0005
     from ..builds.order import Order
     from ..engine.inspection import Trace
+    from .compile_requests import Domains
 
 
 class Compilable(Decorated):
@@ -125,6 +125,8 @@ class Compilable(Decorated):
         self, given: Any, static: Mapping[str, Sequence[Any]], domains: Domains = None
     ) -> list[tuple[Variant, Provider]]:
         """Return the variants that `compile` would build, each with its offset provider."""
+        from .compile_requests import choose_static, requested_variants
+
         self._check_compilable()
         self._current()
         chosen = self._variants.shape.static

@@ -16,7 +16,6 @@ from ..variants.static_arguments import check_names
 from .compilation_options import CompilationOptions, changed_options, grid_name
 from .decorated import Made, address_of, check_grid
 from .field_operator import FieldOperator
-from .generic_operator import operator_of
 from .program import Program
 from .rebinding import watch
 
@@ -68,7 +67,7 @@ def field_operator(
     """
 
     def decorate(function: Callable[..., Any]) -> FieldOperator:
-        return operator_of(_made(function, "field_operator", backend, grid_type, options))
+        return _operator_of(_made(function, "field_operator", backend, grid_type, options))
 
     return decorate if function is None else decorate(function)
 
@@ -155,9 +154,22 @@ def scan_operator(
     scan = ScanOptions(axis, forward, init)
 
     def decorate(function: Callable[..., Any]) -> FieldOperator:
-        return operator_of(_made(function, "scan_operator", backend, grid_type, options, scan))
+        return _operator_of(_made(function, "scan_operator", backend, grid_type, options, scan))
 
     return decorate if function is None else decorate(function)
+
+
+def _operator_of(made: Made) -> FieldOperator:
+    """Return the object that a decorator of an operator gives; the rarer kinds come when needed."""
+    if made.definition.variables:
+        from .generic_operator import GenericOperator
+
+        return GenericOperator(made)
+    if made.definition.scan is None:
+        return FieldOperator(made)
+    from .scan_operator import ScanOperator
+
+    return ScanOperator(made)
 
 
 def _made(

@@ -18,7 +18,6 @@ from ..variants.builds import Variants
 from ..variants.call_shape import CallShape
 from ..variants.naming import leaf_name
 from .calls import Calls, domain_scalars, is_native, make_calls
-from .compile_requests import requested_variants
 from .decorated import Made, parameter_names
 from .native_entry import NativeEntry
 from .recording import note
@@ -122,6 +121,8 @@ class FieldOperator(NativeEntry):
         """
         super().compile(*args, **kwargs)
         if on_part:
+            from .compile_requests import requested_variants
+
             calls = self._calls_on_part(None)
             static = {name: v for name, v in kwargs.items() if name in self._variants.shape.types}
             wanted = requested_variants(

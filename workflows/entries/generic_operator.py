@@ -154,10 +154,3 @@ class GenericOperator(FieldOperator):
 
     def _forget(self) -> None:
         self._operators.clear()
-
-
-def operator_of(made: Made) -> FieldOperator:
-    """Return the object that a decorator of an operator gives."""
-    if made.definition.variables:
-        return GenericOperator(made)
-    return FieldOperator(made) if made.definition.scan is None else ScanOperator(made)

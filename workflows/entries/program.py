@@ -13,13 +13,13 @@ from ...runtime.calls.on_reject import reject
 from ...runtime.language.argument_binding import bind_arguments
 from ...runtime.process.errors import ArgumentError, nearest
 from ..variants.static_arguments import check_names
-from .bound_program import BoundProgram
 from .calls import is_native
 from .decorated import Made, parameter_names, signature_of
 from .native_entry import NativeEntry
 from .recording import note
 
-if TYPE_CHECKING:  # imported by the method that needs it, see decision 0005
+if TYPE_CHECKING:  # imported by the methods that need them, see decision 0005
+    from .bound_program import BoundProgram
     from .split import Split
 
 
@@ -100,6 +100,8 @@ class Program(NativeEntry):
         >>> out.asnumpy()
         array([2., 2.])
         """
+        from .bound_program import BoundProgram
+
         fixed = dict(self._made.bound)
         free = [name for name in parameter_names(self.definition) if name not in fixed]
         for name in values:

@@ -20,7 +20,7 @@ from ...runtime.language.capture import recapture
 from ...runtime.language.definition import Definition
 from ...runtime.process import classes
 
-_WORD: Final = re.compile(r"[^\W\d]\w*")
+_WORD: Final = r"[^\W\d]\w*"
 
 
 @classes.frozen(eq=False)
@@ -105,7 +105,7 @@ def _words(definition: Definition, function: FunctionType) -> set[str]:
     found.update(name for name, _ in definition.closure)  # includes annotations in the body
     for annotation in function.__annotations__.values():
         if isinstance(annotation, str):
-            found.update(_WORD.findall(annotation))
+            found.update(re.findall(_WORD, annotation))
     return found - set(function.__code__.co_freevars)
 
 

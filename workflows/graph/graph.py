@@ -8,7 +8,6 @@ from typing import Any, Self
 from ...runtime.process import classes
 from ...runtime.process.errors import WorkflowError
 from ...stages.base import Stage
-from . import drawing
 from . import text as graph_text
 from .edges import Edge, Nodes, Step, accepted, ancestors, chain_edges, check, order
 from .function_stage import as_stage
@@ -176,10 +175,14 @@ class Workflow:
 
     def draw(self) -> str:
         """Return a text drawing: one line per stage, with its inputs."""
+        from . import drawing
+
         return drawing.draw(self.plan)
 
     def mermaid(self) -> str:
         """Return the graph in the mermaid language."""
+        from . import drawing
+
         return drawing.mermaid(self.plan)
 
     def __str__(self) -> str:

@@ -130,7 +130,7 @@ def find_allocator(given: Any, device: Device | None) -> tuple[Allocator, Device
             f"Fields cannot be allocated on {what} in this version.",
             hints=["Use 'numpy', a backend, or no allocator at all."],
         )
-    if not isinstance(maker, Allocator):
+    if not isinstance(maker, CPUAllocator | Allocator):  # the protocol asks for each attribute
         raise ArgumentError(
             f"Expected an array namespace, an allocator or a backend as 'allocator', got {given!r}."
         )

@@ -1,4 +1,4 @@
-// The module `fieldforge.runtime._values`: the `__init__` of classes of values, and `evolve`.
+// The module `fieldforge.runtime._values`: the `__init__` of classes of values, `==`, `evolve`.
 #include <Python.h>
 #include <structmember.h>
 
@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "../held.h"
+#include "rows.h"
+#include "sha256.h"
 
 namespace fieldforge {
 namespace {
@@ -19,7 +21,7 @@ struct Field {
     PyObject* converter;  // or null
     Py_ssize_t place;     // of its slot in an instance; 0: it is set by name
     Default otherwise;
-    bool is_given, by_name;
+    bool is_given, by_name, is_compared;
 };
 
 struct Constructor {
@@ -230,6 +232,75 @@ PyObject* evolve(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* 
     return object && fill(self, object.get(), values) ? object.release() : nullptr;
 }
 
+PyObject* value_of(PyObject* object, const Field& field) {
+    if (field.place != 0) {
+        auto** slot = reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + field.place);
+        if (*slot != nullptr) return Py_NewRef(*slot);
+    }
+    return PyObject_GetAttr(object, field.name);
+}
+
+// Whether two objects of a class are equal; -1 with an error set. A field that is compared alone is
+// compared as `==` does, fields beside others as those of tuples: an object equals itself.
+int is_equal(const Constructor* self, PyObject* left, PyObject* right) {
+    Py_ssize_t count = 0;
+    for (const Field& field : *self->fields) count += field.is_compared;
+    for (const Field& field : *self->fields) {
+        if (!field.is_compared) continue;
+        Held ours(value_of(left, field));
+        Held theirs(ours ? value_of(right, field) : nullptr);
+        if (!theirs) return -1;
+        if (count > 1) {
+            const int same = PyObject_RichCompareBool(ours.get(), theirs.get(), Py_EQ);
+            if (same != 1) return same;
+        } else {
+            Held said(PyObject_RichCompare(ours.get(), theirs.get(), Py_EQ));
+            return said ? PyObject_IsTrue(said.get()) : -1;
+        }
+    }
+    return 1;
+}
+
+PyObject* compare(PyObject* left, PyObject* right, int operation) {
+    static const char* const methods[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+    const bool is_ours = operation == Py_EQ || operation == Py_NE;
+    if (is_ours && Py_TYPE(left) != Py_TYPE(right)) Py_RETURN_NOTIMPLEMENTED;
+    const Constructor* self = is_ours ? own_constructor(Py_TYPE(left)) : nullptr;
+    if (self == nullptr) {  // an order of the author's, or somebody gave the class another `__init__`
+        if (PyErr_Occurred()) return nullptr;
+        return PyObject_CallMethod(left, methods[operation], "O", right);
+    }
+    if (Py_EnterRecursiveCall(" in a comparison of values") != 0) return nullptr;
+    const int equal = is_equal(self, left, right);
+    Py_LeaveRecursiveCall();
+    return equal < 0 ? nullptr : PyBool_FromLong((equal == 1) == (operation == Py_EQ));
+}
+
+Py_hash_t hash_of(PyObject* object) {
+    const Constructor* self = own_constructor(Py_TYPE(object));
+    if (self == nullptr) {
+        Held said(PyErr_Occurred() ? nullptr : PyObject_CallMethod(object, "__hash__", nullptr));
+        return said ? PyObject_Hash(said.get()) : -1;
+    }
+    if (Py_EnterRecursiveCall(" in the hash of a value") != 0) return -1;
+    auto found = static_cast<Py_uhash_t>(PyObject_Hash(self->owner));
+    for (const Field& field : *self->fields) {
+        if (!field.is_compared) continue;
+        Held value(value_of(object, field));
+        const Py_hash_t part = value ? PyObject_Hash(value.get()) : -1;
+        if (part == -1) {
+            Py_LeaveRecursiveCall();
+            return -1;
+        }
+        // As a tuple mixes the hashes of its elements.
+        found += static_cast<Py_uhash_t>(part) * 14029467366897019727ULL;
+        found = ((found << 31) | (found >> 33)) * 11400714785074694791ULL;
+    }
+    Py_LeaveRecursiveCall();
+    const auto result = static_cast<Py_hash_t>(found);
+    return result == -1 ? -2 : result;
+}
+
 // Where instances of a class keep an attribute; 0 if not in a slot.
 Py_ssize_t slot_of(PyObject* kind, PyObject* name) {
     Held found(PyObject_GetAttr(kind, name));
@@ -241,18 +312,18 @@ Py_ssize_t slot_of(PyObject* kind, PyObject* name) {
     return reinterpret_cast<PyMemberDescrObject*>(found.get())->d_member->offset;
 }
 
-bool read_field(PyObject* kind, PyObject* given, Field& field) {
-    int otherwise, is_given, by_name;
+bool read_field(PyObject* given, Field& field) {
+    int otherwise, is_given, by_name, is_compared;
     PyObject* converter;
-    if (!PyArg_ParseTuple(given, "UUiOOpp:field", &field.name, &field.alias, &otherwise,
-                          &field.value, &converter, &is_given, &by_name)) {
+    if (!PyArg_ParseTuple(given, "UUiOOppp:field", &field.name, &field.alias, &otherwise,
+                          &field.value, &converter, &is_given, &by_name, &is_compared)) {
         return false;
     }
     field.otherwise = static_cast<Default>(otherwise);
     field.is_given = is_given != 0;
     field.by_name = by_name != 0;
+    field.is_compared = is_compared != 0;
     field.converter = converter == Py_None ? nullptr : converter;
-    field.place = slot_of(kind, field.name);
     for (PyObject** name : {&field.name, &field.alias}) {
         Py_INCREF(*name);
         PyUnicode_InternInPlace(name);
@@ -262,10 +333,9 @@ bool read_field(PyObject* kind, PyObject* given, Field& field) {
     return true;
 }
 
-PyObject* add(PyObject*, PyObject* args) {
-    PyObject *kind, *name, *fields, *finish;
-    if (!PyArg_ParseTuple(args, "O!UO!O:add_constructor", &PyType_Type, &kind, &name,
-                          &PyTuple_Type, &fields, &finish)) {
+PyObject* make(PyObject*, PyObject* args) {
+    PyObject *owner, *fields, *finish;
+    if (!PyArg_ParseTuple(args, "UO!O:constructor", &owner, &PyTuple_Type, &fields, &finish)) {
         return nullptr;
     }
     Held made(constructor_type->tp_alloc(constructor_type, 0));
@@ -273,18 +343,32 @@ PyObject* add(PyObject*, PyObject* args) {
     Constructor* self = constructor_of(made.get());
     self->vectorcall = initialize;
     self->fields = new std::vector<Field>;
-    self->owner = PyObject_GetAttrString(kind, "__name__");
+    self->owner = Py_NewRef(owner);
     self->finish = finish == Py_None ? nullptr : Py_NewRef(finish);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields); ++i) {
         Field field{};
-        if (!read_field(kind, PyTuple_GET_ITEM(fields, i), field)) return nullptr;
+        if (!read_field(PyTuple_GET_ITEM(fields, i), field)) return nullptr;
         self->fields->push_back(field);
     }
-    if (PyObject_SetAttr(kind, name, made.get()) < 0) return nullptr;
-    auto* type = reinterpret_cast<PyTypeObject*>(kind);
-    if (own_constructor(type) != nullptr && type->tp_new == PyBaseObject_Type.tp_new) {
-        type->tp_vectorcall = construct;
+    return made.release();
+}
+
+// The class has the constructor in its dictionary, as `__init__` or under another name.
+PyObject* attach(PyObject*, PyObject* args) {
+    PyObject *kind, *constructor;
+    int compares, hashes;
+    if (!PyArg_ParseTuple(args, "O!O!pp:attach", &PyType_Type, &kind, constructor_type,
+                          &constructor, &compares, &hashes)) {
+        return nullptr;
     }
+    for (Field& field : *constructor_of(constructor)->fields) {
+        field.place = slot_of(kind, field.name);
+    }
+    auto* type = reinterpret_cast<PyTypeObject*>(kind);
+    if (own_constructor(type) == nullptr) Py_RETURN_NONE;
+    if (type->tp_new == PyBaseObject_Type.tp_new) type->tp_vectorcall = construct;
+    if (compares) type->tp_richcompare = compare;
+    if (hashes) type->tp_hash = hash_of;
     Py_RETURN_NONE;
 }
 
@@ -353,11 +437,17 @@ PyType_Spec spec = {
 };
 
 PyMethodDef functions[] = {
-    {"add_constructor", add, METH_VARARGS,
-     "add_constructor(cls, name, fields, finish)\n--\n\nGive a class an `__init__`."},
+    {"constructor", make, METH_VARARGS,
+     "constructor(owner, fields, finish, /)\n--\n\nMake the `__init__` of a class."},
+    {"attach", attach, METH_VARARGS,
+     "attach(cls, constructor, compares, hashes, /)\n--\n\nTell a constructor where instances keep their fields."},
     {"evolve", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(evolve)),
      METH_FASTCALL | METH_KEYWORDS,
      "evolve(value, /, **changes)\n--\n\nMake a value of the same class with other fields."},
+    {"rows", rows_of, METH_VARARGS,
+     "rows(value, shape, atom, /)\n--\n\nReturn a value as a table of rows."},
+    {"sha256", sha256, METH_VARARGS,
+     "sha256(content, plainly=False, /)\n--\n\nReturn the SHA-256 digest of bytes."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -36,8 +36,8 @@ _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _DECLARED: Final = re.compile(r"\s*int64_t \w+;$")
 # SdfgNames that no field has: see `names.py`.
 AT, END, STOP, LANE, AHEAD = "at0", "end0", "stop0", "lane0", "ahead0"
-FIRST, PAST = "first0", "past0"
-STRIP: Final = (AT, FIRST, PAST)
+PAST = "past0"
+STRIP: Final = (AT, PAST)
 NOWHERE: Final = "none0"  # a row that is computed elsewhere has no name here
 
 
@@ -206,7 +206,7 @@ class SdfgStrips:
         return is_far(self.scope, nest, " * ".join(f"({stop} - {start})" for start, stop in ends))
 
     def _aligned(self, targets: Sequence[_Target], nests: Sequence[Nest]) -> Iterator[str]:
-        """Peel points until strips are aligned."""
+        """Point to the rows that non-temporal stores may write, and test whether they do."""
         if not targets:
             return
         yield from (
@@ -214,8 +214,7 @@ class SdfgStrips:
                 f"{stored_type(each.buffer)}* const s{number} = {each.address};"
                 for number, each in enumerate(targets)
             ),
-            *aligned(self.scope, _rows(targets), self._is_far(nests[-1]), STOP, STRIP),
-            f"if ({PAST} && {FIRST} > {AT}) {END} = {STOP} < {FIRST} ? {STOP} : {FIRST};",
+            aligned(self.scope, _rows(targets), self._is_far(nests[-1]), STRIP),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from graphlib import TopologicalSorter
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
@@ -15,7 +16,8 @@ from .discovery import Home, Homes
 from .jamming import jammed
 from .needs import Need, joined
 from .order import loops_over, order_dims
-from .placement import Array, Placement, Walk, place, stores
+from .placed import Array, Placement, Walk, stores
+from .placement import place
 from .places import Point
 from .points import Points
 from .rules import Rules
@@ -147,17 +149,13 @@ class _Drafting:
 
         Arrays of one box and one depth in the chain share a nest.
         """
-        depths: dict[int, int] = {}
         shared: dict[tuple[int | None, int, Ranges], list[Array]] = {}
         walked: dict[int, Walk] = {walk.node: walk for walk in self.placement.walks}
         found: dict[int | None, list[tuple[int, _Fill]]] = {}
         results = {array.node: self._walk_of(array) for array in self.placement.arrays}
         plain = {each.node: each for each in self.placement.arrays if results[each.node] is None}
-        last = {node: walk.fused for node, walk in walked.items()}  # it needs what the stores need
-        for node in sorted([*plain, *walked], key=lambda each: (last.get(each, False), each)):
-            reads = self.placement.needs.get(node, {})
-            below = [depths[results[each] or each] for each in reads if each in results]
-            depths[node] = 1 + max(below, default=0)
+        depths = self._depths([*plain, *walked], results)
+        for node in sorted(depths):
             group, *others = self.placement.groups[node]
             user = None if others else group
             if node in plain:
@@ -172,6 +170,19 @@ class _Drafting:
             user: [fill for _, fill in sorted(own, key=lambda each: (each[0], each[1].node))]
             for user, own in found.items()
         }
+
+    def _depths(self, nodes: Sequence[int], walks: Mapping[int, int | None]) -> dict[int, int]:
+        """Return how many nests of a chain end with that of each node; `walks` fill arrays."""
+        placement = self.placement
+        below = {
+            node: [walks[each] or each for each in reads if each in walks]
+            for node in nodes
+            for reads in (placement.needs.get(placement.nests.get(node, node), {}),)
+        }
+        depths: dict[int, int] = {}
+        for node in TopologicalSorter(below).static_order():
+            depths[node] = 1 + max((depths[each] for each in below[node]), default=0)
+        return depths
 
     def _group(self, group: int) -> StoreGroup:
         return self.groups[self._number(stores(group)) - self.number]
@@ -211,7 +222,8 @@ class _Drafting:
 
     def _needs(self, nodes: Sequence[int]) -> Mapping[int, Need]:
         needs: dict[int, Need] = {}
-        for nest in nodes:
+        nests = self.placement.nests
+        for nest in dict.fromkeys(nests.get(node, node) for node in nodes):
             for node, need in self.placement.needs.get(nest, {}).items():
                 needs[node] = joined(needs.get(node), need)
         return needs

@@ -84,10 +84,11 @@ def is_own(nest: Nest, dims: Sequence[Dimension], load: Load) -> bool:
     """Tell whether a load reads a point of `dims` that its nest writes in the same iteration."""
     if load.is_told:
         return False
-    stored = [
-        _moves(dims, row.offsets) for row in nest.body if isinstance(row, Store) and row.offsets
-    ]
-    return _moves(load.dims, load.offsets) in [{}, *stored]
+    moves = _moves(load.dims, load.offsets)
+    return not moves or any(
+        isinstance(row, Store) and row.offsets and moves == _moves(dims, row.offsets)
+        for row in nest.body
+    )
 
 
 def is_own_column(nest: Nest, load: Load) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ....runtime.language.dimension import Dimension
-from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Ranges
-from .costs import ITEMSIZES, point_costs, users_of
+from ...ir.loops.traverse import reached
+from .costs import ITEMSIZES, own_cost, point_costs, users_of
 from .needs import (
     Need,
     around,
@@ -22,61 +22,11 @@ from .needs import (
     outside_of,
     scan_need,
 )
+from .placed import Array, Placement, Walk, stores
 from .places import Coords, Point, is_still, still
 from .points import Env, Node, Points
 from .rules import Rules
-from .weighing import Use, Uses, Weighing
-
-
-@classes.frozen
-class Array:
-    """A node that becomes an array over a box."""
-
-    node: int
-    box: Ranges
-    reason: str
-
-
-@classes.frozen
-class Walk:
-    """A scan, its box, and the roots that it stores itself: numbers of a group and in it.
-
-    With `fused`, these are all roots of a group, computed from the results of the scan level by
-    level.
-    """
-
-    node: int
-    box: Ranges
-    stores: tuple[tuple[int, int], ...]
-    fused: bool = False
-
-    @property
-    def nest(self) -> int:
-        """Its name for placement, with `fused` that of the stores: what both need is one use."""
-        return stores(self.stores[0][0]) if self.fused else self.node
-
-
-@classes.frozen
-class Placement:
-    """The nodes that become arrays and the scans, both ascending; notes on the other nodes.
-
-    `needs[nest][node]` are the indices at which a nest needs a node. The name of a nest is the node
-    that it computes, or that of the `stores` of a group. `groups` are those that need a nest. One
-    `within` a group does nothing where the box of that group is empty; the box of any other nest
-    then is empty by itself.
-    """
-
-    arrays: tuple[Array, ...]
-    walks: tuple[Walk, ...]
-    notes: tuple[str, ...]
-    needs: Mapping[int, Mapping[int, Need]]
-    groups: Mapping[int, frozenset[int]]
-    within: Mapping[int, int]
-
-
-def stores(group: int) -> int:
-    """Return the name of the nest that stores the roots of a group."""
-    return ~group
+from .weighing import BESIDE, Use, Uses, Weighing, points_of
 
 
 def place(
@@ -87,14 +37,22 @@ def place(
     A node that becomes an array gets a nest of its own, which needs its operands once. So each node
     has few points, however long the chain is, and however many groups need it.
     """
-    return _Placing(points, groups, rules).run()
+    found = _Placing(points, groups, rules).run()
+    if any(each.endswith(BESIDE) for each in found.notes):
+        other = _Placing(points, groups, rules, beside=False).run()
+        return min(found, other, key=lambda each: each.cost)
+    return found
 
 
 class _Placing:
     """The uses of each node that the walk has found so far."""
 
     def __init__(
-        self, points: Points, groups: Sequence[tuple[Sequence[Point], Ranges]], rules: Rules
+        self,
+        points: Points,
+        groups: Sequence[tuple[Sequence[Point], Ranges]],
+        rules: Rules,
+        beside: bool = True,
     ) -> None:
         self.points = points
         self.counts = [len(roots) for roots, _ in groups]
@@ -110,12 +68,16 @@ class _Placing:
         self.values: dict[int, int] = {}  # how many a nest computes
         self.handed: dict[int, int] = {}  # bytes of a level, by scans that hand results on
         self.weighing = Weighing(
-            points, rules, self.users, self.costs, self.boxes, self.values, self.handed
+            points, rules, self.users, self.costs, self.boxes, self.values, self.handed, beside
         )
+        self.nests: dict[int, int] = {}  # by array the nest that fills it
+        self.filled: dict[int, list[int]] = {}  # and the other way round
+        self.cost = 0.0
         self.arrays: list[Array] = []
         self.walks: list[Walk] = []
         self.notes: list[str] = []
         self.results: dict[int, list[int]] = {}  # of scans
+        self.results_of: dict[int, list[int]] = {}  # of those that have a nest
         # roots that are a result, and may be stored at once: numbers of their groups and in these
         self.roots: dict[int, list[tuple[int, int]]] = {}
         for group, (roots, box) in enumerate(groups):
@@ -145,7 +107,9 @@ class _Placing:
                 own[index] = joined(own.get(index), use.need)
         arrays = tuple(sorted(self.arrays, key=lambda array: array.node))
         walks, notes = tuple(reversed(self.walks)), tuple(reversed(self.notes))
-        return Placement(arrays, walks, notes, needs, self.groups, self.within)
+        return Placement(
+            arrays, walks, notes, needs, self.groups, self.within, self.nests, self.cost
+        )
 
     def _ask(self, relative: Point, ahead: Env, nest: int, need: Need) -> None:
         """Record that a nest needs a point, relative to `ahead`, and the points that locate it."""
@@ -165,12 +129,14 @@ class _Placing:
     def _place(self, index: int) -> None:
         node, uses = self.points.nodes[index], self.uses[index]
         whole, reason = self.weighing.decide(index, uses, self.above[index])
-        count = self.weighing.points_of(uses)
+        count = points_of(uses)
         if whole:
             need = self._around(index, [(nest, use.need) for nest, use in uses.items()])
             self.arrays.append(Array(index, box_of(need, node.dims), f"{node.name} {reason}"))
             self.boxes[index] = self.arrays[-1].box
-            self._pass_on(node, index, [still(len(node.dims))], need_of(self.boxes[index]))
+            nest = self._filling(index)
+            self._pass_on(node, nest, [still(len(node.dims))], need_of(self.boxes[index]))
+            self.cost += self.weighing.array_cost(index, uses)
             count = 1
         else:
             if reason and count > self.asked[index]:
@@ -178,11 +144,39 @@ class _Placing:
             again = self.above[index] + (count - 1) * self.costs[index] if count > 1 else 0.0
             for operand, _ in node.operands:
                 self.above[operand] = max(self.above[operand], again)
+            self.cost += count * own_cost(node.value)
             for nest, use in uses.items():
                 self.values[nest] = self.values.get(nest, 0) + len(use.places)
                 self._pass_on(node, nest, list(use.places), use.need)
         for operand, _ in node.operands:
             self.asked[operand] = max(self.asked[operand], count if reason else self.asked[index])
+
+    def _filling(self, index: int) -> int:
+        """Return the nest that fills an array: one for all of a box that do not need each other.
+
+        What both are computed from is then one use.
+        """
+        like = (self.boxes[index], self.groups[index], self.within.get(index))
+        users = self._users(self.uses[index])
+        nest = next(
+            (
+                nest
+                for nest in self.filled
+                if nest not in users
+                and (self.boxes[nest], self.groups[nest], self.within.get(nest)) == like
+            ),
+            index,
+        )
+        self.nests[index] = nest
+        self.filled.setdefault(nest, []).append(index)
+        return nest
+
+    def _users(self, nests: Iterable[int]) -> set[int]:
+        """Return nests and all that need what these fill or walk."""
+        made = dict(self.filled)
+        for walk in self.walks:
+            made[walk.nest] = [*made.get(walk.nest, ()), *self.results_of[walk.node]]
+        return reached(nests, lambda nest: [u for n in made.get(nest, ()) for u in self.uses[n]])
 
     def _pass_on(self, node: Node, nest: int, places: Sequence[Coords], need: Need) -> None:
         """Record that a nest needs the operands of a node that it computes at some places."""
@@ -202,7 +196,7 @@ class _Placing:
 
     def _walk(self, index: int, value: dataflow.Scan) -> None:
         """Open the nest of a scan over its levels, on all columns that any nest needs."""
-        results = sorted(self.results.pop(index, []))
+        results = self.results_of[index] = sorted(self.results.pop(index, []))
         asks = [(nest, use.need) for result in results for nest, use in self.uses[result].items()]
         for result in results:
             for group, _ in self.roots.get(result, []):

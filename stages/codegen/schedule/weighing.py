@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from ....runtime.language.dimension import DimensionKind
 from ....runtime.process import classes
 from ...ir.bounds import Ranges
-from .costs import COMPUTED, ITEMSIZES
+from .costs import ITEMSIZES, own_cost
 from .depth import DEEP, beside_shared, computed_again
 from .needs import Need
 from .order import level_of, loops_over, order_dims
@@ -24,6 +24,7 @@ MOST_VALUES = 500
 INVARIANT_COST = 8
 # An index that takes more table lookups than this is stored in an array.
 MOST_TABLES = 3
+BESIDE = "beside shared arrays"
 
 
 @classes.define
@@ -35,6 +36,11 @@ class Use:
 
 
 Uses: TypeAlias = dict[int, Use]  # by nest
+
+
+def points_of(uses: Uses) -> int:
+    """Return at how many points all nests together need a node."""
+    return sum(len(use.places) for use in uses.values())
 
 
 @classes.frozen
@@ -49,6 +55,8 @@ class Weighing:
         boxes: the box of each nest.
         values: how many values a nest computes so far.
         handed: the bytes of each level that a scan hands on or takes.
+        beside: whether a value may be computed again because all that costs much in it becomes an
+            array for other users.
 
     """
 
@@ -59,6 +67,7 @@ class Weighing:
     boxes: Mapping[int, Ranges]
     values: Mapping[int, int]
     handed: Mapping[int, int]
+    beside: bool = True
 
     def decide(self, index: int, uses: Uses, above: float) -> tuple[bool, str]:
         """Return whether the node becomes an array, and why; no reason for a node with one use.
@@ -80,7 +89,7 @@ class Weighing:
         node, cost = self.points.nodes[index], self.costs[index]
         if cost >= INVARIANT_COST and self._is_repeated(node, uses):
             return True, f"is an array: {cost:.0f} operations that an outer loop would repeat"
-        count, size = self.points_of(uses), ITEMSIZES[node.value.dtype]
+        count, size = points_of(uses), ITEMSIZES[node.value.dtype]
         lasting = self._lasting(uses, size)
         again = (lasting - 1) * cost
         limit = self.rules.target.operations_per_element(size)
@@ -91,18 +100,18 @@ class Weighing:
             return True, f"is an array: {figures}, more than {MOST_POINTS} points"
         if cost > 1 and any(self.values.get(nest, 0) >= MOST_VALUES for nest in uses):
             return True, f"is an array: its loop computes {MOST_VALUES} other values already"
-        places = dict.fromkeys(coords for use in uses.values() for coords in use.places)
+        if again > limit and not self.beside:
+            return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
         if again > limit:
             enough = limit / (lasting - 1)
             target = self.rules.target
             one = beside_shared(self.points, self.users, self.costs, index, enough, target)
             own = (lasting - 1) * one
-            # one element through a table replaces all those of the arrays
-            is_single = len(node.dims) == 1 and any(map(self._depth, places))
-            if own <= limit and not is_single:
-                return False, f"is computed in place: {figures}, {own:.0f} beside shared arrays"
+            if own <= limit:
+                return False, f"is computed in place: {figures}, {own:.0f} {BESIDE}"
             return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
         deep = again + above
+        places = dict.fromkeys(coords for use in uses.values() for coords in use.places)
         if (
             again
             and deep > DEEP * limit
@@ -115,49 +124,22 @@ class Weighing:
             return False, ""
         return False, f"is computed in place: {figures}, {again:.0f} again <= {limit:.0f} to store"
 
-    def points_of(self, uses: Uses) -> int:
-        """Return at how many points all nests together need a node."""
-        return sum(len(places) for _, places in self._together(uses))
+    def array_cost(self, index: int, uses: Uses) -> float:
+        """Return what an array costs that nests need: one operation, its memory, its loads."""
+        value, target = self.points.nodes[index].value, self.rules.target
+        own = sum(dim.kind is not DimensionKind.LOCAL for dim in value.dims)
+        gather = target.gather_alone if own == 1 else target.gather
+        places = (coords for use in uses.values() for coords in use.places)
+        loads = sum(gather if self._depth(coords) else 1.0 for coords in places)
+        return own_cost(value) + target.operations_per_element(ITEMSIZES[value.dtype]) + loads
 
     def _lasting(self, uses: Uses, itemsize: int) -> float:
         """Return how many points of nests with many threads take as long as those of all nests."""
         slowdown = self.rules.target.slowdown
         return sum(
-            len(places) * slowdown(itemsize, self.handed.get(nests[0], 0))
-            for nests, places in self._together(uses)
+            len(use.places) * slowdown(itemsize, self.handed.get(nest, 0))
+            for nest, use in uses.items()
         )
-
-    def _together(self, uses: Uses) -> list[tuple[list[int], set[Coords]]]:
-        """Return nests that are one, and the places at which these need a node.
-
-        They fill arrays over the same box, and none needs the array of another.
-        """
-        found: list[tuple[list[int], set[Coords]]] = []
-        for nest, use in uses.items():
-            nests, places = next(
-                (each for each in found if self._are_one(each[0], nest)), ([], set())
-            )
-            if not nests:
-                found.append((nests, places))
-            nests.append(nest)
-            places.update(use.places)
-        return found
-
-    def _are_one(self, nests: Sequence[int], nest: int) -> bool:
-        """Tell whether a nest fills an array as others do: those of one box and depth are one."""
-        if any(self.boxes[each] != self.boxes[nest] for each in nests):
-            return False
-        own = (*nests, nest)
-        fill = all(each >= 0 and self._is_computed(each) for each in own)
-        return fill and not any(map(self._below(own).__contains__, own))
-
-    def _is_computed(self, node: int) -> bool:
-        return isinstance(self.points.nodes[node].value, COMPUTED)
-
-    def _below(self, nodes: Sequence[int]) -> Collection[int]:
-        """Return what any of some nodes depends on."""
-        operands = (each for node in nodes for each in self.points.nodes[node].operands)
-        return set(self.points.reachable(operands))
 
     def _depth(self, coords: Coords) -> int:
         return max((self.points.indices.depth(base) for base, _ in coords), default=0)

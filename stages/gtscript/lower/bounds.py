@@ -32,6 +32,11 @@ def levels_of(block: Block) -> tuple[Bound, Bound]:
     return bound_of(block.start, K), bound_of(block.stop, K)
 
 
+def is_whole(block: Block) -> bool:
+    """Tell whether a block has all levels."""
+    return (block.start, block.stop) == (FIRST, LAST)
+
+
 def side_of(block: Block, is_open: bool) -> Side | None:
     """Return the levels of a block; with `is_open` the ends of the domain are open.
 

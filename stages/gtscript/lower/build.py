@@ -7,32 +7,31 @@ from collections.abc import Iterator
 from ....runtime.process import classes
 from ....runtime.process.errors import OptionError
 from ...artifacts import Variant
-from ...ir.bounds import Const, Range, is_empty_box
-from ...ir.dataflow import Dataflow, Leaf, Statement, Store
-from ...ir.stencil import Block, Limits, Stencil
+from ...ir.bounds import Const, Range
+from ...ir.dataflow import Dataflow, Leaf
 from ..axes import AXES, dims_of, size_of
-from ..levels import least_levels
 from ..parsed import ParsedStencil
 from .blocks import run_parallel
-from .bounds import written_box
 from .environment import Environment
 from .sequential import run_sequential
+from .storing import Storing
 
 
 def build(parsed: ParsedStencil, variant: Variant) -> Dataflow:
-    """Return the program of a stencil: one statement that stores all outputs."""
+    """Return the program of a stencil."""
     root = parsed.root
     leaves = tuple(_leaves(parsed, variant))
     environment = Environment.of(root, leaves, dict(variant.static))
-    for block in root.blocks:
+    storing = Storing(environment)
+    for place, block in enumerate(root.blocks):
         (run_parallel if block.order == "parallel" else run_sequential)(environment, block)
-    stores = tuple(_stores(root, environment))
+        storing.after(block, root.blocks[place + 1 :])
     return Dataflow(
         name=root.name,
         parameters=(*parsed.used, *map(size_of, AXES)),
         leaves=leaves,
         values=tuple(environment.graph.values),
-        statements=(Statement(stores),) if stores else (),
+        statements=tuple(storing.statements),
     )
 
 
@@ -64,17 +63,3 @@ def _check_static(static: tuple[tuple[str, str], ...], scalars: list[str]) -> No
             raise OptionError(
                 f"Static argument '{name}' is not a scalar parameter.", name=name, known=scalars
             )
-
-
-def _stores(root: Stencil, environment: Environment) -> Iterator[Store]:
-    writes: dict[int, list[tuple[Block, Limits | None]]] = {}
-    for block in root.blocks:
-        for each in block.body:
-            if root.variables[each.variable].kind == "field":
-                writes.setdefault(each.variable, []).append((block, each.region))
-    least = least_levels(root.blocks)
-    for number, made in sorted(writes.items()):
-        variable = root.variables[number]
-        box = written_box(variable.axes, made, least)
-        if not is_empty_box(box):
-            yield Store(variable.name, box, environment.current(number))

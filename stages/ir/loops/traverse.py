@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from ....runtime.process import classes
 from ..inside import inside
@@ -14,11 +14,12 @@ from .nest import Access, Instruction, Nest, Row
 
 T = TypeVar("T", bound=Node | Kernel)
 N = TypeVar("N", bound=Node)
+CODE: Final = (Nest, Column)
 
 
 def children(node: Node | Kernel) -> Iterator[Node]:
     """Yield the nodes in the fields of a node, in order."""
-    if isinstance(node, Nest | Column):  # many rows, and no nodes
+    if isinstance(node, CODE):  # many rows, and no nodes
         return
     for part in inside(node):
         for each in part if isinstance(part, tuple) else (part,):
@@ -96,7 +97,10 @@ def nests_of(node: Node | Kernel) -> tuple[Nest, ...]:
 
 def instructions(node: Nest | Column) -> Iterator[Instruction]:
     """Yield the rows of a nest or a column in order."""
-    pending: list[Any] = list(reversed(node.body if isinstance(node, Nest) else node.acts))
+    if isinstance(node, Nest):
+        yield from node.body
+        return
+    pending: list[Any] = list(reversed(node.acts))
     while pending:
         act = pending.pop()
         match act:
@@ -125,7 +129,7 @@ def reached(rows: Iterable[Row], follow: Callable[[Row], Iterable[Row]]) -> set[
 def bodies(node: Node | Kernel) -> Iterator[tuple[int, list[Instruction]]]:
     """Yield the group and the rows of each nest and column below a node."""
     for each in walk(node):
-        if isinstance(each, Nest | Column):
+        if isinstance(each, CODE):
             yield each.group, list(instructions(each))
 
 

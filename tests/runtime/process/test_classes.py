@@ -92,3 +92,63 @@ def test_a_class_without_fields_has_one_value(module):
 
     assert Nothing() == Nothing()
     assert len({Nothing(), Nothing()}) == 1
+
+
+@pytest.mark.parametrize("module", [attrs, classes])
+def test_values_compare_wherever_their_methods_are_found(module):
+    @module.frozen
+    class Value:
+        a: Any
+        b: Any = module.field(default=2, eq=False)
+        c: int = 3
+
+        def __lt__(self, other):
+            return self.a < other.a
+
+    class Plain(Value):
+        pass
+
+    assert Plain(1) == Plain(1) != Plain(2)
+    assert Plain(1) != Value(1)
+    assert len({Plain(1), Plain(1, 7), Value(1), Value(1, 7)}) == 2
+    assert Value.__eq__(Value(1), 1) is NotImplemented
+    assert Value(1) < Value(2) > Value(1)
+    with pytest.raises(TypeError, match="not supported"):
+        Value(1) <= Value(2)  # noqa: B015
+    Value.__init__ = lambda self, a: (
+        object.__setattr__(self, "a", a) or (object.__setattr__(self, "c", 0))
+    )
+    assert Value(1) == Value(1) != Value(2)
+    assert hash(Value(1)) == hash(Value(1))
+
+
+def test_a_field_beside_others_equals_itself_as_in_tuples():
+    @classes.frozen
+    class One:
+        a: Any
+
+    @classes.frozen
+    class Two:
+        a: Any
+        b: Any
+
+    nan = float("nan")
+
+    assert One(nan) != One(nan)
+    assert Two(nan, 1) == Two(nan, 1)
+
+
+def test_values_that_hold_each_other_too_deeply_say_so():
+    @classes.frozen
+    class Link:
+        to: Any
+        at: int = 0
+
+    one = two = None
+    for _ in range(100_000):
+        one, two = Link(one), Link(two)
+
+    with pytest.raises(RecursionError):
+        hash(one)
+    with pytest.raises(RecursionError):
+        one == two  # noqa: B015

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .cases import ANSWERS, Case
-from .examples import EXAMPLES
+from .models import EXAMPLES
 
 
 def ask(python: str, cases: Sequence[Case]) -> list[Any]:

@@ -593,3 +593,24 @@ def outer(a, b=0.5, c=1.5):
     domain=(3, 2, 2),
     scalars={"mode": ("int64", 2)},
 )
+
+add(  # the interpreter once wanted more of a region than any of its readers did
+    "levels beyond the domain",
+    """
+with computation(PARALLEL), interval(1, None):
+    y = h
+with computation(PARALLEL), interval(1, -1):
+    if a <= c:
+        y = h
+    elif b <= h:
+        x = y
+with computation(FORWARD), interval(...):
+    y = x[0, 0, 2]
+with computation(FORWARD), interval(-1, None):
+    y = 2.0 * y[0, 0, 2]
+""",
+    ", ".join(f"{name}: Field[float]" for name in "abchxy"),
+    arrays={name: some((2, 2, 10), 30 + place) for place, name in enumerate("yabchx")},
+    domain=(2, 2, 6),
+    origin=dict.fromkeys("abchxy", (0, 0, 2)),
+)

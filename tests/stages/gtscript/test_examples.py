@@ -10,7 +10,7 @@ from fieldforge.stages.target import CpuTarget
 
 from ...generated.building import Schedule, compiled, written
 from .cases import answers, complaint, difference, run
-from .examples import EXAMPLES
+from .models import EXAMPLES
 from .stencils import definition_of, made
 
 ANSWERS = answers()

@@ -17,7 +17,7 @@ from fieldforge.stages.gtscript.stage import LowerStencil, ParseStencil
 from fieldforge.workflows.backends import pipelines
 
 from .cases import arrays_of
-from .examples import EXAMPLES
+from .models import EXAMPLES
 from .stencils import definition_of, made
 
 SUM = """
@@ -190,3 +190,29 @@ def test_reading_stays_linear():
     tree = parsed(head + lines)["parsed"].root
 
     assert sum(len(block.body) for block in tree.blocks) == 3000
+
+
+def test_a_field_that_is_updated_in_place_is_stored_between_blocks():
+    found = made(definition_of(EXAMPLES["a tridiagonal solver"]["text"]))
+
+    targets = [
+        sorted({store.target for store in each.stores}) for each in found.lowered.program.statements
+    ]
+    assert targets == [["c", "d"], ["c", "d"], ["x"], ["x"]]
+
+
+def test_a_field_whose_old_values_are_needed_is_stored_at_the_end():
+    text = """
+def s(a: Field[float], b: Field[float]):
+    with computation(FORWARD), interval(0, 1):
+        t = a
+        u = 0.0
+    with computation(FORWARD), interval(1, None):
+        t = a
+        a = a[0, 0, -1] + 1.0
+    with computation(BACKWARD), interval(...):
+        b = t + a
+"""
+    found = made(definition_of(text))
+
+    assert len(found.lowered.program.statements) == 1

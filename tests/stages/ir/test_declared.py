@@ -7,7 +7,7 @@ import pytest
 
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.language.types import FieldType, ScalarType, TupleType
-from fieldforge.stages.ir import declared, syntax
+from fieldforge.stages.ir import declared, stencil, syntax
 from fieldforge.stages.ir.declared import check
 
 BOOL = ScalarType("bool")
@@ -48,6 +48,14 @@ def test_a_tree_of_the_declared_types_is_accepted():
 def test_a_part_of_another_type_is_named(change, said):
     with pytest.raises(ValueError, match=said):
         check(attrs.evolve(OPERATOR, **change), syntax.Root)
+
+
+def test_a_value_is_one_of_the_declared_ones():
+    scalar = stencil.Variable("w", "scalar", "float64", "")
+
+    check(scalar, stencil.Variable)
+    with pytest.raises(ValueError, match=r"'Variable.kind' must be Literal, got str"):
+        check(attrs.evolve(scalar, kind="anything"), stencil.Variable)
 
 
 def test_a_tuple_has_the_declared_length():

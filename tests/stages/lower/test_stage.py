@@ -75,3 +75,16 @@ def test_equal_programs_have_equal_bytes():
     first, second = (lower(parsed(difference()), Variant()).files() for _ in range(2))
 
     assert first == second
+
+
+def test_an_error_tells_which_pass_broke_the_program_first():
+    def drop_values(program):
+        return attrs.evolve(program, values=())
+
+    def stumble(program):
+        raise KeyError("a later pass")
+
+    with pytest.raises(WorkflowError, match="has no value"):
+        lower(parsed(difference()), Variant(), passes=(drop_values, stumble))
+    with pytest.raises(KeyError, match="a later pass"):
+        lower(parsed(difference()), Variant(), passes=(stumble,))

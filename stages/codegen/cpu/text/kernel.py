@@ -111,7 +111,7 @@ def _tools(scope: Scope) -> Iterator[str]:
     yield ENDS
     yield from (text for name, text in TOOLS.items() if name in asked)
     if "stream" in asked:
-        yield stream_function(scope.options.vector_bytes, "__attribute__((noinline))")
+        yield stream_function(scope.options.vector_bytes)
     yield from checks.functions(scope)
     if scope.clamped:
         yield WITHIN

@@ -13,20 +13,18 @@ from .....runtime.language.dimension import flip_staggered
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.nest import Nest
 from ....ir.loops.traverse import arrays_of
-from ...rows.scope import Scope, stored_type
+from ...rows.scope import Scope
 from ...schedule.costs import ITEMSIZES
 
 LINE: Final = 64
-LONG: Final = 3072  # bytes of a row from which its ends do not count
-HELD: Final = 512  # bytes of a row that wait for non-temporal stores
 _STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
 Stored: TypeAlias = Mapping[str, tuple[str, Buffer]]
-# The names of the first point of a strip, of the first aligned one, of the test for such stores.
-StripNames: TypeAlias = tuple[str, str, str]
-NAMES: Final[StripNames] = ("b", "f", "past")
+# The names of the first point of a strip, and of the test for such stores.
+StripNames: TypeAlias = tuple[str, str]
+NAMES: Final[StripNames] = ("b", "past")
 
 
-def stream_function(vector_bytes: int, linkage: str = "inline") -> str:
+def stream_function(vector_bytes: int) -> str:
     """Return the function that writes registers with non-temporal stores.
 
     A locked instruction drains the store buffers, so that other threads see the data at the next
@@ -34,7 +32,7 @@ def stream_function(vector_bytes: int, linkage: str = "inline") -> str:
     """
     return f"""\
 typedef long long line __attribute__((vector_size({vector_bytes})));
-static {linkage} void stream(void* to, const void* from, s64 bytes) {{
+static inline void stream(void* to, const void* from, s64 bytes) {{
   line* const d = (line*)to;
   const line* const s = (const line*)from;
   for (s64 i = 0; i < bytes / {vector_bytes}; ++i) {{
@@ -47,63 +45,21 @@ static {linkage} void stream(void* to, const void* from, s64 bytes) {{
 }}"""
 
 
-def aligned(
-    scope: Scope, stored: Stored, far: str, stop: str, names: StripNames = NAMES
-) -> Iterator[str]:
-    """Find the first point at which strips are aligned for non-temporal stores.
+def aligned(scope: Scope, stored: Stored, far: str, names: StripNames = NAMES) -> str:
+    """Define the test for non-temporal stores: rows begin with a register of theirs.
 
-    They are worth it where a call touches `far` more than the caches hold, and rows consist of
-    whole registers or are long: the ends of others take masked lanes and lines that are not stored
-    as a whole.
+    They are worth it where a call touches `far` more than the caches hold. The first points of
+    other rows would take masked lanes, and share a line with what lies before them, as rows of
+    fields with a halo do.
     """
-    rows, edge, (at, first, past) = list(stored), scope.options.vector_bytes, names
-    size = ITEMSIZES[stored[rows[0]][1].dtype]
-    alike = [f"((s64)({row} + {first}) & {edge - 1}) == 0" for row in rows]
-    count = f"({stop} - {at})"
-    ends = f"({count} * {size} >= {LONG} || ({first} == {at} && {count} % {edge // size} == 0))"
-    yield from (
-        f"const s64 {first} = {at} + (-(s64)({rows[0]} + {at}) & {edge - 1}) / {size};",
-        f"const bool {past} = {' && '.join([far, ends, *alike])};",
-    )
-
-
-def buffers_of(stored: Stored, lanes: int) -> Iterator[str]:
-    """Define arrays that hold some strips of each row.
-
-    Loads that follow a non-temporal store wait for it where both addresses have the same last
-    bits, as those of arrays of one shape have. So strips go to memory many at a time.
-    """
-    for array, buffer in stored.values():
-        count = most_held(stored, lanes)
-        yield f"alignas({LINE}) {stored_type(buffer)} h{array}[{count}];"
-
-
-def most_held(stored: Stored, lanes: int) -> int:
-    """Return how many points of a row the arrays hold: whole strips."""
-    widest = max(ITEMSIZES[buffer.dtype] for _, buffer in stored.values())
-    return max(1, HELD // widest // lanes) * lanes
-
-
-def until_full(stored: Stored, lanes: int) -> Iterator[str]:
-    """Tell where strips are stored, and up to which point the arrays hold them."""
-    most = most_held(stored, lanes)
-    yield f"const s64 held = b, full = past ? earlier(whole, b + {most}) : whole;"
-    for row, (array, buffer) in stored.items():
-        yield f"{stored_type(buffer)}* const t{array} = past ? h{array} - b : {row};"
-
-
-def emptied(stored: Stored) -> Iterator[str]:
-    """Write the arrays to memory."""
-    calls = (
-        f"stream({row} + held, h{array}, (b - held) * {ITEMSIZES[buffer.dtype]});"
-        for row, (array, buffer) in stored.items()
-    )
-    yield f"if (past) {{ {' '.join(calls)} }}"
+    (at, test), edge = names, scope.options.vector_bytes
+    alike = (f"((s64)({row} + {at}) & {edge - 1}) == 0" for row in stored)
+    return f"const bool {test} = {' && '.join((far, *alike))};"
 
 
 def stored_strips(stored: Stored, lanes: int, names: StripNames = NAMES) -> Iterator[str]:
     """Write the arrays that hold a strip, with non-temporal stores where rows are long enough."""
-    at, _, test = names
+    at, test = names
     sizes = {row: lanes * ITEMSIZES[buffer.dtype] for row, (_, buffer) in stored.items()}
     past, here = (
         " ".join(f"{call}({row} + {at}, {stored[row][0]}, {size});" for row, size in sizes.items())

@@ -22,7 +22,7 @@ from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
 from .ahead import memory_rows, prefetched, rows_ahead
 from .sliding import Slides, before_strips, slides_of, sliding_strip
-from .streams import LINE, aligned, buffers_of, emptied, is_far, until_full
+from .streams import LINE, aligned, is_far, stored_strips
 from .threads import indented, points
 
 SIMD: Final = "#pragma omp simd"
@@ -91,27 +91,12 @@ def write_strips(
     are shorter than a strip, or whose values the loop changes, end with masked lanes.
     """
     start, stop = ends
-    middle = indented(_middle(strips, stop))
-    masked = indented(_masked(strips, stop if not strips.stored else "e", clause))
     yield from ("{", *indented(_strip(strips, part, clause)), f"  s64 b = {start};")
     if strips.stored:
         scope, nest = strips.body.scope, strips.nest
-        far = is_far(scope, nest, points(scope, nest.box))
-        yield from (
-            *indented(aligned(scope, strips.stored, far, stop)),
-            *indented(buffers_of(strips.stored, strips.lanes)),
-            f"  const bool again = {_again(strips, stop)};",
-            f"  for (s64 e = past ? earlier({stop}, f) : b;; e = {stop}) {{",
-            *masked,
-            "  b = later(b, e);",
-            *middle,
-            f"  if (b >= {stop}) break;",
-            "  }",
-        )
-    else:
-        yield f"  const bool again = {_again(strips, stop)};"
-        yield from (*middle, *masked)
-    yield "}"
+        yield "  " + aligned(scope, strips.stored, is_far(scope, nest, points(scope, nest.box)))
+    yield f"  const bool again = {_again(strips, stop)};"
+    yield from (*indented(_middle(strips, stop)), *indented(_masked(strips, stop, clause)), "}")
 
 
 def _again(strips: Strips, stop: str) -> str:
@@ -136,16 +121,7 @@ def _middle(strips: Strips, stop: str) -> Iterator[str]:
     yield f"const s64 whole = {stop} - (again ? 0 : ({stop} - b) % {lanes});"
     if strips.slides:
         yield from before_strips(strips.slides)
-    if not strips.stored:
-        yield from _loop(strips, stop, "whole")
-        return
-    yield from ("while (b < whole) {", *indented(until_full(strips.stored, lanes)))
-    yield from (*indented(_loop(strips, stop, "full")), *indented(emptied(strips.stored)), "}")
-
-
-def _loop(strips: Strips, stop: str, end: str) -> Iterator[str]:
-    lanes = strips.lanes
-    yield f"for (; b < {end}; b += {lanes}) {{"
+    yield f"for (; b < whole; b += {lanes}) {{"
     if not strips.slides:
         yield f"  b = earlier(b, {stop} - {lanes});"
     elif len(memory_rows(strips.body)) > _POINTERS:
@@ -196,10 +172,9 @@ def _whole(strips: Strips) -> Iterator[str]:
     """Write a strip without masks."""
     usual, stored = marks_of(strips.nest).usual, strips.stored
     yield from prefetched(strips.later, strips.nest, memory_rows(strips.body), strips.lanes)
-    if strips.slides:
-        for array, buffer in stored.values():
-            yield f"{stored_type(buffer)}* const {array} = t{array} + b;"
-    call = _call(strips, str(strips.lanes), (f"t{array} + b" for array, _ in stored.values()))
+    for array, buffer in stored.values():
+        yield f"alignas({LINE}) {stored_type(buffer)} {array}[{strips.lanes}];"
+    call = _call(strips, str(strips.lanes), (array for array, _ in stored.values()))
     if usual:
         tests = (f"{'' if value else '!'}{name(strips.body, row)}" for row, value in usual)
         yield f"if ({' && '.join(tests)}) {{"
@@ -207,6 +182,7 @@ def _whole(strips: Strips) -> Iterator[str]:
     yield from sliding_strip(strips.slides, SIMD) if strips.slides else (call,)
     if usual:
         yield "}"
+    yield from stored_strips(stored, strips.lanes)
 
 
 # --- usual conditions ---------------------------------------------------------------------------

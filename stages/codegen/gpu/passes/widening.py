@@ -14,10 +14,10 @@ from ....ir.loops.gpu import marked, marks_of
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Load, Nest, Store
 from ....ir.loops.traverse import with_nests
+from ...plan.registers import registers
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
-from .registers import registers
 from .thread_blocks import FLAT, OF_LEVELS, OF_WIDE, begins_with_thread
 from .unrolling import Buffers, unrolled
 

@@ -17,11 +17,11 @@ from .....runtime.process import classes
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Instruction, Load, Nest, Row, Store
 from ....vendors.dialect import MASKED
+from ...plan.registers import ordered
 from ...rows.addresses import DIRECT
 from ...rows.body import Body, element, line, loaded, name, operand, pointers, written
 from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
-from ..passes.registers import ordered
 from ..passes.unrolling import interleaved
 from .grid import flat_places, is_flat, opened
 from .lines import braced, either, indented, thread_body

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from .....runtime.process import classes
-from ....ir.loops.nest import (
+from ....runtime.process import classes
+from ...ir.loops.nest import (
     Argument,
     Constant,
     Index,
@@ -17,7 +17,7 @@ from ....ir.loops.nest import (
     Store,
     with_operands,
 )
-from ...schedule.costs import ITEMSIZES
+from ..schedule.costs import ITEMSIZES
 
 WORD: Final = 4  # bytes of a register
 # What a thread keeps besides values: indices, addresses, bounds. With it the estimate is 0.8 to 1.6

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fieldforge.stages.codegen.gpu.passes.registers import OTHERS, ordered, registers
+from fieldforge.stages.codegen.plan.registers import OTHERS, ordered, registers
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show
 from fieldforge.stages.ir.loops.traverse import nests_of, with_nests

@@ -1,0 +1,30 @@
+"""The seconds of a tree on a class of machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from ...ir.loops.kernel import Kernel
+from .cpu_seconds import CpuFacts, cpu_facts
+from .gpu_seconds import GpuFacts, gpu_facts
+from .machine import CpuClass, GpuClass
+from .sizes import Sizes
+
+Facts: TypeAlias = Sequence[CpuFacts] | Sequence[GpuFacts]
+MachineClass: TypeAlias = CpuClass | GpuClass
+
+
+def facts_of(kernel: Kernel, sizes: Sizes, machine: MachineClass) -> Facts:
+    """Return what each part of a tree does; a machine with other costs has the same facts."""
+    if isinstance(machine, CpuClass):
+        return cpu_facts(kernel, sizes, machine)
+    return gpu_facts(kernel, sizes, machine)
+
+
+def seconds_of(facts: Facts, machine: MachineClass) -> float:
+    """Return the seconds of a call."""
+    total = machine.call if isinstance(machine, CpuClass) else 0.0
+    for each in facts:
+        total += each.seconds(machine)  # type: ignore[arg-type]  # a machine of its kind
+    return total

@@ -1,0 +1,114 @@
+"""The sizes of a call: ranges of fields, scalars, rows of tables, and how near neighbours lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import sqrt
+from typing import Final
+
+from ....runtime.process import classes
+from ...ir.bounds import (
+    Bound,
+    DomainSymbol,
+    PatchBound,
+    PatchOrder,
+    Range,
+    ScalarSymbol,
+    Symbol,
+    TableBound,
+    evaluate,
+)
+
+USUAL: Final = 128  # indices of a dimension, where nothing tells how many there are
+RIM: Final = 4.0  # rows at the rim of n neighbouring ones, over the root of n
+
+
+@classes.frozen
+class Table:
+    """A neighbour table: its rows, of so `wide` entries, and the locality of its numbering.
+
+    `sources` are the rows that there are to lead to. `distinct` are pairs: of so many rows in order
+    the mean number of rows that they lead to. Without any the numbering is near: neighbours on the
+    mesh have neighbouring numbers.
+    """
+
+    rows: int
+    sources: int
+    wide: int = 2
+    distinct: tuple[tuple[int, float], ...] = ()
+
+    def seen(self, window: float, slots: int, hops: int = 1) -> float:
+        """Return how many rows several slots of neighbouring rows lead to.
+
+        >>> near = Table(3000, 1000)
+        >>> round(near.seen(32, 2)), round(near.seen(3000, 2)), near.seen(1, 2)
+        (24, 1000, 2)
+        """
+        most = min(window * slots, self.sources)
+        if not self.distinct:
+            area = window * self.sources / max(self.rows, 1)
+            return min(most, area + hops * RIM * sqrt(area))
+        return min(most, hops * self._measured(window))
+
+    def _measured(self, window: float) -> float:
+        """Return the number between two measured ones, by the ratio of the nearest smaller one."""
+        size, count = next(
+            (pair for pair in reversed(self.distinct) if pair[0] <= window), self.distinct[0]
+        )
+        return count * window / size
+
+
+@classes.frozen
+class Sizes:
+    """What is known of a call; a dimension by its name.
+
+    Attributes:
+        ranges: start and stop of each field along each dimension.
+        scalars: integers among the arguments.
+        tables: by name.
+        threads: how many threads share the loops.
+        stream_from: bytes of a call from which stores go past the caches; None where the machine
+            tells.
+
+    """
+
+    ranges: Mapping[tuple[str, str], tuple[int, int]] = classes.field(factory=dict)
+    scalars: Mapping[str, int] = classes.field(factory=dict)
+    tables: Mapping[str, Table] = classes.field(factory=dict)
+    threads: int = 1
+    stream_from: int | None = None
+
+    def value(self, bound: Bound) -> int:
+        """Return the value of a bound.
+
+        >>> from fieldforge.stages.ir.bounds import ScalarSymbol, add
+        >>> Sizes(scalars={"n": 5}).value(add(ScalarSymbol("n"), 2))
+        7
+        """
+        return evaluate(bound, self._of)
+
+    def extent(self, range_: Range) -> int:
+        """Return how many indices a range has."""
+        return max(0, self.value(range_.stop) - self.value(range_.start))
+
+    def _of(self, symbol: Symbol) -> int:
+        match symbol:
+            case DomainSymbol(end=end, field=field, dim=dim):
+                return self.ranges.get((field, dim.value), (0, USUAL))[end == "stop"]
+            case ScalarSymbol(name=name):
+                return self.scalars.get(name, USUAL)
+            case TableBound(end=end, table=table):
+                return self.tables[table].sources if end == "beyond" and table in self.tables else 0
+            case PatchBound(number=number, order=order):
+                return self._of_lists(number, order)
+        raise TypeError(f"A call has no value for '{symbol}'.")
+
+    def _of_lists(self, number: str, order: PatchOrder) -> int:
+        """Return a number of the lists of patches: an inspector makes them of near tables."""
+        if any(table not in self.tables for table in order.tables):
+            return 0
+        rows = max((table.rows for table in self.tables.values()), default=0)
+        kept = sum(each.row_bytes for each in order.members)
+        held = (order.portion or order.size) + RIM * sqrt(order.size)
+        given = {"address": 1, "patches": -(-rows // order.size), "size": order.size}
+        return given.get(number, int(kept * held))

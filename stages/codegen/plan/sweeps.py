@@ -1,0 +1,183 @@
+"""What a tree of loops touches, and in which order: loops with numbers in place of bounds.
+
+Sweeps are what `traffic` needs of a tree, whatever platform it is for: a loop has a dimension and a
+count, a body has touches. `cpu_sweeps` and `gpu_sweeps` make them of nests and groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from math import prod
+from typing import Final, TypeAlias
+
+from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import (
+    Access,
+    Compute,
+    Constant,
+    Index,
+    Instruction,
+    Load,
+    Nest,
+    Number,
+    Row,
+    Store,
+)
+from ..schedule.costs import ITEMSIZES
+from .sizes import Sizes
+
+# Rows that tables lead to: the dimension of the loop that tells the row of the first table, the
+# names of the tables, and which row of each.
+Way: TypeAlias = tuple[Dimension, tuple[str, ...], tuple[int, ...]]
+Place: TypeAlias = tuple[int | Way | None, ...]  # by axis; None where only a value tells
+TABLE: Final = "table "  # what the names of the buffers of tables begin with
+CONSTANT: Final = (Constant, Number)
+
+
+@classes.frozen
+class Touch:
+    """Where a body touches a buffer: offsets by axis, the same for each place.
+
+    Attributes:
+        buffer: its name.
+        item: bytes of an element.
+        dims: its dimensions.
+        unit: the dimension whose elements lie side by side.
+        places: each once.
+        stores: whether the body writes it.
+        bytes: of all its memory.
+        row: bytes of all its elements along the unit dimension.
+
+    """
+
+    buffer: str
+    item: int
+    dims: tuple[Dimension, ...]
+    unit: Dimension | None
+    places: tuple[Place, ...]
+    stores: bool
+    bytes: float
+    row: float = 0.0
+
+    @property
+    def is_told(self) -> bool:
+        """Whether tables tell where the places are."""
+        return any(not isinstance(at, int) for place in self.places for at in place)
+
+
+Body: TypeAlias = tuple[Touch, ...]
+
+
+@classes.frozen
+class Sweep:
+    """Do the parts in order, `count` times along a dimension, `step` indices further each time."""
+
+    dim: Dimension | None
+    count: float
+    parts: tuple[Sweep | Body, ...]
+    step: float = 1
+
+
+def bodies(sweep: Sweep | Body) -> Iterator[tuple[Body, dict[Dimension, float]]]:
+    """Yield each body with the indices that all loops around it cover along each dimension."""
+    if isinstance(sweep, tuple):
+        yield sweep, {}
+        return
+    for part in sweep.parts:
+        for body, extents in bodies(part):
+            if sweep.dim is not None:
+                most = sweep.count * sweep.step
+                extents[sweep.dim] = max(extents.get(sweep.dim, 1) * sweep.count, most)
+            yield body, extents
+
+
+def in_loops(body: Body, loops: Iterable[tuple[Dimension, float, float]]) -> Sweep:
+    """Put loops around a body, outer to inner, each with its count and step."""
+    made: Sweep | Body = body
+    for dim, count, step in reversed(tuple(loops)):
+        made = Sweep(dim, count, (made,), step)
+    return made if isinstance(made, Sweep) else Sweep(None, 1, (made,))
+
+
+def touches_of(nest: Nest, buffers: Mapping[str, Buffer], sizes: Sizes) -> Body:
+    """Return what an iteration of a nest touches."""
+    found: dict[str, dict[Place, None]] = {}
+    kinds: dict[str, set[type]] = {}
+    for row in nest.body:
+        if isinstance(row, Access):
+            kinds.setdefault(row.buffer, set()).add(type(row))
+            place = _place(nest, row, len(buffers[row.buffer].dims))
+            found.setdefault(row.buffer, {})[place] = None
+    return tuple(
+        _touch(buffers[name], tuple(places), kinds[name], sizes) for name, places in found.items()
+    )
+
+
+def _touch(
+    buffer: Buffer, places: tuple[Place, ...], kinds: Container[type], sizes: Sizes
+) -> Touch:
+    item, unit = ITEMSIZES[buffer.dtype], unit_of(buffer)
+    return Touch(
+        buffer.name, item, buffer.dims, unit, places, Store in kinds,
+        bytes=item * prod(_extent(buffer, dim, sizes) for dim in buffer.dims),
+        row=item * (1 if unit is None else _extent(buffer, unit, sizes)),
+    )  # fmt: skip
+
+
+def unit_of(buffer: Buffer) -> Dimension | None:
+    """Return the dimension of unit stride; rows of tables have their entries side by side."""
+    return buffer.dims[-1] if buffer.memory == "table" else buffer.unit
+
+
+def _extent(buffer: Buffer, dim: Dimension, sizes: Sizes) -> float:
+    for range_ in buffer.box:
+        if range_.dim is dim:
+            return sizes.extent(range_)
+    table = sizes.tables.get(buffer.name.removeprefix(TABLE))
+    if buffer.memory == "table" and table is not None:
+        return table.wide if dim is buffer.dims[-1] else table.rows
+    start, stop = sizes.ranges.get((buffer.name, dim.value), (0, float("inf")))
+    return stop - start
+
+
+def _place(nest: Nest, access: Access, axes: int) -> Place:
+    return tuple(
+        offset if row is None else _way(nest, row, offset)
+        for row, offset in access.coordinates(axes)
+    )
+
+
+def _way(nest: Nest, row: Row, offset: int) -> int | Way | None:
+    """Return how a row tells an index: by tables, or as a loop does with an offset."""
+    tables: list[str] = []
+    slots: list[int] = []
+    each = _without_limits(nest, row)
+    while isinstance(each, Load) and each.buffer.startswith(TABLE):
+        target, slot = each.places
+        tables.append(each.buffer.removeprefix(TABLE))
+        slots.append(slot[2])
+        if target[1] is None:
+            return target[0], tuple(tables), tuple(slots)
+        each = _without_limits(nest, target[1])
+    if not isinstance(each, Index):
+        return None
+    return (each.dim, tuple(tables), tuple(slots)) if tables else offset
+
+
+def _without_limits(nest: Nest, row: Row) -> Instruction:
+    """Return the row that tells an index, before it is kept inside a field."""
+    each = nest.body[row]
+    while isinstance(each, Compute):
+        inner = [nest.body[arg] for arg in each.args if not isinstance(nest.body[arg], CONSTANT)]
+        if not inner:
+            break
+        each = inner[-1]
+    return each
+
+
+def buffers_of(kernel: Kernel) -> dict[str, Buffer]:
+    """Return the buffers by name."""
+    return {buffer.name: buffer for buffer in kernel.buffers}

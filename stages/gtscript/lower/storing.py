@@ -1,0 +1,124 @@
+"""When outputs are stored: at the end, or between blocks where a field is updated in place.
+
+A statement reads all its values before it writes. So a field that one block updates and a later
+one reads would need a copy, were all outputs stored at the end. It is stored after the block where
+nothing that comes later needs its old values, or what its new ones are made of; later blocks then
+read the field itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ....runtime.process import classes
+from ...ir.bounds import is_empty_box
+from ...ir.dataflow import Input, Literal, Ref, Scalar, Shift, Statement, Store
+from ...ir.stencil import Block, Limits, Stencil
+from ...lower.rewrite import reachable
+from ..axes import dims_of
+from ..levels import least_levels
+from ..reads import reads_below
+from .bounds import is_whole, written_box
+from .environment import Environment
+
+
+@classes.define
+class Storing:
+    """The statements so far, and the writes to fields that none of them stores, by variable."""
+
+    environment: Environment
+    statements: list[Statement] = classes.field(factory=list)
+    pending: dict[int, list[tuple[Block, Limits | None]]] = classes.field(factory=dict)
+    versions: dict[int, int] = classes.field(factory=dict)
+
+    def after(self, block: Block, later: Sequence[Block]) -> None:
+        """Note what a block has written, and store what is better stored now."""
+        variables = self.environment.root.variables
+        for each in block.body:
+            if variables[each.variable].kind == "field":
+                self.pending.setdefault(each.variable, []).append((block, each.region))
+        if not later:
+            self._store(sorted(self.pending))
+        elif (block.order, later[0].order) != ("parallel", "parallel"):
+            self._store(sorted(self._in_place(block, later)))
+
+    def _in_place(self, block: Block, later: Sequence[Block]) -> set[int]:
+        """Return the fields that a block updates in place and whose old values nothing needs."""
+        written = {each.variable for each in block.body} & self.pending.keys()
+        read = self._below(self.pending)
+        wanted = {each for each in written if self._old(each) in read}
+        return self._free(wanted, later) if wanted else set()
+
+    def _free(self, wanted: set[int], later: Sequence[Block]) -> set[int]:
+        """Return those of some fields, with their readers, that may be stored now.
+
+        Nothing that comes later needs their old values, nor computes again what a store computes.
+        """
+        variables = self.environment.root.variables
+        read = set(live_in(self.environment.root, later))
+        live = {each for each in read if variables[each].kind == "temporary"}
+        while wanted:
+            found = self._with_readers(wanted)
+            rest = self._below(live | (self.pending.keys() - found))
+            stuck = {each for each in found if self._old(each) in rest}
+            if not stuck and not any(map(self._is_computed, rest & self._below(found))):
+                return found
+            wanted = wanted - stuck if stuck & wanted else set()
+        return set()
+
+    def _is_computed(self, ref: Ref) -> bool:
+        return not isinstance(self.environment.graph[ref], Input | Literal | Scalar | Shift)
+
+    def _with_readers(self, wanted: set[int]) -> set[int]:
+        """Return fields with all others whose new values depend on old values of the former."""
+        found = set(wanted)
+        while True:
+            old = {self._old(each) for each in found}
+            more = {each for each in self.pending.keys() - found if self._below([each]) & old}
+            if not more:
+                return found
+            found |= more
+
+    def _below(self, numbers: Iterable[int]) -> set[Ref]:
+        """Return the rows that the values of some variables depend on."""
+        environment = self.environment
+        roots = [environment.values[each] for each in numbers if each in environment.values]
+        return set(reachable(tuple(environment.graph.values), roots))
+
+    def _old(self, number: int) -> Ref:
+        """Return the row of a field as the statements so far have left it."""
+        variable = self.environment.variable(number)
+        version = self.versions.get(number, 0)
+        dims = dims_of(variable.axes)
+        return self.environment.graph.input(variable.name, dims, variable.dtype, version)
+
+    def _store(self, numbers: Sequence[int]) -> None:
+        """Add a statement that stores fields; from now on they are read from memory."""
+        environment, stores = self.environment, []
+        least = least_levels(environment.root.blocks)
+        for number in numbers:
+            variable = environment.variable(number)
+            box = written_box(variable.axes, self.pending.pop(number), least)
+            if not is_empty_box(box):
+                stores.append(Store(variable.name, box, environment.current(number)))
+                self.versions[number] = self.versions.get(number, 0) + 1
+            environment.values[number] = self._old(number)
+        if stores:
+            self.statements.append(Statement(tuple(stores)))
+
+
+def live_in(root: Stencil, blocks: Sequence[Block]) -> Iterator[int]:
+    """Yield the variables whose values before some blocks the blocks may read."""
+    killed: set[int] = set()
+    for block in blocks:
+        assigned: set[int] = set()
+        for each in block.body:
+            for read in reads_below(root.nodes, (each.value, each.mask)):
+                is_own = read.variable in assigned and not read.offset[2]
+                if not is_own and read.variable not in killed:
+                    yield read.variable
+            if each.mask is None and each.region is None:
+                assigned.add(each.variable)
+            elif each.variable not in assigned | killed:
+                yield each.variable
+        killed |= assigned if is_whole(block) else set()

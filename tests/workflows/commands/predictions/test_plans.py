@@ -1,0 +1,76 @@
+"""`explain --sizes` tells predicted seconds, `doctor --model` fits the costs behind them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from fieldforge.runtime.calls.machine import machine_file
+from fieldforge.workflows.commands.cli import main
+from fieldforge.workflows.commands.predictions.costs import node
+from fieldforge.workflows.commands.predictions.plans import sizes_of_loops
+from fieldforge.workflows.tuning.predicted import plain
+from fieldforge.workflows.tuning.refit import costs_of
+
+DIFFUSE = "fieldforge.examples.diffusion:diffuse"
+
+
+def told(*words: str):
+    return CliRunner().invoke(main, [*words])
+
+
+def explain(*words: str):
+    return told("explain", DIFFUSE, "--backend", "cpu", *words)
+
+
+@pytest.mark.needs_compiler
+def test_the_seconds_of_each_choice_are_told():
+    done = explain("--sizes", "I=256,J=256,K=80", "--machine", "epyc")
+
+    assert done.exit_code == 0, done.output
+    lines = done.output.splitlines()
+    (first,) = [n for n, line in enumerate(lines) if line.startswith("predicted: ")]
+    assert lines[first].endswith("s to build (epyc)")
+    assert [line.split()[0] for line in lines[first + 1 :]] == ["%31", "%49", "%59"]
+    assert all(" in place " in line and "; array " in line for line in lines[first + 1 :])
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--sizes", "I"), "such as 'I=128,J=128,K=80', got 'I'"),
+        (("--sizes", "Q=3"), "has no dimension 'Q'; it has I, J, K"),
+        (("--sizes", "I=3", "--machine", "abacus"), "no class 'abacus'; there are epyc"),
+    ],
+)
+def test_wrong_sizes_are_refused(words, said):
+    done = explain(*words)
+
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.split())
+
+
+@pytest.mark.needs_compiler
+def test_costs_are_fitted_to_kept_plans(tmp_path):
+    loops = (
+        told("show", DIFFUSE, "--stage", "codegen", "--loops", "--backend", "cpu").output.rstrip()
+        + "\n"
+    )
+    rows = []
+    for extent in (32, 64, 128):
+        sizes = sizes_of_loops(loops, {"I": extent, "J": extent, "K": 20}, {})
+        row = {"loops": loops, "sizes": plain(sizes), "seconds": 1e-9 * extent**3}
+        rows.append(json.dumps(row))
+    (tmp_path / "0.jsonl").write_text("\n".join(rows) + "\n")
+    before = costs_of(node())
+
+    done = told("doctor", "--model", str(tmp_path))
+
+    assert done.exit_code == 0, done.output
+    kept = json.loads(machine_file().read_text())["costs"]
+    assert kept.keys() == before.keys()
+    assert kept != before
+    assert costs_of(node()) == kept

@@ -1,0 +1,1 @@
+"""What the command line tells of predicted seconds, and the costs behind them."""
