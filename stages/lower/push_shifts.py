@@ -9,7 +9,8 @@ that dimension, a displacement of a displacement, and any access to the results 
 
 Cost rule: a value that its users read at more than `SPREAD` points keeps the accesses to it, and
 the count starts again below it. A neighbour of an expensive operation counts as `HEAVY` points, and
-a value of one dimension keeps all accesses through tables: each of them loads single elements, of
+so does one of a value that is made from this one alone, whose operations are then not repeated. A
+value of one dimension keeps all accesses through tables: each of them loads single elements, of
 which one of the value replaces all those that it is made of.
 Without the rule a chain of n stencils would become n**2 rows or more; with it a program grows at
 most by the factor `SPREAD`. `codegen` decides for each such value whether to store it in an array.
@@ -71,6 +72,7 @@ class _Pusher:
     tables: Tables = classes.field(init=False)
     demands: list[Demand] = classes.field(init=False)
     kept: list[bool] = classes.field(init=False)
+    heavy: list[bool] = classes.field(init=False)
     rows: dict[Wanted, Ref] = classes.field(factory=dict)
     onto: dict[tuple[Dims, Path], Path] = classes.field(factory=dict)
 
@@ -78,6 +80,9 @@ class _Pusher:
         self.tables = {table.name: table for table in self.program.tables}
         self.demands = [{} for _ in self.program.values]
         self.kept = [False for _ in self.program.values]
+        self.heavy = []
+        for value in self.program.values:
+            self.heavy.append(self._is_heavy(value))
         for statement in self.program.statements:
             for store in statement.stores:
                 self.demands[store.value][STILL] = None
@@ -175,9 +180,15 @@ class _Pusher:
             return True
         if len(value.dims) == 1 and any(_is_indirect(path) for path in demand):
             return True
-        heavy = HEAVY if isinstance(value, Map) and value.op in EXPENSIVE else 1
-        counts = (self._points(path, heavy) for path in demand)
+        counts = (self._points(path, HEAVY if self.heavy[ref] else 1) for path in demand)
         return sum(counts) > SPREAD
+
+    def _is_heavy(self, value: Value) -> bool:
+        """Tell whether a value is an expensive operation, or made from one and scalars."""
+        if not isinstance(value, Map):
+            return False
+        fields = [each for each in dict.fromkeys(value.operands) if self.program.values[each].dims]
+        return value.op in EXPENSIVE or (len(fields) == 1 and self.heavy[fields[0]])
 
     def _points(self, path: Path, heavy: int) -> int:
         return points(path, self.tables) * (heavy if _is_indirect(path) else 1)

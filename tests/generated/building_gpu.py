@@ -19,17 +19,21 @@ from fieldforge.runtime.process.library_file import place_library
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated
 from fieldforge.stages.compile.stage import Compile
-from fieldforge.stages.vendors.dialect import BLOCK, WIDE
+from fieldforge.stages.vendors.dialect import BLOCK, MASKED, ONCE, WIDE
 from fieldforge.stages.vendors.host import HOST
 
-# The first has all that the others have.
-PRELUDES = [HOST.dialect(asked) for asked in ([BLOCK], [WIDE], [])]
+# The first has all that the others have; what another begins with stands after it.
+PRELUDES = [
+    HOST.dialect([*threads, *more])
+    for threads in ([BLOCK], [WIDE], [])
+    for more in ([ONCE, MASKED], [ONCE], [MASKED], [])
+]
 
 
 def source_of(programs: Sequence[str]) -> str:
     """Return one source of all: the prelude once, and each program apart."""
     begun = [next(each for each in PRELUDES if text.startswith(each)) for text in programs]
-    parts = [next(each for each in PRELUDES if each in begun)]
+    parts = [PRELUDES[0]]
     for index, (text, head) in enumerate(zip(programs, begun, strict=True)):
         own = text.removeprefix(head)
         names = re.sub(rf"\b{HOST.entry('')}", rf"p{index}_\g<0>", own)

@@ -41,7 +41,7 @@ from ...ir.loops.nest import (
 from .addresses import DIRECT, Address, Element, InRow, addresses_of, axis_along, is_told
 from .checks import tested
 from .expressions import TYPES
-from .extrema import spelled, trees
+from .extrema import trees
 from .nesting import LONGEST, bracketed, single_uses
 from .scope import Scope, stored_type
 
@@ -91,12 +91,12 @@ def body_of(scope: Scope, nest: Nest, besides: Collection[Row] = ()) -> Body:
     dims = [loop.range.dim for loop in nest.loops]
     inner = dims[-1] if dims else None
     numbers = [number for number in range(len(nest.body)) if number not in besides]
-    joins = scope.dialect.joins_extrema and not marks_of(nest).slides
+    fewest = 0 if marks_of(nest).slides else scope.dialect.fewest_leaves
     return Body(
         scope, nest.group, nest.body, depth, inner,
         {**scope.around, **{dim: f"i{level}" for level, dim in enumerate(dims)}},
         addresses_of(nest.body, numbers, scope.by_name, inner, inside=depth), nest.states,
-        trees(nest.body, depth, nest.states) if joins else {},
+        trees(nest.body, depth, nest.states, fewest) if fewest else {},
     )  # fmt: skip
 
 
@@ -231,9 +231,11 @@ def value_of(body: Body, number: Row) -> str:
         case Get(register=register):
             return f"g{register}"
         case Compute() as row if number in body.trees:
-            text, functions = spelled(row, body.trees[number], lambda each: operand(body, each))
-            body.scope.uses.functions.update(functions)
-            return text
+            made = body.scope.dialect.extremum(
+                row, body.trees[number], lambda each: operand(body, each)
+            )
+            body.scope.uses.functions.update(made.functions)
+            return made.text
         case Compute(op=op, dtype=dtype, args=args):
             dtypes = [body.rows[arg].dtype for arg in args]
             return _computed(body, op, dtype, [operand(body, arg) for arg in args], dtypes)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from ....runtime.process import classes
+from ...ir.loops.nest import Compute, Row
 from .expressions import TYPES, Expression, is_nothing, literal
+from .extrema import spelled
 from .operations import express, vectorised, written_out
 from .options import WriterOptions
+
+FEWEST_LEAVES: Final = 4  # with fewer, a test for each extremum costs no more
 
 
 @classes.frozen
@@ -19,7 +24,9 @@ class Dialect:
         operation: from an operation, the dtype of its result, operands and their dtypes.
         pointer: from type, name and address to the definition of a pointer to a row; the last
             argument tells that rows of the body are parts of the address.
-        joins_extrema: whether a tree of extrema has one test for NaN, see `extrema.py`.
+        extremum: from a row of a tree of extrema, the leaves that its root tests for NaN, and
+            what names rows, see `extrema.py`.
+        fewest_leaves: of such a tree; 0 where each extremum has a test of its own.
         nests_operands: whether a row with one use stands in the text of that, see `nesting.py`.
 
     """
@@ -27,7 +34,8 @@ class Dialect:
     constant: Callable[[str, str], str]
     operation: Callable[[str, str, Sequence[str], Sequence[str]], Expression]
     pointer: Callable[[str, str, str, bool], str]
-    joins_extrema: bool = False
+    extremum: Callable[[Compute, Sequence[Row], Callable[[Row], str]], Expression] = spelled
+    fewest_leaves: int = 0
     nests_operands: bool = False
 
 
@@ -44,7 +52,7 @@ def cpp(options: WriterOptions) -> Dialect:
             written = vectorised(op, dtype, args, dtypes)
         return written or express(op, dtype, args, dtypes)
 
-    return Dialect(constant, operation, held_pointer, joins_extrema=True)
+    return Dialect(constant, operation, held_pointer, fewest_leaves=FEWEST_LEAVES)
 
 
 def held_pointer(type_: str, name: str, address: str, is_told: bool) -> str:

@@ -8,23 +8,25 @@ of the same values share that test.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeGuard
 
 from ...ir.loops.nest import Compute, Constant, Instruction, Row
 from ...ir.loops.traverse import reached
-from .expressions import TYPES, builtin, is_float
+from .expressions import TYPES, Expression, builtin, is_float
 from .spellings import WHOLE
 
-FEWEST: Final = 4  # leaves: with fewer, a test for each extremum costs no more
 _SIGNS: Final = {"minimum": "<", "maximum": ">"}
 _NAMES: Final = {"minimum": "lower", "maximum": "upper"}
 
 
 def trees(
-    rows: Sequence[Instruction], depth: int, states: Sequence[tuple[str, Row]] = ()
+    rows: Sequence[Instruction], depth: int, states: Sequence[tuple[str, Row]], fewest: int
 ) -> dict[Row, tuple[Row, ...]]:
-    """Return the leaves of each row of a tree of extrema inside `depth` loops; inner rows: none."""
+    """Return the leaves of each row of a tree of extrema inside `depth` loops; inner rows: none.
+
+    A tree has `fewest` leaves or more.
+    """
     users = Counter(arg for row in rows for arg in row.operands)
     users.update(row for _, row in states)
     inner = {
@@ -38,7 +40,7 @@ def trees(
     for number, row in enumerate(rows):
         if _is_extremum(row) and number not in inner:
             members, leaves = _walk(rows, number, inner)
-            if len(leaves) >= FEWEST:
+            if len(leaves) >= fewest:
                 found |= dict.fromkeys(members, ()) | {number: tuple(sorted(leaves))}
     return found
 
@@ -63,10 +65,8 @@ def _walk(rows: Sequence[Instruction], root: Row, inner: set[Row]) -> tuple[set[
     return found & own, found - own - numbers
 
 
-def spelled(
-    row: Compute, leaves: Sequence[Row], name: Callable[[Row], str]
-) -> tuple[str, Mapping[str, str]]:
-    """Return the text of a row of a tree and the functions that it calls, by name."""
+def spelled(row: Compute, leaves: Sequence[Row], name: Callable[[Row], str]) -> Expression:
+    """Return a row of a tree, and the functions that it calls."""
     real = TYPES[row.dtype][0]
     called = f"{_NAMES[row.op]}_{real}"
     value = (
@@ -87,4 +87,4 @@ def spelled(
             "}"
         )
         text = f"{chosen}({' | '.join(tests)}, {text})"
-    return text, functions
+    return Expression(text, tuple(functions.items()))

@@ -3,7 +3,7 @@
 On a mesh the stores of cells and of edges are nests of their own, and an array for the edges is
 filled by a nest over cells, which reads the edges of a cell as the stores of cells do. In calls
 where both nests have the same points, one kernel does the work of both and reads what they share
-once.
+once. The other nest may read the array too, if only at its own points.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from .....runtime.process import classes
 from ....ir.bounds import Bound, Const, Range, difference, greatest, maximum, multiply, subtract
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.kernel import Choice, Kernel, Node, Seq, Step, in_order, steps_of
-from ....ir.loops.nest import Instruction, Load, Nest, Store
-from ....ir.loops.traverse import arrays_of, walk
+from ....ir.loops.nest import Instruction, Load, Nest, Reading, Store
+from ....ir.loops.traverse import accesses, arrays_of, walk
 from ...schedule.rules import Rules
 from .unrolling import joined
 
@@ -45,7 +45,7 @@ def _fused(body: Node, buffers: Buffers, number: int) -> Node:
     while (pair := next(_pairs(left, buffers), None)) is not None:
         (place, fills), (at, other) = pair
         above = _ancestors(left)
-        ahead = above[place] | above[at] | set(range(min(place, at)))
+        ahead = (above[place] | above[at] | set(range(min(place, at)))) - {place}
         done += [left[each] for each in sorted(ahead)]
         done.append(_either(fills, other, buffers, number + _count(done) + 1))
         left = [node for each, node in enumerate(left) if each not in (*ahead, place, at)]
@@ -64,9 +64,40 @@ def _pairs(
     nests = [(place, node) for place, node in enumerate(nodes) if isinstance(node, Nest)]
     for place, fills in nests:
         for at, other in nests:
-            alone = at not in above[place] and place not in above[at] and at != place
-            if alone and _go_together(fills, other, buffers):
+            between = any(place in above[each] for each in above[at])
+            alone = at not in above[place] and not between and at != place
+            if (
+                alone
+                and _in_one_turn(fills, other, buffers)
+                and _go_together(fills, other, buffers)
+            ):
                 yield (place, fills), (at, other)
+
+
+def _in_one_turn(fills: Nest, other: Nest, buffers: Buffers) -> bool:
+    """Tell whether each thread may do the work of a nest, then that of another at the same point.
+
+    The other one reads what the first fills at its own points alone, and stores nothing of it, nor
+    a field that a call may give the same memory as what the first alone reads at other points.
+    """
+    filled, stored = arrays_of(fills, Store), arrays_of(other, Store)
+    around = _read_around(other)
+    kinds = {(buffers[each].dims, buffers[each].dtype) for each in stored}
+    alike = (
+        (buffers[each].dims, buffers[each].dtype) in kinds
+        for each in _read_around(fills) - around
+        if buffers[each].memory == "field"
+    )
+    return stored.isdisjoint(arrays_of(fills)) and around.isdisjoint(filled) and not any(alike)
+
+
+def _read_around(nest: Nest) -> set[str]:
+    """Return the buffers that a nest reads at other points than its own, or not at all of them."""
+    return {
+        row.buffer
+        for row in accesses(nest, Load)
+        if row.is_told or any(row.offsets) or row.when is not None
+    }
 
 
 def _ancestors(nodes: Sequence[Node]) -> list[set[int]]:
@@ -88,7 +119,7 @@ def _go_together(fills: Nest, other: Nest, buffers: Buffers) -> bool:
 
     It must load most of what the first does, and both must be short.
     """
-    if any(nest.states or nest.parts or len(nest.loops) < 2 for nest in (fills, other)):
+    if any(nest.states or nest.parts or not nest.loops for nest in (fills, other)):
         return False
     if any(buffers[name].memory != "arena" for name in arrays_of(fills, Store)):
         return False
@@ -109,16 +140,25 @@ def _inner(body: Sequence[Instruction], level: int) -> int:
     return sum(isinstance(row, Load) and row.level == level for row in body)
 
 
-def _either(one: Nest, two: Nest, buffers: Buffers, number: int) -> Choice:
+def _either(one: Nest, two: Nest, buffers: Buffers, number: int) -> Node:
     """Return a nest for both where they have the same points; `number` is that of the second.
 
     The readings of the two stand for its own.
     """
     reason = f"{two.reason}; {one.reason.partition(';')[0]} too"
     made = classes.evolve(two, body=_of_both(one, two, buffers), reason=reason, reads=())
+    same = _same_points(one, two)
+    if same == Const(1):
+        return classes.evolve(made, reads=_readings_of_both(one, two))
     names = ", ".join(sorted(arrays_of(one, Store)))
     why = f"{names} from what nest {number} reads too"
-    return Choice(_same_points(one, two), made, Seq((one, two)), why)
+    return Choice(same, made, Seq((one, two)), why)
+
+
+def _readings_of_both(one: Nest, two: Nest) -> tuple[Reading, ...]:
+    filled = arrays_of(one, Store)
+    own = (reading for reading in two.reads if reading.buffer not in filled)
+    return tuple(dict.fromkeys((*one.reads, *own)))
 
 
 def _of_both(one: Nest, two: Nest, buffers: Buffers) -> tuple[Instruction, ...]:

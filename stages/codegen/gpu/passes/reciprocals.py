@@ -1,14 +1,15 @@
-"""Let the quotients of a nest that divide by one number share its reciprocal, on a GPU.
+"""Let a GPU divide by products with reciprocals; quotients by one number share it.
 
-A division takes a GPU ten instructions, most of them for the reciprocal. The values are those of
-the divisions: `stages/codegen/gpu/text/quotients.py` says how.
+A division takes a GPU ten instructions, most of them for the reciprocal, and a call where the
+dividend is 0. The values are those of the divisions: `stages/codegen/gpu/text/quotients.py` says
+how.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 
-from ....ir.loops.gpu import marked, marks_of
+from ....ir.loops.gpu import marked
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Compute, Nest
 from ....ir.loops.traverse import with_nests
@@ -16,7 +17,7 @@ from ...schedule.rules import Rules
 
 
 def share_reciprocals(kernel: Kernel, _: Rules) -> Kernel:
-    """Note in each nest whether several of its quotients have one divisor."""
+    """Note which nests divide so: scans where several quotients have one divisor, all others."""
     return with_nests(
         kernel, lambda nest: marked(nest, reciprocals=True) if _shares(nest) else nest
     )
@@ -26,5 +27,4 @@ def _shares(nest: Nest) -> bool:
     divisors = Counter(
         row.args[1] for row in nest.body if isinstance(row, Compute) and row.op == "div"
     )
-    # the points of a thread may share a divisor that one point uses once
-    return any(count > 1 for count in divisors.values()) or bool(divisors and marks_of(nest).points)
+    return any(count > (1 if nest.states else 0) for count in divisors.values())

@@ -10,6 +10,7 @@ from .....runtime.language.dimension import Dimension
 from .....runtime.process import classes
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.nest import (
+    Access,
     Advance,
     Compute,
     Constant,
@@ -46,7 +47,10 @@ def interleaved(nest: Nest, points: Points, buffers: Buffers) -> tuple[Instructi
 
 
 def joined(nests: Sequence[Nest], buffers: Buffers) -> tuple[Instruction, ...]:
-    """Return one body for nests with the same loops: equal instructions once, the stores last."""
+    """Return one body for nests with the same loops: equal instructions once, the stores last.
+
+    What one nest stores and a later one loads at the same point stays in a register.
+    """
     return _merged([(nest, {}) for nest in nests], buffers)
 
 
@@ -77,15 +81,18 @@ class _Unrolling:
     rows: list[Instruction] = classes.field(factory=list)
     known: dict[Instruction, Row] = classes.field(factory=dict)
     stores: list[Instruction] = classes.field(factory=list)
+    moved: dict[Row, tuple[Row, int]] = classes.field(factory=dict)  # indices as index and step
+    filled: dict[tuple[str, tuple[int, ...]], Row] = classes.field(factory=dict)  # of arrays
 
     def add(self, row: Instruction, places: list[Row], shift: Shift) -> None:
         """Write the next instruction for one point; `places` are the rows of those before it."""
         if isinstance(row, Store):
             dims = self.buffers[row.buffer].dims
-            offsets = row.offsets or (0,) * len(dims)
-            moved = tuple(o + shift.get(d, 0) for d, o in zip(dims, offsets, strict=True))
-            store = classes.evolve(row, offsets=moved)
-            self.stores.append(with_operands(store, places.__getitem__))
+            store = self._located(row, dims, places, shift)
+            assert isinstance(store, Store)
+            self.stores.append(classes.evolve(store, value=places[row.value]))
+            if self.buffers[row.buffer].memory != "field" and not store.operands[1:]:
+                self.filled[row.buffer, store.offsets] = places[row.value]
             places.append(-1)  # nothing refers to a store
         else:
             places.append(self._written(row, places, shift))
@@ -95,18 +102,36 @@ class _Unrolling:
             case Index(dim=dim) if shift.get(dim):
                 base = self._add(row)
                 step = self._add(Constant(dtype=row.dtype, text=str(shift[dim])))
-                return self._add(
+                place = self._add(
                     Compute(dtype=row.dtype, level=row.level, op="add", args=(base, step))
                 )
+                self.moved[place] = base, shift[dim]
+                return place
             case Load():
-                offsets = tuple(
-                    offset if index is not None else offset + shift.get(own, 0)
-                    for own, index, offset in row.places
-                )
-                row = classes.evolve(row, offsets=offsets)
+                load = self._located(row, row.dims, places, shift)
+                known = None if load.operands else self.filled.get((row.buffer, load.offsets))
+                return self._add(load) if known is None else known
             case Advance():
                 raise TypeError("The points of a thread cannot share the state of a scan.")
         return self._add(with_operands(row, places.__getitem__))
+
+    def _located(
+        self, access: Access, dims: Sequence[Dimension], places: list[Row], shift: Shift
+    ) -> Access:
+        """Return an access for one point; where the index of a loop moves, the offset does."""
+        rows: list[Row | None] = []
+        offsets: list[int] = []
+        for dim, (row, offset) in zip(dims, access.coordinates(len(dims)), strict=True):
+            place = None if row is None else places[row]
+            place, step = (None, shift.get(dim, 0)) if place is None else self._base(place)
+            rows.append(place)
+            offsets.append(offset + step)
+        when = None if access.when is None else places[access.when]
+        told = tuple(rows) if access.rows else ()
+        return classes.evolve(access, rows=told, offsets=tuple(offsets), when=when)
+
+    def _base(self, place: Row) -> tuple[Row, int]:
+        return self.moved.get(place, (place, 0))
 
     def _add(self, row: Instruction) -> Row:
         place = self.known.setdefault(row, len(self.rows))

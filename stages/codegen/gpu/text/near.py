@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from .....runtime.process import classes
 from ....ir.loops.nest import Load, Nest, Row, Store
 from ...mesh.ways import Way, way_of
-from ...rows.addresses import Element, InRow
+from ...rows.addresses import Element, InRow, axis_along
 from ...rows.body import NAMELESS, Body, line, pointer, written
 from ...rows.scope import Scope
 from ..passes.unrolling import interleaved
@@ -56,7 +56,8 @@ def near(scope: Scope, nest: Nest, arrays: PatchArrays) -> Near:
         access = nest.body[number]
         if isinstance(access, Load | Store) and access.buffer in arrays.names:
             buffer = scope.by_name[access.buffer]
-            axis = buffer.dims.index(nest.loops[-1].range.dim)
+            axis = axis_along(body.rows, access, buffer, body.inner)
+            assert axis is not None
             _, offset = access.coordinates(len(buffer.dims))[axis]
             addresses[number] = Element(arrays.names[access.buffer], _level(place, offset))
     return Near(classes.evolve(body, addresses=addresses), nest, arrays, pointers)

@@ -1,19 +1,22 @@
-"""Divide several numbers by one: a reciprocal serves all, and the quotients are those of `/`.
+"""Divide numbers by one: a reciprocal serves all, and the quotients are those of `/`.
 
 CUDA's `a / b` is a reciprocal, four or five steps of Newton and Markstein, and a test whether the
 operands are too far from 1 for them; then it calls a function. The compiler cannot join two such
-quotients across their calls. Here both take one reciprocal and one test; where it fails, they
+quotients across their calls. Here all take one reciprocal and one test; where it fails, they
 are `a / b`. Within the ranges that the tests allow no step over- or underflows, and the
 quotient is rounded as IEEE 754 says, as CUDA's is from the same steps.
+
+CUDA's test fails for 0, which is common: a limiter at an extremum, a tracer where there is none.
+One thread with a 0 lets its warp call the function. Here the first product is the quotient of 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.loops.nest import Compute, Instruction, Row
+from ....ir.loops.nest import Compute, Row
 from ...rows.body import Body, name, operand
 from ...rows.expressions import TYPES
 
@@ -28,10 +31,12 @@ DEVICE bool reciprocal(f64 b, f64& r) {
   return fabsf(__int_as_float(__double2hiint(b))) < 1e38f;
 }
 DEVICE bool quotient(f64 a, f64 b, f64 r, f64& q) {
-  q = a * r;
-  q = fma(r, fma(-b, q, a), q);
-  return (fabsf(__int_as_float(__double2hiint(a))) >= 6.5827683646048100446e-37f) &
-         (fabsf(__int_as_float(__double2hiint(q))) > 1.469367938527859385e-39f);
+  const f64 first = a * r;
+  q = fma(r, fma(-b, first, a), first);
+  const bool fits = (fabsf(__int_as_float(__double2hiint(a))) >= 6.5827683646048100446e-37f) &
+                    (fabsf(__int_as_float(__double2hiint(q))) > 1.469367938527859385e-39f);
+  if (a == 0.0) q = first;
+  return fits | ((first == 0.0) & (a == 0.0));
 }
 DEVICE bool reciprocal(f32 b, f32& r) {
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
@@ -39,9 +44,9 @@ DEVICE bool reciprocal(f32 b, f32& r) {
   return (fabsf(b) > 0x1p-60f) & (fabsf(b) < 0x1p60f);
 }
 DEVICE bool quotient(f32 a, f32 b, f32 r, f32& q) {
-  q = a * r;
-  q = fmaf(r, fmaf(-b, q, a), q);
-  return (fabsf(a) > 0x1p-60f) & (fabsf(a) < 0x1p60f);
+  const f32 first = a * r;
+  q = a == 0.0f ? first : fmaf(r, fmaf(-b, first, a), first);
+  return (a == 0.0f) | ((fabsf(a) > 0x1p-60f) & (fabsf(a) < 0x1p60f));
 }
 template <typename T, int N> DEVICE void divide(T (&q)[N], T b) {
   T r, found[N];
@@ -65,7 +70,7 @@ template <typename T, int N> DEVICE void divide(T (&q)[N], T b) {
 def with_reciprocals(body: Body) -> Body:
     """Return a body that computes all quotients by one number with the last of them."""
     instead = dict(body.instead)
-    for rows in _divisions(body.rows):
+    for rows in _divisions(body):
         body.scope.uses.functions["divide"] = FUNCTION
         first = body.rows[rows[0]]
         over = ", ".join(operand(body, body.rows[row].operands[0]) for row in rows)
@@ -81,16 +86,19 @@ def with_reciprocals(body: Body) -> Body:
     return classes.evolve(body, instead=instead)
 
 
-def _divisions(body: Sequence[Instruction]) -> Iterator[list[Row]]:
-    """Yield the quotients by one number of each level.
+def _divisions(body: Body) -> Iterator[list[Row]]:
+    """Yield the quotients by one number, those by a number of their own only inside all loops.
 
-    Quotients wait for the last of them, so nothing between may use them.
+    Quotients wait for the last of them, so nothing between may use them. The steps of a scan wait
+    for one another: there the test for 0 costs more than it saves.
     """
     found: dict[tuple[Row, int, int, str], list[Row]] = {}
-    for number, row in enumerate(body):
+    for number, row in enumerate(body.rows):
         if isinstance(row, Compute) and row.op == "div" and row.dtype in ("float32", "float64"):
             found.setdefault((row.args[1], row.level, row.part, row.dtype), []).append(number)
     for rows in found.values():
-        between = (body[number] for number in range(rows[0] + 1, rows[-1] + 1))
-        if len(rows) > 1 and all(set(rows).isdisjoint(row.operands) for row in between):
-            yield rows
+        between = (body.rows[number] for number in range(rows[0] + 1, rows[-1] + 1))
+        alike = all(set(rows).isdisjoint(row.operands) for row in between)
+        groups = [rows] if alike else [[row] for row in rows]
+        inside = body.rows[rows[0]].level == body.depth and not body.states
+        yield from (group for group in groups if len(group) > 1 or inside)

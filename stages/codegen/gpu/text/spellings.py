@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
+from ....ir.loops.nest import Compute, Row
 from ...rows.dialect import Dialect
 from ...rows.expressions import Expression, literal
+from ...rows.extrema import spelled
 from ...rows.operations import written_out
 from ...rows.options import WriterOptions
 from ...rows.spellings import SPELLINGS as CPP
@@ -50,6 +52,10 @@ def _device(spell: Spelling) -> Spelling:
     return spelled
 
 
+_UNORDERED: Final = """\
+template <typename T> DEVICE bool unordered(T a, T b) { return (a != a) | (b != b); }"""
+# With fewer, values wait for the test at the root in registers that others could have.
+FEWEST_LEAVES: Final = 6
 _PLAIN: Final = {"minimum": extreme("<"), "maximum": extreme(">")}  # no loop to vectorise
 SPELLINGS: Final = complete("GPU", {op: _device(spell) for op, spell in (CPP | _PLAIN).items()})
 
@@ -63,11 +69,17 @@ def express(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> 
     return SPELLINGS[op](dtype, args, dtypes)
 
 
-def dialect_of(options: WriterOptions) -> Dialect:
-    """Return how rows are spelled for a device.
+def _extremum(row: Compute, leaves: Sequence[Row], name: Callable[[Row], str]) -> Expression:
+    """Spell a row of a tree of extrema without the builtins of a compiler for CPUs."""
+    made = translated(spelled(row, leaves, name))
+    functions = {key: text.replace("WHOLE(", "(") for key, text in made.functions if key != "WHOLE"}
+    if "isunordered" in made.text:
+        functions["isunordered"] = _UNORDERED
+    return Expression(made.text.replace("isunordered(", "unordered("), tuple(functions.items()))
 
-    It takes one instruction for an extremum and its test for NaN, so it joins none.
-    """
+
+def dialect_of(options: WriterOptions) -> Dialect:
+    """Return how rows are spelled for a device."""
 
     def operation(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
         written = written_out(op, dtype, args, dtypes) if options.own_math else None
@@ -77,4 +89,6 @@ def dialect_of(options: WriterOptions) -> Dialect:
         lambda text, dtype: on_device(literal(text, dtype)),
         operation,
         lambda type_, name, address, _: f"{type_}* const {name} = {address};",
+        _extremum,
+        FEWEST_LEAVES,
     )

@@ -12,7 +12,7 @@ from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.loops.nest import Load, Row, Store
 from ....vendors.dialect import ONCE, WIDE
-from ...rows.addresses import InRow
+from ...rows.addresses import InRow, axis_along
 from ...rows.body import Body, name, operand
 from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
@@ -37,8 +37,9 @@ def packs_of(body: Body, most: int) -> list[Pack]:
             if not (isinstance(access, kind) and isinstance(address, InRow)):
                 continue
             buffer, when = body.scope.by_name[access.buffer], access.when
-            if access.level == body.depth and buffer.unit is body.inner:
-                axis = buffer.dims.index(buffer.unit)
+            axis = axis_along(body.rows, access, buffer, body.inner)
+            assert axis is not None
+            if access.level == body.depth and buffer.unit is buffer.dims[axis]:
                 _, offset = access.coordinates(len(buffer.dims))[axis]
                 rows.setdefault((address.pointer, when), {})[offset] = number
         for (_, when), own in rows.items():

@@ -200,6 +200,14 @@ def test_quotients_by_one_number_share_a_reciprocal() -> None:
     assert "divide(d" not in other.source.partition("KERNEL __launch")[2]
 
 
+def test_a_quotient_outside_scans_takes_no_call_where_the_dividend_is_0() -> None:
+    made = generated("saturation_adjustment", "adjust", "float64", "I")["generated"]
+    assert " reciprocals" in made.loops
+    kernel = made.source.partition("KERNEL __launch")[2]
+    assert "divide(d" in kernel
+    assert " / v" not in kernel
+
+
 def test_long_bodies_have_no_registers_for_more_levels() -> None:
     loops = listing("precipitation", "precipitate", "float64", "I")
     assert "ahead" not in loops

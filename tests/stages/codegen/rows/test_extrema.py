@@ -31,6 +31,19 @@ def largest_and_smallest(a: Plane, b: Plane, c: Plane, d: Plane, largest: Plane,
     of_four(a, b, c, d, out=(largest, smallest))
 
 
+@ff.field_operator
+def of_six(a: Plane, b: Plane, c: Plane, d: Plane, e: Plane, f: Plane) -> tuple[Plane, Plane]:
+    top = ff.maximum(ff.maximum(ff.maximum(a, b), ff.maximum(c, d)), ff.maximum(e, f))
+    return top, ff.minimum(ff.minimum(ff.minimum(a, b), ff.minimum(c, d)), ff.minimum(e, f))
+
+
+@ff.program
+def of_more(
+    a: Plane, b: Plane, c: Plane, d: Plane, e: Plane, f: Plane, largest: Plane, smallest: Plane
+):
+    of_six(a, b, c, d, e, f, out=(largest, smallest))
+
+
 def largest_of_five() -> Lowered:
     """Return the largest of five points of the larger of two fields, a tree of maxima."""
     graph, dims = Graph(), (I, J)
@@ -74,10 +87,42 @@ def spread(backend) -> ff.Program:
     return largest_and_smallest.with_backend(backend)
 
 
+def spread_of_six(backend) -> ff.Program:
+    """Return the program of the largest and the smallest of six fields."""
+    return of_more.with_backend(backend)
+
+
 def test_a_tree_of_extrema_is_tested_for_nan_once() -> None:
     text = spread(ff.cpu).trace(until="codegen")["codegen"].text
     assert "number_f64(__builtin_isunordered(" in text
     assert "a != a" not in text
+
+
+def test_a_gpu_tests_larger_trees_once() -> None:
+    assert "unordered(" not in spread(ff.gpu_host).trace(until="codegen")["codegen"].text
+    text = spread_of_six(ff.gpu_host).trace(until="codegen")["codegen"].text
+    assert "number_f64(unordered(" in text
+    assert "isunordered" not in text
+    assert "WHOLE" not in text
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("odd", [np.nan, -np.nan, np.inf, -np.inf, -0.0])
+@pytest.mark.parametrize("backend", [ff.cpu, ff.gpu_host], ids=["cpu", "gpu-host"])
+def test_large_trees_of_extrema_have_the_values_of_python(backend, odd: float) -> None:
+    given = np.random.default_rng(3).normal(size=(6, 5, 37))
+    for place, field in enumerate(given):
+        field[place % 5 :: 5, place :: place + 2] = odd
+        field[:, -3:] = 0.0
+    found = []
+    for each in (None, backend):
+        fields = [ff.as_field((I, J), field, allocator=backend.allocator) for field in given]
+        results = [ff.zeros(fields[0].domain, allocator=backend.allocator) for _ in range(2)]
+        spread_of_six(each)(*fields, *results)
+        found.append([result.asnumpy() for result in results])
+    np.testing.assert_array_equal(*found)
+    numbered = ~np.isnan(found[0])
+    np.testing.assert_array_equal(*(np.signbit(each)[numbered] for each in found))
 
 
 @pytest.mark.needs_compiler

@@ -11,7 +11,20 @@ import fieldforge as ff
 from fieldforge import neighbor_sum, sqrt
 from fieldforge.examples import advection
 from fieldforge.examples.advection import IW, JS
-from fieldforge.examples.icosahedral import E2V, V2E, E2VDim, Edge, K, V2EDim, Vertex, icosahedral
+from fieldforge.examples.icosahedral import (
+    C2E,
+    E2C,
+    E2V,
+    V2E,
+    C2EDim,
+    Cell,
+    E2VDim,
+    Edge,
+    K,
+    V2EDim,
+    Vertex,
+    icosahedral,
+)
 from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.codegen.schedule.schedule import schedule
@@ -35,6 +48,7 @@ EdgeField = ff.Field[ff.Dims[Edge, K], ff.float64]
 VertexField = ff.Field[ff.Dims[Vertex, K], ff.float64]
 Rot = ff.Field[ff.Dims[Vertex, V2EDim], ff.float64]
 Plane = ff.Field[ff.Dims[I, J], ff.float64]
+CellLine = ff.Field[ff.Dims[Cell], ff.float64]
 
 
 @ff.field_operator
@@ -91,6 +105,32 @@ def test_outputs_on_edges_and_vertices_share_the_vorticity() -> None:
     assert nests == ["fills @6", "stores out", "stores square"]
     assert text.count("load @6[%") == 2
     assert text.count("load @6[0, 0]") == 1
+
+
+@ff.field_operator
+def exchanged(h: CellLine, u: CellLine) -> tuple[CellLine, CellLine, CellLine]:
+    mean = sqrt(h(E2C[0]) * h(E2C[1])) / (h(E2C[0]) + h(E2C[1]))
+    fast = sqrt(mean + 1.0)
+    per = 1.0 / (fast - mean)
+    jump = (u(E2C[1]) - u(E2C[0])) * per
+    mass, push, turn = fast * jump + per, jump * jump + mean * per, jump / fast - per
+    return (
+        h - neighbor_sum(mass(C2E), axis=C2EDim),
+        u - neighbor_sum(push(C2E), axis=C2EDim),
+        u + neighbor_sum(turn(C2E), axis=C2EDim),
+    )
+
+
+@ff.program
+def exchange(h: CellLine, u: CellLine, new_h: CellLine, new_u: CellLine, more: CellLine):
+    exchanged(h, u, out=(new_h, new_u, more))
+
+
+def test_what_arrays_of_one_nest_share_is_computed_in_it() -> None:
+    nests, text = reasons(exchange, Cell, MESH.connectivities())
+    assert nests == ["fills @7, @8, @9", "stores new_h, new_u, more"]
+    assert text.count("float64 sqrt ") == 2
+    assert text.count("float64 div ") == 3
 
 
 def test_outputs_with_disjoint_boxes_share_nothing() -> None:

@@ -91,9 +91,45 @@ def test_one_nest_for_two_runs_where_they_have_the_same_points() -> None:
     assert after == HEAD + AFTER
 
 
-def test_a_nest_that_reads_what_the_other_fills_stays_apart() -> None:
-    before = HEAD + FILLS + NEEDED + STORES.replace("load @1", "load @0")
+def test_what_one_nest_fills_and_the_other_reads_at_its_own_points_stays_in_a_register() -> None:
+    after = show(fuse(read(HEAD + FILLS + STORES.replace("load @1", "load @0")), RULES))
+    both, apart = after.partition("nest n2")[2].split("    else\n")
+    assert "load @0" not in both
+    assert "%2 float64 add %0 %1" in both
+    assert "mul %3 %2" in both
+    assert "load @0[0, 0]" in apart
+
+
+def test_a_nest_that_reads_what_the_other_fills_at_neighbours_stays_apart() -> None:
+    before = HEAD + FILLS + STORES.replace("load @1[0, 0]", "load @0[1, 0]")
+    assert show(fuse(read(before), RULES)) == before.replace("nest n2", "nest n1")
+
+
+def test_a_nest_that_stores_what_the_other_reads_at_neighbours_stays_apart() -> None:
+    before = HEAD + FILLS + STORES.replace("load @1", "load @0").replace("store out", "store u")
+    assert show(fuse(read(before), RULES)) == before.replace("nest n2", "nest n1")
+
+
+def test_an_output_may_still_have_the_memory_of_what_another_nest_reads_at_neighbours() -> None:
+    stores = STORES.replace("n2", "n1").replace("load u[1, 0]", "load u[0, 0]")
+    before = HEAD + FILLS + stores.replace("load @1", "load @0")
     assert show(fuse(read(before), RULES)) == before
+    other = before.replace("field out float64 [I, K] unit K", "field out float64 [I] unit I")
+    assert "fills @0 too" in show(fuse(read(other.replace("store out", "store out[0]")), RULES))
+
+
+def test_a_nest_between_two_keeps_them_apart() -> None:
+    between = NEEDED.replace("load v[0, 0]", "load @0[1, 0]")
+    before = HEAD + FILLS + between + STORES.replace("load @1[0, 0]", "load @1[1, 0]")
+    assert show(fuse(read(before), RULES)) == before
+
+
+def test_nests_that_always_have_the_same_points_are_one() -> None:
+    nests = FILLS + STORES.replace("load @1", "load @0").replace(".. m", ".. n")
+    after = show(fuse(read(HEAD + nests), RULES))
+    assert "    if " not in after
+    assert "nest n0 group 0  # stores out; fills @0 too" in after
+    assert "nest n1" not in after
 
 
 def test_nests_of_other_steps_stay_apart() -> None:
@@ -102,5 +138,6 @@ def test_nests_of_other_steps_stay_apart() -> None:
 
 
 def test_nests_that_read_little_in_common_stay_apart() -> None:
-    before = HEAD + FILLS + NEEDED + STORES.replace("load u[1, 0]", "load u[2, 0]")
+    stores = STORES.replace("load u[1, 0]", "load u[2, 0]").replace("load @1[0", "load @1[1")
+    before = HEAD + FILLS + NEEDED + stores
     assert show(fuse(read(before), RULES)) == before

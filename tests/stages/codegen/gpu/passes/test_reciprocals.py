@@ -27,6 +27,25 @@ kernel quotients
         %3 float64 div %2 %1
         %4 float64 store out %3
 """
+SCAN = """\
+kernel sums
+  dimension I horizontal
+  dimension K vertical
+  field a float64 [I, K] unit I
+  field out float64 [I, K] unit I
+  group 0 (I: 0 .. 8, K: 0 .. n)
+  step 0
+    nest n0 group 0 states float64 %0  # walks down
+      gpu block 64
+      %0 float64 constant 0.0
+      thread I: 0 .. 8
+        sequential K: 0 .. n
+          %1 float64 state 0
+          %2 float64 load a[0, 0]
+          %3 float64 div %1 %2
+          %4 float64 advance 0 %3
+          %5 float64 store out %3
+"""
 
 
 def test_quotients_by_one_number_share_its_reciprocal() -> None:
@@ -34,13 +53,13 @@ def test_quotients_by_one_number_share_its_reciprocal() -> None:
     assert after == KERNEL.replace("gpu block 256", "gpu block 256 reciprocals")
 
 
-def test_points_of_a_thread_may_share_a_divisor() -> None:
-    several = KERNEL.replace("%2 %1", "%2 %0").replace("256", "256 points 2")
-    after = show(share_reciprocals(read(several), RULES))
-    assert after == several.replace("points 2", "points 2 reciprocals")
-
-
 @pytest.mark.parametrize("second", ["div %2 %0", "mul %2 %1"])
-def test_other_nests_divide(second: str) -> None:
+def test_a_quotient_by_a_number_of_its_own_is_a_product_too(second: str) -> None:
     other = KERNEL.replace("div %2 %1", second)
-    assert show(share_reciprocals(read(other), RULES)) == other
+    after = show(share_reciprocals(read(other), RULES))
+    assert after == other.replace("gpu block 256", "gpu block 256 reciprocals")
+
+
+def test_nests_without_quotients_and_scans_with_single_ones_divide_as_before() -> None:
+    for kernel in (KERNEL.replace("div", "mul"), SCAN):
+        assert show(share_reciprocals(read(kernel), RULES)) == kernel
