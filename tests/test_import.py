@@ -40,7 +40,7 @@ WORKERS = (
 NOT_FOR_THE_FIRST_TIER = (
     "stages.codegen.cpu.passes.marching",
     "stages.codegen.cpu.passes.portions", "stages.codegen.cpu.passes.sliding",
-    "stages.codegen.cpu.passes.streaming", "stages.codegen.cpu.passes.unswitching",
+    "stages.codegen.cpu.passes.unswitching",
     "stages.codegen.cpu.text.kernel", "stages.codegen.gpu", "stages.codegen.mesh",
     "stages.compile.command", "stages.ir.dataflow_reader", "stages.ir.loops.gpu",
     "stages.ir.loops.text", "cache.failures", "runtime.gpu", "workflows.engine.request",

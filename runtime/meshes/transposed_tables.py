@@ -40,7 +40,7 @@ def transposed(offset_provider: Mapping[str, Any]) -> dict[str, Any]:
     >>> table = Connectivity(np.array([[0, 1], [1, 2], [0, 2]]), Domain((E, 3), (E2V, 2)), V)
     >>> found = transposed({"E2V": table})
     >>> list(found), found["E2V_t0"].asnumpy().tolist()
-    (['E2V', 'E2V_t0', 'E2V_t1'], [[0, 2], [1, -1]])
+    (['E2V', 'E2V_t0', 'E2V_t1'], [[0, 2], [1, -1], [-1, -1]])
     """
     found = dict(offset_provider)
     for name, table in offset_provider.items():

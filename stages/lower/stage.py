@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ...runtime.process import classes
-from ..artifacts import Lowered
+from ..artifacts import Lowered, Parsed
 from ..base import Artifact, Stage
 from ..numerics import EXACTNESS
 from ..option_kinds import FLAG, option
@@ -27,6 +27,7 @@ class Lower(Stage):
 
     name: ClassVar[str] = "lower"
     needs: ClassVar[tuple[str, ...]] = ("parsed", "variant")
+    accepts: ClassVar[Mapping[str, type[Artifact]]] = {"parsed": Parsed}
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"lowered": Lowered}
 
     fold: bool = option(FLAG, True)

@@ -42,6 +42,13 @@ class StencilBuilder:
         options: the options of the build; by default the name and the module of the function.
         frontend: only GTScript has one.
 
+    >>> from fieldforge.cartesian.gtscript import PARALLEL, Field, computation, interval
+    >>> def rise(a: Field[float], b: Field[float]):
+    ...     with computation(PARALLEL), interval(...):
+    ...         b = a[1, 0, 0] - a
+    >>> stencil = StencilBuilder(rise, backend="numpy").build()()
+    >>> stencil.field_info["b"].access.name
+    'WRITE'
     """
 
     def __init__(

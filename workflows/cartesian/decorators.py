@@ -127,6 +127,14 @@ def lazy_stencil(
         check_syntax: whether to read the definition at once, and raise the errors in it.
         kwargs: options of the backend.
 
+    >>> from fieldforge.cartesian import gtscript
+    >>> from fieldforge.cartesian.gtscript import FORWARD, Field, computation, interval
+    >>> @gtscript.lazy_stencil(backend="numpy")
+    ... def accumulate(a: Field[float]):
+    ...     with computation(FORWARD), interval(1, None):
+    ...         a = a + a[0, 0, -1]
+    >>> accumulate.field_info["a"].boundary.lower_indices
+    (0, 0, 0)
     """
     given = {"build_info": build_info, "dtypes": dtypes, "externals": externals}
     flags = {"rebuild": rebuild, "raise_if_not_cached": raise_if_not_cached}
@@ -172,6 +180,12 @@ def lazy_function(
         before_annotation: called with the function before it is bound.
         after_annotation: called with the function afterwards.
 
+    >>> from fieldforge.cartesian import gtscript
+    >>> @gtscript.lazy_function()
+    ... def half(x):
+    ...     return 0.5 * x
+    >>> half().__gtscript_function__.name
+    'half'
     """
 
     def decorate(func: Callable[..., Any]) -> Callable[[], Any]:
@@ -196,7 +210,15 @@ def lazy_function(
 
 
 def enum(class_: Enumeration) -> Enumeration:
-    """Mark an enumeration of integers whose members stencils may name."""
+    """Mark an enumeration of integers whose members stencils may name.
+
+    >>> from enum import IntEnum
+    >>> from fieldforge.cartesian import gtscript
+    >>> @gtscript.enum
+    ... class Phase(IntEnum):
+    ...     LIQUID = 0
+    ...     ICE = 1
+    """
     name = class_.__name__
     if _enumerations.get(name, class_) is not class_ or name in _enumerations:
         raise ValueError(f"Enum names must be unique. @gtscript.enum {name} is already taken.")

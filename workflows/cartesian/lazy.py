@@ -13,7 +13,17 @@ from .stencil_object import StencilObject
 
 
 class LazyStencil:
-    """A stencil whose definition is bound now and built at first use."""
+    """A stencil whose definition is bound now and built at first use.
+
+    >>> from fieldforge.cartesian.gtscript import PARALLEL, Field, computation, interval
+    >>> from fieldforge.cartesian.gtscript import lazy_stencil
+    >>> @lazy_stencil(backend="numpy")
+    ... def rise(a: Field[float], b: Field[float]):
+    ...     with computation(PARALLEL), interval(...):
+    ...         b = a[1, 0, 0] - a
+    >>> rise.implementation.domain_info.min_sequential_axis_size
+    0
+    """
 
     def __init__(self, builder: StencilBuilder) -> None:
         self.builder = builder

@@ -43,6 +43,10 @@ class StencilSource(StencilDefinition):
         """Nothing to choose: all grids are Cartesian."""
 
     @property
+    def origin(self) -> None:
+        """Nothing: a stencil is no derivative."""
+
+    @property
     def types(self) -> tuple[tuple[Any, str], ...]:
         """Nothing: a stencil has no type variables."""
         return ()

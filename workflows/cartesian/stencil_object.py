@@ -27,6 +27,17 @@ class StencilObject(_core.Stencil):
     * `validate_args`: whether arguments are checked in GTScript's words. Nothing is ever read or
       written beyond an array.
     * `exec_info`: a dictionary that receives the times of the call.
+
+    >>> import numpy as np
+    >>> from fieldforge.cartesian.gtscript import PARALLEL, Field, computation, interval, stencil
+    >>> @stencil(backend="numpy")
+    ... def rise(a: Field[float], b: Field[float]):
+    ...     with computation(PARALLEL), interval(...):
+    ...         b = a[1, 0, 0] - a
+    >>> a, b = np.arange(3.0).reshape(3, 1, 1), np.zeros((2, 1, 1))
+    >>> rise(a, b)
+    >>> b.ravel().tolist(), rise.field_info["a"].boundary.upper_indices
+    ([1.0, 1.0], (1, 0, 0))
     """
 
     _gt_id_: ClassVar[str] = ""
@@ -236,7 +247,20 @@ class StencilObject(_core.Stencil):
 
 @classes.frozen(eq=False)
 class FrozenStencil:
-    """A stencil with an origin for each field and a domain; calls give the arguments by name."""
+    """A stencil with an origin for each field and a domain; calls give the arguments by name.
+
+    >>> import numpy as np
+    >>> from fieldforge.cartesian.gtscript import PARALLEL, Field, computation, interval, stencil
+    >>> @stencil(backend="numpy")
+    ... def rise(a: Field[float], b: Field[float]):
+    ...     with computation(PARALLEL), interval(...):
+    ...         b = a[1, 0, 0] - a
+    >>> frozen = rise.freeze(origin={"a": (0, 0, 0), "b": (0, 0, 0)}, domain=(2, 1, 1))
+    >>> a, b = np.arange(3.0).reshape(3, 1, 1), np.zeros((2, 1, 1))
+    >>> frozen(a=a, b=b)
+    >>> b.ravel().tolist()
+    [1.0, 1.0]
+    """
 
     stencil_object: StencilObject
     origin: dict[str, tuple[int, ...]]
