@@ -41,7 +41,7 @@ KINDS: Final = {
     "tiles, rows in turn": r"for \(s64 row = t\d",
     "tiles, arrays as rings": r"(?m)^  tile .* ring ",
     "portions": r"\{  // nests .* in portions\n",
-    "portions, prefetched": r"lists\[earlier\(q \+ ",
+    "portions, prefetched": r"element\(lists, earlier\(q \+ ",
     "marching blocks of rows": r"const s64 high = rows_of_block",
     "non-temporal stores": r"const bool past = ",
     "prefetched rows": r"const bool asks = ",
