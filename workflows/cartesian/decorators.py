@@ -215,7 +215,7 @@ def enum(class_: Enumeration) -> Enumeration:
     >>> from enum import IntEnum
     >>> from fieldforge.cartesian import gtscript
     >>> @gtscript.enum
-    ... class Phase(IntEnum):
+    ... class PhaseOfWater(IntEnum):
     ...     LIQUID = 0
     ...     ICE = 1
     """
