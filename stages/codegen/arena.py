@@ -16,6 +16,7 @@ from .schedule.rules import Rules
 
 Life: TypeAlias = tuple[int, int]  # from the first node to the last
 ALIGNMENT = 64
+GAP = 1024  # bytes between the tile arrays of two threads
 
 
 def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
@@ -67,8 +68,8 @@ def placed(
 ) -> tuple[tuple[Buffer, ...], tuple[Bound, ...]]:
     """Return buffers whose arrays have slots, and the bytes of the slots.
 
-    The slots of tile arrays come last, and those of one thread lie together: hardware prefetch
-    beyond the end of a row then fetches no line that another thread writes.
+    The slots of tile arrays come last, and those of one thread lie together, with a gap behind
+    them: hardware prefetch beyond the end of a row then fetches no line that another thread writes.
     """
     slots: list[_Slot] = []
     found = [
@@ -82,8 +83,12 @@ def placed(
         classes.evolve(each, slot=order.index(each.slot)) if each.slot >= 0 else each
         for each in found
     )
-    copies = {True: threads, False: 1}
-    return made, tuple(multiply(slots[at].size, copies[slots[at].of_tiles]) for at in order)
+    sizes = [slots[at].size for at in order]
+    tiles = [slots[at].of_tiles for at in order]
+    if any(tiles):
+        sizes[-1] = add(sizes[-1], GAP)
+    copies = (threads if of_tiles else 1 for of_tiles in tiles)
+    return made, tuple(multiply(*each) for each in zip(sizes, copies, strict=True))
 
 
 def extent(range_: Range) -> Bound:

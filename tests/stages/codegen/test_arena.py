@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import attrs
 
-from fieldforge.stages.codegen.arena import plan_arena
+from fieldforge.stages.codegen.arena import GAP, plan_arena
 from fieldforge.stages.codegen.schedule.rules import Rules
-from fieldforge.stages.ir.bounds import Const, PatchOrder, multiply
+from fieldforge.stages.ir.bounds import Const, PatchOrder, add, multiply
 from fieldforge.stages.ir.loops.cpu import Cut, Member, Portions, Tiles
 from fieldforge.stages.ir.loops.kernel import Choice, Step, in_order
 from fieldforge.stages.ir.loops.nest import Each
@@ -64,7 +64,8 @@ def test_each_thread_has_its_own_arrays_of_tiles():
     )
 
     assert slots(of_tiles) == {"@0": 0, "@1": 1, "@2": 0}
-    assert of_tiles.slots == tuple(multiply(size, 4) for size in of_all.slots)
+    first, last = of_all.slots
+    assert of_tiles.slots == (multiply(first, 4), multiply(add(last, GAP), 4))
 
 
 def test_arrays_of_nests_that_take_turns_row_by_row_are_all_in_use_at_once():

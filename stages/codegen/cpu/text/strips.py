@@ -30,9 +30,14 @@ _SHORT: Final = 16  # bytes of a register
 _POINTERS: Final = 16  # registers for pointers
 MASKED: Final = """\
 template <class Strip, class... Values>
-static __attribute__((noinline)) void masked(const Strip& given, Values... values) {
+static __attribute__((noinline)) void elsewhere(const Strip& given, Values... values) {
   const Strip strip = given;
   strip(values...);
+}
+template <class Strip, class... Values>
+static inline INLINE void masked(const Strip& strip, Values... values) {
+  const Strip copy = strip;
+  elsewhere(copy, values...);
 }"""
 
 
@@ -160,7 +165,8 @@ def _masked(strips: Strips, end: str, clause: str) -> Iterator[str]:
     """Write a strip that ends before its last lane, as a function of its own.
 
     Compilers keep something in the lanes that are not loaded: whole registers, which would
-    occupy the registers of the strips without masks.
+    occupy the registers of the strips without masks. It is handed a copy: a strip whose address
+    is taken lies in memory in every row, also where the row has no masked lanes.
     """
     # what lanes reduce is a variable of the row
     masked = "" if clause else strips.body.scope.ask("masked")
