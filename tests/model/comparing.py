@@ -23,7 +23,8 @@ from ..placing import bring_back, is_on_host, placed, placed_tables
 from .inputs import Arguments, bounds, draw, written
 
 # Read by the workers of `python -m tests.model.stencils --backend dace_cpu`.
-_CHOSEN: Any = find_backend(os.environ.get("MODEL_BACKEND", "cpu"))
+_NAME: Final = os.environ.get("MODEL_BACKEND", "cpu")
+_CHOSEN: Any = ff.cpu.with_options(tiers="rows") if _NAME == "rows" else find_backend(_NAME)
 COMPILED: Final = _CHOSEN.with_options(numerics="strict")
 INTERPRETED: Final = ff.reference.with_options(numerics="strict")
 NEAR: Final = {"float64": 1e-12, "float32": 1e-4}  # of the largest, after inexact functions

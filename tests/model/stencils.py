@@ -25,7 +25,7 @@ from fieldforge.workflows.commands.migration.gt4py_imports import install
 from .finding import Found, Stencil, find, is_installed
 
 PATIENCE: Final = 900.0  # seconds that one stencil may take
-BACKENDS: Final = ("cpu", "dace_cpu", "gpu", "gpu-host")
+BACKENDS: Final = ("cpu", "rows", "dace_cpu", "gpu", "gpu-host")
 MISSING: Final = """ICON4Py is not installed. `make model` installs it; by hand, for Python >= 3.12:
   pip install --no-deps  what MODEL in the Makefile lists
   pip install            what MODEL_NEEDS lists
