@@ -32,6 +32,7 @@ def build(parsed: ParsedStencil, variant: Variant) -> Dataflow:
         else:
             around = [extents.statements[place, each.statement] for each in block.body]
             run_sequential(environment, block, around, live[place])
+        environment.forget_dead(live[place])
         storing.after(block, root.blocks[place + 1 :], live[place])
     return Dataflow(
         name=root.name,
