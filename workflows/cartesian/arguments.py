@@ -73,6 +73,14 @@ def origins_of(
     }
 
 
+def is_placed(options: Mapping[str, Any], names: Iterable[str]) -> bool:
+    """Tell whether the options of a call give the domain and the origin of every field."""
+    origin = options.get("origin")
+    if options.get("domain") is None or origin is None:
+        return False
+    return not isinstance(origin, Mapping) or ALL in origin or all(name in origin for name in names)
+
+
 def widest_domain(
     fields: Mapping[str, GivenField | None], infos: Mapping[str, FieldInfo], origins: Origins
 ) -> dict[str, int]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NoReturn, Self
 
 from ...runtime import _core
 from ...runtime.process import classes
-from .arguments import GivenCall, Origins, domain_of, origins_of
+from .arguments import GivenCall, Origins, domain_of, is_placed, origins_of
 from .checks import check_domain, check_fields, check_numbers, check_origins, warn_of_layouts
 from .definitions import DomainInfo, FieldInfo, ParameterInfo
 from .parts import StencilParts
@@ -131,6 +131,13 @@ class StencilObject(_core.Stencil):
     def __deepcopy__(self, _: dict[int, Any]) -> Self:
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .pickling import PickledStencil  # most processes pickle nothing
+
+        made = self._made
+        own = PickledStencil.of(self.definition_func, made.definition, made.backend, made.options)
+        return made.restore, (own,)
+
     # --- calls ------------------------------------------------------------------------------------
 
     def freeze(
@@ -144,6 +151,9 @@ class StencilObject(_core.Stencil):
 
     def _call_in_python(self, /, *args: Any, **kwargs: Any) -> None:
         """Make a call that the native core has left: find a way, or say what is wrong."""
+        if kwargs.get("exec_info") is not None and is_placed(kwargs, self._made.fields):
+            self._timed(args, **kwargs)
+            return
         options = {name: kwargs.pop(name, None) for name in ("domain", "origin", "exec_info")}
         is_checked = kwargs.pop("validate_args", True)
         name, made = type(self).__name__, self._made
@@ -157,6 +167,18 @@ class StencilObject(_core.Stencil):
             self._check(call, domain, origins)
         times.ready(domain, origins)
         self._run(call, origins, domain, times)
+        times.end()
+
+    def _timed(
+        self, args: tuple[Any, ...], *, origin: Any, domain: Any, exec_info: Any, **kwargs: Any
+    ) -> None:
+        """Make a call whose origins and domain are given, natively if it can be, and time it."""
+        fields = self._made.fields
+        times = CallTimes.begin(exec_info, type(self).__name__, self._made)
+        origins = origins_of(origin, {}, fields)
+        times.ready(domain_of(domain, {}, fields, origins), origins)
+        with times.of_run():
+            self(*args, origin=origin, domain=domain, **kwargs)
         times.end()
 
     def _check(self, call: GivenCall, domain: tuple[int, ...], origins: Origins) -> None:
