@@ -201,6 +201,11 @@ def test_backends_can_be_extended_and_registered():
         storage.register("of this test", None)
 
 
+def test_a_class_without_a_definition_makes_no_stencil():
+    with pytest.raises(TypeError, match="'StencilObject' has no definition"):
+        StencilObject()
+
+
 def test_build_info_receives_the_times():
     info = {}
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NoReturn, Self
 
 from ...runtime import _core
-from ...runtime.process import classes
 from .arguments import GivenCall, Origins, domain_of, is_placed, origins_of
 from .checks import check_domain, check_fields, check_numbers, check_origins, warn_of_layouts
 from .definitions import DomainInfo, FieldInfo, ParameterInfo
+from .frozen import FrozenStencil
 from .parts import StencilParts
 from .program import StencilProgram
 from .timing import CallTimes
@@ -47,6 +47,10 @@ class StencilObject(_core.Stencil):
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         """Return the instance of the class."""
+        if not hasattr(cls, "_made"):
+            raise TypeError(
+                f"'{cls.__name__}' has no definition: 'gtscript.stencil' makes stencils."
+            )
         own: Self | None = cls.__dict__.get("_instance")
         if own is None:
             own = super().__new__(cls, **cls._made.native())
@@ -262,47 +266,6 @@ class StencilObject(_core.Stencil):
             "Only dace backends are supported in DaCe-orchestrated programs. "
             f'(found "{self.backend}")'
         )
-
-    __sdfg_signature__ = __sdfg__
-    __sdfg_closure__ = __sdfg__
-
-
-@classes.frozen(eq=False)
-class FrozenStencil:
-    """A stencil with an origin for each field and a domain; calls give the arguments by name.
-
-    >>> import numpy as np
-    >>> from fieldforge.cartesian.gtscript import PARALLEL, Field, computation, interval, stencil
-    >>> @stencil(backend="numpy")
-    ... def rise(a: Field[float], b: Field[float]):
-    ...     with computation(PARALLEL), interval(...):
-    ...         b = a[1, 0, 0] - a
-    >>> frozen = rise.freeze(origin={"a": (0, 0, 0), "b": (0, 0, 0)}, domain=(2, 1, 1))
-    >>> a, b = np.arange(3.0).reshape(3, 1, 1), np.zeros((2, 1, 1))
-    >>> frozen(a=a, b=b)
-    >>> b.ravel().tolist()
-    [1.0, 1.0]
-    """
-
-    stencil_object: StencilObject
-    origin: dict[str, tuple[int, ...]]
-    domain: tuple[int, ...]
-
-    def __attrs_post_init__(self) -> None:
-        for name, info in self.stencil_object.field_info.items():
-            own = self.origin.get(name)
-            if own is None or len(own) != info.ndim:
-                raise ValueError(
-                    f"'{name}' origin {own} is not a {info.ndim}-dimensional integer tuple"
-                )
-
-    def __call__(self, **kwargs: Any) -> None:
-        """Run with these arguments; nothing but the memory of the arrays is checked."""
-        self.stencil_object.run(_domain_=self.domain, _origin_=self.origin, **kwargs)
-
-    def __sdfg__(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse to be part of a program of DaCe."""
-        self.stencil_object.__sdfg__()
 
     __sdfg_signature__ = __sdfg__
     __sdfg_closure__ = __sdfg__
