@@ -58,7 +58,7 @@ test-gpu: PLATFORM ?= cuda
 test-gpu: JOBS ?= 2
 test-gpu: $(STAMP)  ## test runtime, language, programs and examples on this machine's GPU: make test-gpu [PLATFORM=hip] [JOBS=12]
 	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/pytest -q tests/runtime/gpu tests/runtime/compat
-	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/pytest -q -n $(JOBS) -m needs_gpu tests/language tests/end_to_end tests/examples tests/stages
+	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/pytest -q -n $(JOBS) -m needs_gpu tests/language tests/end_to_end tests/examples tests/stages tests/cartesian
 	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/fieldforge demo --backend gpu --output demo.png
 
 test-gpu-host: JOBS ?= 2

@@ -60,7 +60,7 @@ def run(python: str, part: str, backend: str, count: int, threads: int, timeout:
 
 @click.command()
 @click.option("--peer", help="The Python that has gt4py.")
-@click.option("--parts", default="first,many,calls,kernels", show_default=True)
+@click.option("--parts", default="first,many,step,calls,kernels", show_default=True)
 @click.option("--peers", default=",".join(PEERS), show_default=True)
 @click.option("--count", default=100, show_default=True, help="Stencils that we build at once.")
 @click.option("--peer-count", default=2, show_default=True, help="Stencils that the peer builds.")
@@ -111,12 +111,13 @@ def table(rows: dict[str, Any]) -> str:
 def _measures(rows: dict[str, Any]) -> list[tuple[str, str, str, str, bool]]:
     found = [("first result of a stencil", "first", "seconds", "s", False)]
     found += [("stencils at once, each", "many", "seconds", "s", True)]
-    for part, unit in (("calls", "us"), ("kernels", "ms")):
+    for part, unit in (("step", "us"), ("calls", "us"), ("kernels", "ms")):
         keys: dict[str, None] = {}
         for name, row in rows.items():
             if name.startswith(f"{part} ") and row:
                 keys |= dict.fromkeys(row)
-        found += [(f"{part[:-1]}: {key}", part, key, unit, False) for key in keys]
+        title = {"step": "step of a hundred calls"}.get(part, part[:-1])
+        found += [(f"{title}: {key}", part, key, unit, False) for key in keys]
     return found
 
 

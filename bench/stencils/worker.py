@@ -3,7 +3,8 @@
     python worker.py PART BACKEND FOLDER [COUNT]
 
 Parts: `first`, seconds from the decorator to the first result of one stencil; `many`, the same of
-COUNT different stencils; `calls`, microseconds of calls with ten fields; `kernels`, milliseconds of
+COUNT different stencils; `step`, microseconds of a hundred calls of COUNT different stencils, one
+by one and recorded; `calls`, microseconds of calls with ten fields; `kernels`, milliseconds of
 calls on large fields. Prints one JSON object.
 """
 
@@ -57,20 +58,46 @@ def first(backend: str) -> dict[str, float]:
     return {"seconds": time.perf_counter() - begin}
 
 
-def many(backend: str, folder: Path, count: int) -> dict[str, float]:
-    """Return the seconds to the first results of many stencils."""
+def definitions(folder: Path, count: int) -> list[Any]:
+    """Return different stencils, each from a module of its own."""
     sys.path.insert(0, str(folder))
-    definitions = []
+    found = []
     for number in range(count):
         (folder / f"made_{number}.py").write_text(TEXT.format(number=number))
         module = importlib.import_module(f"made_{number}")
-        definitions.append(getattr(module, f"stencil_{number}"))
+        found.append(getattr(module, f"stencil_{number}"))
+    return found
+
+
+def many(backend: str, folder: Path, count: int) -> dict[str, float]:
+    """Return the seconds to the first results of many stencils."""
+    texts = definitions(folder, count)
     given = fields("abc", (8, 8, 4), backend, 1)
     begin = time.perf_counter()
-    made = [gtscript.stencil(backend, definition) for definition in definitions]
+    made = [gtscript.stencil(backend, definition) for definition in texts]
     for stencil in made:
         stencil(**given, origin=(1, 1, 0), domain=(8, 8, 4))
     return {"seconds": time.perf_counter() - begin, "stencils": count}
+
+
+def step(backend: str, folder: Path, count: int) -> dict[str, float]:
+    """Return the least microseconds of a step of a hundred calls; gt4py records none."""
+    given = fields("abc", (8, 8, 4), backend, 1)
+    made = [gtscript.stencil(backend, each) for each in definitions(folder, count)]
+    turns = [made[number % count] for number in range(100)]
+
+    def calls_one_by_one() -> None:
+        for stencil in turns:
+            stencil(**given, origin=(1, 1, 0), domain=(8, 8, 4))
+
+    found = {"one by one": 1e6 * least(calls_one_by_one, 0.02)}
+    if "fieldforge" in gtscript.__name__:
+        import fieldforge
+
+        with fieldforge.record() as recorded:
+            calls_one_by_one()
+        found["recorded"] = 1e6 * least(recorded, 0.02)
+    return found
 
 
 def calls(backend: str) -> dict[str, float]:
@@ -130,8 +157,8 @@ def least(call: Any, seconds: float) -> float:
 def main() -> None:
     """Run one part."""
     part, backend, folder, *rest = sys.argv[1:]
-    if part == "many":
-        found = many(backend, Path(folder), int(rest[0]))
+    if part in ("many", "step"):
+        found = {"many": many, "step": step}[part](backend, Path(folder), int(rest[0]))
     else:
         found = {"first": first, "calls": calls, "kernels": kernels}[part](backend)
     print(json.dumps(found))

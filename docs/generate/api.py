@@ -71,7 +71,7 @@ GROUPS: Mapping[str, Group] = {
         (*(f"fieldforge.workflows.cartesian.decorators.{name}"
            for name in ("stencil", "lazy_stencil", "function", "lazy_function", "enum")),
          "fieldforge.workflows.cartesian.stencil_object.StencilObject",
-         "fieldforge.workflows.cartesian.stencil_object.FrozenStencil",
+         "fieldforge.workflows.cartesian.frozen.FrozenStencil",
          "fieldforge.workflows.cartesian.lazy.LazyStencil",
          "fieldforge.workflows.cartesian.builder.StencilBuilder",
          *(f"fieldforge.runtime.storage.allocation.{name}"

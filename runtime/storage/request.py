@@ -41,7 +41,7 @@ def request(shape: Any, dtype: Any, aligned_index: Any, dimensions: Any) -> Requ
             f"each of {len(names)} dimensions, got {len(sizes)}."
         )
     if any(size <= 0 for size in sizes):
-        raise ValueError(f"shape {sizes} contains a non-positive value.")
+        raise ValueError(f"shape {sizes} contains non-positive values.")
     index = (
         (0,) * len(sizes) if aligned_index is None else _integers("aligned_index", aligned_index)
     )
@@ -51,7 +51,7 @@ def request(shape: Any, dtype: Any, aligned_index: Any, dimensions: Any) -> Requ
             f"{len(sizes)} indices, got {len(index)}."
         )
     if any(each < 0 for each in index):
-        raise ValueError(f"aligned_index {index} contains a negative value.")
+        raise ValueError(f"aligned_index {index} contains negative values.")
     kind = np.dtype(dtype)
     data = kind.shape
     return Request(

@@ -1,8 +1,9 @@
 """Sweeps: which assignments of a FORWARD or BACKWARD block depend on each other, level by level.
 
 An assignment uses earlier ones of its level, and the last assignment to a variable on levels
-before. The strongly connected components of these uses are scans; all other assignments are values
-that exist on all levels at once.
+before. The strongly connected components of these uses are recurrences; all other assignments are
+values that exist on all levels at once. Recurrences of the same extent are one scan, with the
+assignments between them: they often read the same fields.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...runtime.process import classes
 from ..ir.stencil import Block, Node, Read, Ref, Variable
+from .check.extents import Extent
 from .reads import reads_below
 
 
@@ -105,11 +107,33 @@ def roots_of(block: Block, index: int) -> tuple[Ref | None, Ref | None]:
 
 def components(sweep: Sweep) -> list[list[int]]:
     """Return the strongly connected components of the uses, each after those that it uses."""
-    edges = [
-        sorted({use.of for use in sweep.needed(index) if use.of is not None})
+    return _strong([sorted(each) for each in _edges(sweep)])
+
+
+def walks(sweep: Sweep, around: Sequence[Extent]) -> list[list[int]]:
+    """Return the components with recurrences of the same extent joined: one walk over the levels.
+
+    What depends on one of them and is needed by another is in the same walk. A use of other columns
+    makes an extent grow, so there is none between them. `around` has the extents of assignments.
+    """
+    edges = _edges(sweep)
+    together: dict[Extent, list[int]] = {}
+    for component in components(sweep):
+        if is_cycle(sweep, component):
+            together.setdefault(around[component[0]], []).append(component[0])
+    for first, *others in together.values():
+        for index in others:
+            edges[first].add(index)
+            edges[index].add(first)
+    return _strong([sorted(each) for each in edges])
+
+
+def _edges(sweep: Sweep) -> list[set[int]]:
+    """Return for each assignment those that it uses."""
+    return [
+        {use.of for use in sweep.needed(index) if use.of is not None}
         for index in range(len(sweep.block.body))
     ]
-    return _strong(edges)
 
 
 def is_cycle(sweep: Sweep, component: Sequence[int]) -> bool:

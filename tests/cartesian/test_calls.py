@@ -44,6 +44,7 @@ def expected(a, w=1.0):
         {"a": ORIGIN, "b": ORIGIN},
         {"_all_": ORIGIN},
         {"_all_": ORIGIN, "z": (9,)},
+        {"_all_": ORIGIN, "a": None},
     ],
 )
 def test_origin_places_the_domain_in_every_field(stencil, origin, domain):
@@ -324,6 +325,8 @@ def test_other_axes_than_declared_are_refused(stencil):
 
     with pytest.raises(ValueError, match=r"has dimensions '\('I', 'J', '0'\)' but"):
         stencil(Lent(a, ("I", "J", "0")), b, None, 1.0, origin=ORIGIN)
+    with pytest.raises(ValueError, match=r"has dimensions '\('J', 'X', 'Y'\)' but"):
+        stencil(Lent(a, ("X", "Y", "J")), b, None, 1.0, origin=ORIGIN)
 
 
 @pytest.mark.parametrize("backend", [INTERPRETED, COMPILED])
@@ -386,11 +389,26 @@ def test_frozen_stencils_keep_origins_and_domain(stencil):
 
 
 @pytest.mark.parametrize("backend", [INTERPRETED, COMPILED])
-def test_exec_info_receives_the_times(backend):
+def test_frozen_stencils_tell_their_times(backend):
+    a, b = fields()
+    origins = {"a": ORIGIN, "b": ORIGIN, "unused": (0, 0)}
+    frozen, info = made(slopes, backend).freeze(origin=origins, domain=(2, 2, 5)), {}
+
+    frozen(a=a, b=b, unused=None, w=1.0, n=3, exec_info=info)
+
+    assert (info["domain"], info["origin"]) == ((2, 2, 5), origins)
+    assert info["call_run_start_time"] <= info["run_start_time"] <= info["run_end_time"]
+    assert info["run_end_time"] <= info["call_run_end_time"]
+    assert b[1:3, :2].tolist() == expected(a).tolist()
+
+
+@pytest.mark.parametrize("placed", [{}, {"domain": (2, 2, 5)}])
+@pytest.mark.parametrize("backend", [INTERPRETED, COMPILED])
+def test_exec_info_receives_the_times(backend, placed):
     a, b = fields()
     stencil, info = made(slopes, backend), {}
 
-    stencil(a, b, None, 1.0, origin=ORIGIN, exec_info=info)
+    stencil(a, b, None, 1.0, origin=ORIGIN, exec_info=info, **placed)
 
     times = ["call", "call_run", "run"] + ["run_cpp"] * (backend == COMPILED)
     assert all(info[f"{each}_start_time"] <= info[f"{each}_end_time"] for each in times)

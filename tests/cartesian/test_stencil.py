@@ -11,13 +11,15 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import storage
+from fieldforge.cache.memory import Memory
 from fieldforge.cartesian import StencilObject, backend, gtscript
 from fieldforge.cartesian.frontend.exceptions import GTScriptDefinitionError, GTScriptSymbolError
 from fieldforge.cartesian.gtc.passes.oir_pipeline import DefaultPipeline, MaskInlining
 from fieldforge.cartesian.gtscript import IJ, PARALLEL, Field, computation, interval
 from fieldforge.cartesian.stencil_builder import StencilBuilder
+from fieldforge.workflows.engine.events import Collector
 
-from .stencils import COMPILED, INTERPRETED, made, slopes
+from .stencils import COMPILED, INTERPRETED, inner_levels, made, slopes
 
 NUMBER = 2.0
 
@@ -199,6 +201,11 @@ def test_backends_can_be_extended_and_registered():
         storage.register("of this test", None)
 
 
+def test_a_class_without_a_definition_makes_no_stencil():
+    with pytest.raises(TypeError, match="'StencilObject' has no definition"):
+        StencilObject()
+
+
 def test_build_info_receives_the_times():
     info = {}
 
@@ -208,15 +215,59 @@ def test_build_info_receives_the_times():
     assert info["parse_time"] > 0.0
 
 
-def test_builds_can_be_forbidden(tmp_path):
-    from fieldforge.cache.memory import Memory
+@pytest.mark.parametrize(
+    ("backend_name", "parts"),
+    [
+        ("rows", {"codegen_time", "load_time"}),
+        pytest.param(
+            COMPILED,
+            {"codegen_time", "build_time", "load_time"},
+            marks=pytest.mark.needs_compiler,
+        ),
+    ],
+)
+def test_build_info_has_the_times_of_what_was_built(backend_name, parts):
+    """What the store has is only loaded."""
+    spent = []
+    with ff.using(ff.Engine(Memory())):
+        for _ in range(2):
+            info = {}
+            made(inner_levels, backend_name, build_info=info).program.build()
+            spent.append({name for name in parts if info[name] > 0.0})
 
+    assert spent == [parts, {"load_time"}]
+
+
+def test_builds_can_be_forbidden():
     with ff.using(ff.Engine(Memory())):
         with pytest.raises(ValueError, match="The stencil slopes is not up to date in the cache"):
             made(slopes, raise_if_not_cached=True)
         made(slopes)
         made(slopes, raise_if_not_cached=True)
-        made(slopes, rebuild=True)
+        with pytest.raises(ValueError, match="is not up to date in the cache"):
+            made(slopes, raise_if_not_cached=True, rebuild=True)
+
+
+@pytest.mark.parametrize("backend_name", [INTERPRETED, "rows"])
+def test_rebuild_runs_all_stages_again(backend_name):
+    seen = Collector()
+    with ff.using(ff.Engine(Memory(), observers=[seen])):
+        made(inner_levels, backend_name).program.build()
+        first = seen.ran()
+        seen.events.clear()
+        made(inner_levels, backend_name).program.build()
+        second = seen.ran()
+        seen.events.clear()
+        info = {}
+        again = made(inner_levels, backend_name, rebuild=True, build_info=info)
+
+    assert {"parse_stencil", "lower"} <= set(first)
+    assert not {"parse_stencil", "lower"} & set(second)
+    assert {"parse_stencil", "lower"} <= set(seen.ran())
+    assert info["codegen_time"] > 0.0
+    a, b = np.ones((2, 2, 4)), np.zeros((2, 2, 4))
+    again(a, b, domain=(2, 2, 4))
+    assert b[0, 0].tolist() == [0, 1, 1, 0]
 
 
 # --- externals, globals, types --------------------------------------------------------------------

@@ -66,15 +66,15 @@ def build(
     variant: Variant,
     used: Engine,
     budget: float | None = None,
-    tell: Callable[[float], None] | None = None,
+    tell: Callable[[Mapping[str, Result]], None] | None = None,
     found: Shortcut | None = None,
 ) -> Any:
     """Build the entry of a variant: a native entry, or a Python function.
 
-    A build that takes more than `budget` seconds sends a warning to the observers. `tell` hears
-    how many seconds the stages took to run, maybe in an earlier process. `found` is the deep record
-    of the build, if somebody has looked it up. Calls that read beyond fields may need other code,
-    which the first of them builds, see decision 0036.
+    A build that takes more than `budget` seconds sends a warning to the observers. `tell` receives
+    the results by stage. `found` is the deep record of the build, if somebody has looked it up.
+    Calls that read beyond fields may need other code, which the first of them builds, see decision
+    0036.
     """
     flow = entry_flow(backend)
     if current_policy() == "build_only":
@@ -84,7 +84,7 @@ def build(
         )
     results = _loaded(flow, inputs_of(definition, variant), definition.name, used, found)
     if tell is not None:
-        tell(sum(result.build_seconds for result in results.values()))
+        tell(results)
     late = excess(definition.name, results, budget)
     if late is not None:
         used.tell(Warned(definition.name, late.stage, late.message))

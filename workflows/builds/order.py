@@ -99,6 +99,16 @@ class Order:
         self._prepare_beyond()
         return entry
 
+    def rebuild(self) -> None:
+        """Run all stages here, also those whose results are stored, and replace these."""
+        flow = self.flow
+        self.engine.run(flow, self.inputs, program=self.name, load=False, afresh=flow.names)
+
+    def stages(self) -> Mapping[str, Result]:
+        """Return the results of all stages of a build that is done; loads nothing."""
+        flow = self.flow
+        return self.engine.run(flow, self.inputs, program=self.name, load=False, deep=False)
+
     def take(self, reply: Reply) -> Any:
         """Store the results of another process, then load the entry."""
         reply.admit(self.engine)

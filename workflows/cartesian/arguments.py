@@ -73,6 +73,16 @@ def origins_of(
     }
 
 
+def is_placed(options: Mapping[str, Any], names: Iterable[str]) -> bool:
+    """Tell whether the options of a call give the domain and the origin of every field."""
+    origin = options.get("origin")
+    if options.get("domain") is None or origin is None:
+        return False
+    if not isinstance(origin, Mapping) or origin.get(ALL) is not None:
+        return True
+    return all(origin.get(name) is not None for name in names)
+
+
 def widest_domain(
     fields: Mapping[str, GivenField | None], infos: Mapping[str, FieldInfo], origins: Origins
 ) -> dict[str, int]:
@@ -126,7 +136,7 @@ def _named(given: Any) -> Origins:
     if given is None:
         return {}
     if isinstance(given, Mapping):
-        return {str(name): tuple(value) for name, value in given.items()}
+        return {str(name): tuple(value) for name, value in given.items() if value is not None}
     if isinstance(given, Integral):
         return {ALL: (int(given),) * len(SPATIAL)}
     found = tuple(given) if isinstance(given, Iterable) else ()
@@ -160,4 +170,7 @@ def _origin(
 
 
 def _place(name: str) -> tuple[int, int]:
-    return (SPATIAL.index(name), 0) if name in SPATIAL else (len(SPATIAL), int(name))
+    """Return the place of an axis: I, J, K, data axes by number, then what is none of them."""
+    if name in SPATIAL:
+        return SPATIAL.index(name), 0
+    return (len(SPATIAL), int(name)) if name.isdecimal() else (len(SPATIAL) + 1, 0)

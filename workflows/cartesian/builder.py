@@ -6,9 +6,10 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from ...cache.fingerprint import components_key
+from ...runtime.process import classes
 from ...runtime.process.settings import current
 from ...stages.gtscript.capture import capture
 from ...stages.gtscript.definition import StencilDefinition
@@ -21,6 +22,7 @@ from ..engine.session import engine
 from ..entries.calls import is_native
 from ..graph.graph import Workflow
 from .backends import Backend, from_name
+from .build_times import BuildTimes
 from .caching import CachingStrategy, strategy_factory
 from .definitions import BuildOptions, StencilID
 from .oir_passes import OirPipeline
@@ -29,7 +31,9 @@ from .program import StencilProgram
 from .source import stencil_source
 from .stencil_object import StencilObject, class_of
 
-TIMES: Final = ("parse_time", "module_time", "codegen_time", "build_time", "load_time")
+if TYPE_CHECKING:  # most processes pickle nothing
+    from .pickling import PickledStencil
+
 _PARSE: Final = Workflow.chain(ParseStencil())
 
 
@@ -116,6 +120,11 @@ class StencilBuilder:
         self.caching = strategy_factory(caching_strategy_name, self, *args, **kwargs)
         return self._afresh()
 
+    def with_captured(self, definition: StencilDefinition) -> Self:
+        """Take the definition as another process has captured it, in place of externals, types."""
+        self._kept["captured"] = definition
+        return self
+
     def _afresh(self) -> Self:
         self._kept.clear()
         return self
@@ -151,7 +160,7 @@ class StencilBuilder:
                 afresh=(name,) if self.options.rebuild else (),
             )
             self._kept["info"] = results[name].outputs["info"].get()
-            self._note("parse_time", perf_counter() - begin)
+            self._times.note("parse_time", begin)
         found: StencilInfo = self._kept["info"]
         return found
 
@@ -186,9 +195,9 @@ class StencilBuilder:
         kind = type(self.backend)
         source = stencil_source(self.captured, self._function, info, kind.name)
         program = StencilProgram.make(source, self._compiling(kind))
-        self._note("module_time", perf_counter() - begin)
+        self._times.note("module_time", begin)
         self._prepare(program)
-        parts = StencilParts(self.captured, info, kind, self.options, program)
+        parts = StencilParts(self.captured, info, kind, self.options, program, restored)
         for sentence in info.warnings:
             warnings.warn(sentence, stacklevel=3)
         return class_of(parts, self.class_name, self.stencil_id.version, info.docstring)
@@ -202,16 +211,19 @@ class StencilBuilder:
     def _prepare(self, program: StencilProgram) -> None:
         """Build what the first call needs: the interpreter's here, compiled code in background."""
         assert program.backend is not None, "a stencil has a backend"
-        if self.options.raise_if_not_cached:
-            order = program.order(program.usual(None), None, engine())
-            if order.missing() is not None:
-                raise ValueError(f"The stencil {self.options.name} is not up to date in the cache")
+        order = program.order(program.usual(None), None, engine())
+        if self.options.raise_if_not_cached and (self.options.rebuild or order.missing()):
+            raise ValueError(f"The stencil {self.options.name} is not up to date in the cache")
         if not program.__definition__.written or has_policy():
             return
-        begin = perf_counter()
+        if self.options.rebuild:
+            order.rebuild()
+            self._times.add_stages(order)
+        if self.options.build_info is not None:
+            awaited = set() if order.is_stored() else {order.variant}
+            program.hear(self._times.listener(program, awaited))
         if not is_native(program.backend):
-            program.provide(program.usual(None))
-            self._note("codegen_time", perf_counter() - begin)
+            order.build()
         elif current().jobs and current().enable_jit and tiers_of(program.backend) == "compiled":
             program.begin_usual()
 
@@ -225,9 +237,24 @@ class StencilBuilder:
                 stacklevel=4,
             )
 
-    def _note(self, name: str, seconds: float) -> None:
-        if self.options.build_info is not None:
-            self.options.build_info[name] = seconds
+    @property
+    def _times(self) -> BuildTimes:
+        return BuildTimes(self.options.build_info)
+
+
+def builder_of(found: PickledStencil) -> StencilBuilder:
+    """Return the builder of a stencil that was pickled."""
+    options = classes.evolve(found.options)  # builders change theirs
+    made = StencilBuilder(found.address.function, backend=found.backend_class, options=options)
+    return made.with_captured(found.definition)
+
+
+def restored(found: PickledStencil) -> StencilObject:
+    """Return the stencil that a pickle describes; the imported one if it is equal."""
+    builder, value = builder_of(found), found.address.value
+    if isinstance(value, StencilObject) and value.__reduce__()[1] == (found,):
+        return value
+    return builder.build()()
 
 
 def _options_of_stages(kind: type[Backend]) -> set[str]:

@@ -12,7 +12,8 @@ from ...stages.gtscript.capture import capture_function
 from ...stages.gtscript.definition import FunctionDefinition
 from ..backends.backend import Backend as Compiling
 from .backends import Backend
-from .builder import TIMES, StencilBuilder
+from .build_times import TIMES
+from .builder import StencilBuilder
 from .definitions import LITERAL_FLOAT_PRECISION, LITERAL_INT_PRECISION, BuildOptions
 from .lazy import LazyStencil
 from .own_backend import class_for
@@ -45,12 +46,13 @@ def stencil(
     Args:
         backend: gt4py's name of a backend, or one of fieldforge; None is 'numpy'.
         definition: a function or a stencil object; absent where this is a decorator.
-        build_info: receives the times of the build.
+        build_info: receives the seconds of the build, when it is done.
         dtypes: types by the names that annotations use; by `int` and `float`, those of literals.
         externals: what the definition may import from `__externals__`.
         format_source: without effect; part of the identity.
         name: the name of the stencil, with its module before a dot.
-        rebuild: whether to read the definition again though the store has it.
+        rebuild: whether to run all stages again though the store has their results, for the layout
+            that the backend recommends.
         cache_settings: without effect; results lie in the store of fieldforge.
         raise_if_not_cached: whether to refuse a stencil that has to be built.
         literal_int_precision: the bits of integer literals.
@@ -121,7 +123,7 @@ def lazy_stencil(
         externals: what the definition may import from `__externals__`.
         format_source: without effect; part of the identity.
         name: the name of the stencil.
-        rebuild: whether to read the definition again.
+        rebuild: whether to run all stages again.
         raise_if_not_cached: whether to refuse a stencil that has to be built.
         eager: whether to build it at once and return the stencil object.
         check_syntax: whether to read the definition at once, and raise the errors in it.

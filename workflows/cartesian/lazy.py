@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .backends import Backend
-from .builder import StencilBuilder
+from .builder import StencilBuilder, builder_of
 from .definitions import FieldInfo
 from .program import StencilProgram
 from .stencil_object import StencilObject
+
+if TYPE_CHECKING:  # most processes pickle nothing
+    from .pickling import PickledStencil
 
 
 class LazyStencil:
@@ -61,6 +64,13 @@ class LazyStencil:
         """Run the stencil with origin and domain decided."""
         self.implementation.run(*args, **kwargs)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .pickling import PickledStencil
+
+        own = self.builder
+        found = PickledStencil.of(own.definition, own.captured, type(own.backend), own.options)
+        return restored, (found,)
+
     def __sdfg__(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse to be part of a program of DaCe."""
         raise TypeError(
@@ -70,3 +80,8 @@ class LazyStencil:
 
     __sdfg_signature__ = __sdfg__
     __sdfg_closure__ = __sdfg__
+
+
+def restored(found: PickledStencil) -> LazyStencil:
+    """Return the lazy stencil that a pickle describes."""
+    return LazyStencil(builder_of(found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Final, Literal
 
@@ -35,13 +35,17 @@ OPTIONS: Final = ("domain", "origin", "validate_args", "exec_info")
 
 @classes.frozen(eq=False, slots=False)
 class StencilParts:
-    """The definition of a stencil, the facts about it, its backend and its program."""
+    """The definition of a stencil, the facts about it, its backend and its program.
+
+    `restore` makes the stencil of a pickle, see `pickling.py`.
+    """
 
     definition: StencilDefinition
     info: StencilInfo
     backend: type[Backend]
     options: BuildOptions
     program: StencilProgram
+    restore: Callable[[Any], Any]
     accepted: set[str] = classes.field(factory=set, init=False)  # fields in another layout
 
     @cached_property

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, Self
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from ...runtime.calls import observation
 from ...runtime.process import classes
@@ -11,8 +11,9 @@ from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..backends.languages import for_stencils
 from ..backends.recipes import reference
-from ..engine.handle import Handle
+from ..engine.handle import Handle, Result
 from ..entries.calls import is_native
+from ..entries.compilation_options import CompilationOptions
 from ..entries.decorated import Made
 from ..entries.native_entry import NativeEntry
 from ..entries.rebinding import Watch
@@ -23,6 +24,9 @@ from ..variants.known_domains import ranges_told
 from ..variants.naming import variant_of
 from ..variants.static_arguments import Static
 from .source import StencilSource, summary_of
+
+if TYPE_CHECKING:  # most processes pickle nothing
+    from .pickling import Address
 
 UNWATCHED: Final = Watch((), (), (), ())
 
@@ -84,6 +88,14 @@ class StencilProgram(NativeEntry):
         """Select a backend; a stencil does not run embedded, None is the interpreter."""
         return self._changed(backend=backend_for(backend, self._address))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .pickling import Address
+
+        source, made = self.__definition__, self._made
+        address = Address.of(source.function, source.source.text)
+        plain = classes.evolve(source, function=len)  # pickled by the address
+        return _restored, (address, plain, made.backend, made.options, made.bound, made.sizes)
+
     @property
     def _address(self) -> str:
         return f"{self.__module__}:{self.__name__}"
@@ -134,6 +146,24 @@ class StencilProgram(NativeEntry):
         with paused():
             self._checks.run(args, kwargs, given)
 
+    def hear(self, hears: Callable[[Variant, Mapping[str, Result]], None]) -> None:
+        """Let a function receive each variant that is built, and the results by stage."""
+        self._variants.hears = hears
+
     def begin_usual(self) -> None:
         """Start the build for the layout that the backend recommends, in the background."""
         self._variants.begin([(self.usual(None), None)])
+
+
+def _restored(
+    address: Address,
+    plain: StencilSource,
+    backend: Backend,
+    options: CompilationOptions,
+    bound: tuple[tuple[str, Any], ...],
+    sizes: frozenset[str],
+) -> StencilProgram:
+    """Return the program that a pickle describes."""
+    source = classes.evolve(plain, function=address.function)
+    made = StencilProgram.make(source, backend)
+    return made._changed(options=options, bound=bound, sizes=sizes)

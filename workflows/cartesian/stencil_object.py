@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NoReturn, Self
 
 from ...runtime import _core
-from ...runtime.process import classes
-from .arguments import GivenCall, Origins, domain_of, origins_of
+from .arguments import GivenCall, Origins, domain_of, is_placed, origins_of
 from .checks import check_domain, check_fields, check_numbers, check_origins, warn_of_layouts
 from .definitions import DomainInfo, FieldInfo, ParameterInfo
+from .frozen import FrozenStencil
 from .parts import StencilParts
 from .program import StencilProgram
 from .timing import CallTimes
@@ -47,6 +47,10 @@ class StencilObject(_core.Stencil):
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         """Return the instance of the class."""
+        if not hasattr(cls, "_made"):
+            raise TypeError(
+                f"'{cls.__name__}' has no definition: 'gtscript.stencil' makes stencils."
+            )
         own: Self | None = cls.__dict__.get("_instance")
         if own is None:
             own = super().__new__(cls, **cls._made.native())
@@ -131,6 +135,13 @@ class StencilObject(_core.Stencil):
     def __deepcopy__(self, _: dict[int, Any]) -> Self:
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .pickling import PickledStencil  # most processes pickle nothing
+
+        made = self._made
+        own = PickledStencil.of(self.definition_func, made.definition, made.backend, made.options)
+        return made.restore, (own,)
+
     # --- calls ------------------------------------------------------------------------------------
 
     def freeze(
@@ -144,6 +155,9 @@ class StencilObject(_core.Stencil):
 
     def _call_in_python(self, /, *args: Any, **kwargs: Any) -> None:
         """Make a call that the native core has left: find a way, or say what is wrong."""
+        if kwargs.get("exec_info") is not None and is_placed(kwargs, self._made.fields):
+            self._timed(args, **kwargs)
+            return
         options = {name: kwargs.pop(name, None) for name in ("domain", "origin", "exec_info")}
         is_checked = kwargs.pop("validate_args", True)
         name, made = type(self).__name__, self._made
@@ -157,6 +171,18 @@ class StencilObject(_core.Stencil):
             self._check(call, domain, origins)
         times.ready(domain, origins)
         self._run(call, origins, domain, times)
+        times.end()
+
+    def _timed(
+        self, args: tuple[Any, ...], *, origin: Any, domain: Any, exec_info: Any, **kwargs: Any
+    ) -> None:
+        """Make a call whose origins and domain are given, natively if it can be, and time it."""
+        fields = self._made.fields
+        times = CallTimes.begin(exec_info, type(self).__name__, self._made)
+        origins = origins_of(origin, {}, fields)
+        times.ready(domain_of(domain, {}, fields, origins), origins)
+        with times.of_run():
+            self(*args, origin=origin, domain=domain, **kwargs)
         times.end()
 
     def _check(self, call: GivenCall, domain: tuple[int, ...], origins: Origins) -> None:
@@ -240,47 +266,6 @@ class StencilObject(_core.Stencil):
             "Only dace backends are supported in DaCe-orchestrated programs. "
             f'(found "{self.backend}")'
         )
-
-    __sdfg_signature__ = __sdfg__
-    __sdfg_closure__ = __sdfg__
-
-
-@classes.frozen(eq=False)
-class FrozenStencil:
-    """A stencil with an origin for each field and a domain; calls give the arguments by name.
-
-    >>> import numpy as np
-    >>> from fieldforge.cartesian.gtscript import PARALLEL, Field, computation, interval, stencil
-    >>> @stencil(backend="numpy")
-    ... def rise(a: Field[float], b: Field[float]):
-    ...     with computation(PARALLEL), interval(...):
-    ...         b = a[1, 0, 0] - a
-    >>> frozen = rise.freeze(origin={"a": (0, 0, 0), "b": (0, 0, 0)}, domain=(2, 1, 1))
-    >>> a, b = np.arange(3.0).reshape(3, 1, 1), np.zeros((2, 1, 1))
-    >>> frozen(a=a, b=b)
-    >>> b.ravel().tolist()
-    [1.0, 1.0]
-    """
-
-    stencil_object: StencilObject
-    origin: dict[str, tuple[int, ...]]
-    domain: tuple[int, ...]
-
-    def __attrs_post_init__(self) -> None:
-        for name, info in self.stencil_object.field_info.items():
-            own = self.origin.get(name)
-            if own is None or len(own) != info.ndim:
-                raise ValueError(
-                    f"'{name}' origin {own} is not a {info.ndim}-dimensional integer tuple"
-                )
-
-    def __call__(self, **kwargs: Any) -> None:
-        """Run with these arguments; nothing but the memory of the arrays is checked."""
-        self.stencil_object.run(_domain_=self.domain, _origin_=self.origin, **kwargs)
-
-    def __sdfg__(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse to be part of a program of DaCe."""
-        self.stencil_object.__sdfg__()
 
     __sdfg_signature__ = __sdfg__
     __sdfg_closure__ = __sdfg__

@@ -35,6 +35,14 @@ class CallTimes:
             made._note("call_start_time", "call_run_start_time")
         return made
 
+    @contextmanager
+    def of_frozen(self, domain: tuple[int, ...], origins: Origins) -> Iterator[None]:
+        """Note domain, origins, begin and end of a call whose domain and origins are frozen."""
+        self.ready(domain, origins)
+        self._note("call_run_start_time")
+        yield
+        self._note("call_run_end_time")
+
     def ready(self, domain: tuple[int, ...], origins: Origins) -> None:
         """Note the domain and the origins."""
         if self.info is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, Final
 
@@ -62,7 +62,13 @@ class Pickled:
 def reduced(entry: EntryPoint) -> tuple[Any, ...]:
     """Return the result of `__reduce__`; without an importable name it is an error."""
     definition, made = entry._current(), entry._made
-    _check_importable(entry)
+    cut, origin = made.cut, entry.__definition__.origin
+    function = cut.function if cut else origin.function if origin else entry.definition
+    check_importable(
+        entry.__module__,
+        entry.__qualname__,
+        lambda value: getattr(value, "__wrapped__", value) is function,
+    )
     found = Pickled(
         module=entry.__module__,
         name=entry.__qualname__,
@@ -75,7 +81,7 @@ def reduced(entry: EntryPoint) -> tuple[Any, ...]:
         scan=definition.scan,
         bound=made.bound,
         sizes=made.sizes,
-        cut=made.cut.wanted if made.cut else None,
+        cut=cut.wanted if cut else None,
         derived=made.derived,
     )
     return restored, (found,)
@@ -83,10 +89,11 @@ def reduced(entry: EntryPoint) -> tuple[Any, ...]:
 
 def restored(found: Pickled) -> Any:
     """Return the program or operator that a pickle describes; the imported one if it is equal."""
-    value = _imported(found.module, found.name)
+    value = imported(found.module, found.name)
     function = getattr(value, "__wrapped__", value)
     if not isinstance(function, FunctionType):
-        raise _other(found, "there is no decorated function under this name")
+        reason = "there is no decorated function under this name"
+        raise other_definition(found.module, found.name, reason)
     definition = capture(function, found.kind, scan=found.scan, grid_type=found.grid_type)
     cut = None
     if found.cut is not None:
@@ -106,7 +113,8 @@ def restored(found: Pickled) -> Any:
     )
     entry = found.made_by._of(made)
     if _digest(entry._current()) != found.digest:
-        raise _other(found, "its text, its annotations or a name that it reads has changed")
+        reason = "its text, its annotations or a name that it reads has changed"
+        raise other_definition(found.module, found.name, reason)
     known = getattr(value, "_made", None)
     is_same = (
         isinstance(value, found.made_by)
@@ -125,11 +133,8 @@ def bound_again(
     return program.bind(offset_provider=offset_provider, **values)
 
 
-def _check_importable(entry: EntryPoint) -> None:
-    module, name = entry.__module__, entry.__qualname__
-    cut = entry._made.cut
-    origin = entry.__definition__.origin
-    function = cut.function if cut else origin.function if origin else entry.definition
+def check_importable(module: str, name: str, is_same: Callable[[Any], bool]) -> None:
+    """Raise an error unless the right object can be imported by other processes under a name."""
     reason = ""
     if module in _SCRIPTS:
         reason = "it is defined in the script that runs, which other processes do not import"
@@ -137,11 +142,11 @@ def _check_importable(entry: EntryPoint) -> None:
         reason = "it is defined inside a function"
     else:
         try:
-            found = _imported(module, name)
+            found = imported(module, name)
         except (ImportError, AttributeError):
             reason = "nothing can be imported under this name"
         else:
-            if getattr(found, "__wrapped__", found) is not function:
+            if not is_same(found):
                 reason = "something else is imported under this name"
     if reason:
         raise NotImportableError(
@@ -150,11 +155,20 @@ def _check_importable(entry: EntryPoint) -> None:
         )
 
 
-def _imported(module: str, name: str) -> Any:
+def imported(module: str, name: str) -> Any:
+    """Import an object by the name of its module and its qualified name."""
     value: Any = importlib.import_module(module)
     for part in name.split("."):
         value = getattr(value, part)
     return value
+
+
+def other_definition(module: str, name: str, reason: str) -> OtherDefinitionError:
+    """Return the error for a name that does not mean here what was pickled."""
+    return OtherDefinitionError(
+        f"'{module}.{name}' is not what was pickled: {reason}.",
+        hints=["Let all processes run the same version of the code."],
+    )
 
 
 def _digest(definition: Definition) -> str:
@@ -166,10 +180,3 @@ def _digest(definition: Definition) -> str:
         if label != "python"
     }
     return components_key(parts)
-
-
-def _other(found: Pickled, reason: str) -> OtherDefinitionError:
-    return OtherDefinitionError(
-        f"'{found.module}.{found.name}' is not what was pickled: {reason}.",
-        hints=["Let all processes run the same version of the code."],
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from ...runtime.process import classes, hooks
@@ -16,6 +16,7 @@ from ..builds.building import build, describe_variant, entry_flow, inputs_of
 from ..engine.deep import Shortcut
 from ..engine.engine import Engine
 from ..engine.events import TierChanged
+from ..engine.handle import Result
 from ..engine.policy import NotStoredError, has_policy
 from ..engine.session import engine
 from .call_shape import CallShape, Provider
@@ -48,6 +49,7 @@ class Variants:
         enable_jit: whether calls may build; None takes the setting of the process.
         build_budget: seconds a build may take before it warns; None takes the setting.
         sink: the native program that holds the same entries, if the backend has one.
+        hears: receives each variant that is built or loaded, and the results by stage.
 
     """
 
@@ -56,6 +58,7 @@ class Variants:
     enable_jit: bool | None = None
     build_budget: float | None = None
     sink: EntrySink | None = None
+    hears: Callable[[Variant, Mapping[str, Result]], None] | None = None
     table: VariantTable = classes.field(init=False)
     _has_warned: bool = classes.field(default=False, init=False)
 
@@ -256,7 +259,7 @@ class Variants:
         if hooks.compile_variant_hook:
             static = dict(variant.static)
             hooks.compile_variant_hook(self.pool, variant, self.backend, static, provider or {})
-        told: list[float] = []
+        told: list[Mapping[str, Result]] = []
         try:
             made = build(definition, self.backend, variant, used, self.budget, told.append, found)
         except NotStoredError as error:
@@ -264,7 +267,9 @@ class Variants:
             raise error.explained(f"It is needed for {needed(variant, known)}.") from None
         stood = self.table.entries.get(variant)
         added = self.table.add(variant, made, reason, age)
-        self.table.seconds[variant] = sum(told)
+        self.table.seconds[variant] = sum(each.build_seconds for each in told[0].values())
+        if self.hears is not None:
+            self.hears(variant, told[0])
         ran = None if stood is None or added is not made else stood.first_tier
         if ran is not None:
             stage = entry_flow(self.backend).plan[-1].name

@@ -1,5 +1,6 @@
 """Counterpart of `gt4py.cartesian.stencil_object`."""
 
-from ..workflows.cartesian.stencil_object import FrozenStencil, StencilObject
+from ..workflows.cartesian.frozen import FrozenStencil
+from ..workflows.cartesian.stencil_object import StencilObject
 
 __all__ = ["FrozenStencil", "StencilObject"]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir import bounds
 from ...ir.bounds import Bound, Const, Range, Ranges, ScalarSymbol, add
 from ...ir.dataflow import Side
@@ -35,6 +36,15 @@ def levels_of(block: Block) -> tuple[Bound, Bound]:
 def is_whole(block: Block) -> bool:
     """Tell whether a block has all levels."""
     return (block.start, block.stop) == (FIRST, LAST)
+
+
+def with_first(block: Block) -> Block | None:
+    """Return a block with the level before it, in its order, if that begins the domain."""
+    if block.order == "forward":
+        is_next = block.start == End(False, 1)
+        return classes.evolve(block, start=FIRST) if is_next else None
+    is_next = block.stop == End(True, -1)
+    return classes.evolve(block, stop=LAST) if is_next else None
 
 
 def side_of(block: Block, is_open: bool) -> Side | None:

@@ -10,9 +10,11 @@ from ...artifacts import Variant
 from ...ir.bounds import Const, Range
 from ...ir.dataflow import Dataflow, Leaf
 from ..axes import AXES, dims_of, size_of
+from ..check.extents import extents_of
 from ..parsed import ParsedStencil
 from .blocks import run_parallel
 from .environment import Environment
+from .liveness import live_after
 from .sequential import run_sequential
 from .storing import Storing
 
@@ -23,9 +25,15 @@ def build(parsed: ParsedStencil, variant: Variant) -> Dataflow:
     leaves = tuple(_leaves(parsed, variant))
     environment = Environment.of(root, leaves, dict(variant.static))
     storing = Storing(environment)
+    extents, live = extents_of(root.nodes, root.blocks), live_after(root)
     for place, block in enumerate(root.blocks):
-        (run_parallel if block.order == "parallel" else run_sequential)(environment, block)
-        storing.after(block, root.blocks[place + 1 :])
+        if block.order == "parallel":
+            run_parallel(environment, block)
+        else:
+            around = [extents.statements[place, each.statement] for each in block.body]
+            run_sequential(environment, block, around, live[place])
+        environment.forget_dead(live[place])
+        storing.after(block, root.blocks[place + 1 :], live[place])
     return Dataflow(
         name=root.name,
         parameters=(*parsed.used, *map(size_of, AXES)),

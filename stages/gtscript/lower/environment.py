@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 
 from ....runtime.process import classes
 from ...ir.dataflow import Leaf, Ref
@@ -53,6 +53,12 @@ class Environment:
         if number in self.values:
             return self.values[number]
         return self.nothing(self.variable(number).dtype)
+
+    def forget_dead(self, live: Set[int]) -> None:
+        """Drop the temporaries that no later block reads: nothing may depend on old fields."""
+        for number in self.values.keys() - live:
+            if self.variable(number).kind in ("temporary", "mask"):
+                del self.values[number]
 
     def nothing(self, dtype: str) -> Ref:
         """Return the value of an undefined variable."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
+
 from ....runtime.process import classes
 from ...ir.bounds import add
 from ...ir.dataflow import Ref, Side
 from ...ir.stencil import Block, Read
 from ..axes import K
-from ..sweeps import Sweep, Use, components, is_cycle
+from ..check.extents import Extent
+from ..sweeps import Sweep, Use, is_cycle, walks
 from .bounds import levels_of
 from .environment import Environment
 from .scans import Column, at_level
@@ -20,6 +23,11 @@ class Levels:
     environment: Environment
     sweep: Sweep
     made: dict[int, Ref] = classes.field(factory=dict)
+    longer: dict[int, Block] = classes.field(factory=dict)  # where a value holds on more levels
+
+    def levels(self, index: int) -> Block:
+        """Return the block with all levels on which the value of an assignment holds."""
+        return self.longer.get(index, self.sweep.block)
 
     def read(self, index: int, node: Read) -> Ref:
         """Return the value of a read of assignment `index`."""
@@ -36,7 +44,7 @@ class Levels:
         if k == 0:  # a variable without levels, as it was on the level before
             k = -1 if self.sweep.block.order == "forward" else 1
         old = environment.current(number)
-        box = ((Side(K, *levels_of(self.sweep.block)),),)
+        box = ((Side(K, *levels_of(self.levels(use.of))),),)
         both = environment.graph.region(box, self.made[use.of], old)
         return environment.at(both, (i, j, k))
 
@@ -58,20 +66,31 @@ class Levels:
         return environment.chosen(mask, assign.region, new, old)
 
 
-def run_sequential(environment: Environment, block: Block) -> None:
-    """Update the environment by the assignments of a block."""
+def run_sequential(
+    environment: Environment, block: Block, around: Sequence[Extent], live: Set[int]
+) -> None:
+    """Update the environment by the assignments of a block.
+
+    `around` are their extents, `live` the variables that later blocks may read.
+    """
     root = environment.root
     sweep = Sweep.of(root.nodes, root.variables, block)
     levels = Levels(environment, sweep)
-    for component in components(sweep):
+    for component in walks(sweep, around):
         if is_cycle(sweep, component):
-            levels.made |= Column(environment, sweep, component, levels.used).scanned()
+            column = Column(environment, sweep, component, levels.used, live)
+            levels.made |= column.scanned()
+            levels.longer |= column.led
         else:
             (index,) = component
             levels.made[index] = levels.assigned(index)
-    last = {number: levels.made[sweep.last(number)] for number in sweep.own}
-    for number, new in last.items():
-        environment.values[number] = _after(environment, number, block, new)
+    last = {number: sweep.last(number) for number in sweep.own}
+    after = {
+        number: _after(environment, number, levels.levels(index), levels.made[index])
+        for number, index in last.items()
+        if index in levels.made
+    }
+    environment.values.update(after)
 
 
 def _after(environment: Environment, number: int, block: Block, new: Ref) -> Ref:

@@ -8,17 +8,16 @@ read the field itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from ....runtime.process import classes
 from ...ir.bounds import is_empty_box
 from ...ir.dataflow import Input, Literal, Ref, Scalar, Shift, Statement, Store
-from ...ir.stencil import Block, Limits, Stencil
+from ...ir.stencil import Block, Limits
 from ...lower.rewrite import reachable
 from ..axes import dims_of
 from ..levels import least_levels
-from ..reads import reads_below
-from .bounds import is_whole, written_box
+from .bounds import written_box
 from .environment import Environment
 
 
@@ -31,8 +30,11 @@ class Storing:
     pending: dict[int, list[tuple[Block, Limits | None]]] = classes.field(factory=dict)
     versions: dict[int, int] = classes.field(factory=dict)
 
-    def after(self, block: Block, later: Sequence[Block]) -> None:
-        """Note what a block has written, and store what is better stored now."""
+    def after(self, block: Block, later: Sequence[Block], live: Set[int]) -> None:
+        """Note what a block has written, and store what is better stored now.
+
+        `live` are the variables that later blocks may read.
+        """
         variables = self.environment.root.variables
         for each in block.body:
             if variables[each.variable].kind == "field":
@@ -40,26 +42,25 @@ class Storing:
         if not later:
             self._store(sorted(self.pending))
         elif (block.order, later[0].order) != ("parallel", "parallel"):
-            self._store(sorted(self._in_place(block, later)))
+            self._store(sorted(self._in_place(block, live)))
 
-    def _in_place(self, block: Block, later: Sequence[Block]) -> set[int]:
+    def _in_place(self, block: Block, live: Set[int]) -> set[int]:
         """Return the fields that a block updates in place and whose old values nothing needs."""
         written = {each.variable for each in block.body} & self.pending.keys()
         read = self._below(self.pending)
         wanted = {each for each in written if self._old(each) in read}
-        return self._free(wanted, later) if wanted else set()
+        return self._free(wanted, live) if wanted else set()
 
-    def _free(self, wanted: set[int], later: Sequence[Block]) -> set[int]:
+    def _free(self, wanted: set[int], live: Set[int]) -> set[int]:
         """Return those of some fields, with their readers, that may be stored now.
 
         Nothing that comes later needs their old values, nor computes again what a store computes.
         """
         variables = self.environment.root.variables
-        read = set(live_in(self.environment.root, later))
-        live = {each for each in read if variables[each].kind == "temporary"}
+        kept = {each for each in live if variables[each].kind == "temporary"}
         while wanted:
             found = self._with_readers(wanted)
-            rest = self._below(live | (self.pending.keys() - found))
+            rest = self._below(kept | (self.pending.keys() - found))
             stuck = {each for each in found if self._old(each) in rest}
             if not stuck and not any(map(self._is_computed, rest & self._below(found))):
                 return found
@@ -105,20 +106,3 @@ class Storing:
             environment.values[number] = self._old(number)
         if stores:
             self.statements.append(Statement(tuple(stores)))
-
-
-def live_in(root: Stencil, blocks: Sequence[Block]) -> Iterator[int]:
-    """Yield the variables whose values before some blocks the blocks may read."""
-    killed: set[int] = set()
-    for block in blocks:
-        assigned: set[int] = set()
-        for each in block.body:
-            for read in reads_below(root.nodes, (each.value, each.mask)):
-                is_own = read.variable in assigned and not read.offset[2]
-                if not is_own and read.variable not in killed:
-                    yield read.variable
-            if each.mask is None and each.region is None:
-                assigned.add(each.variable)
-            elif each.variable not in assigned | killed:
-                yield each.variable
-        killed |= assigned if is_whole(block) else set()

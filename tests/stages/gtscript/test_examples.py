@@ -29,7 +29,7 @@ def test_the_interpreter_gives_the_numbers_of_the_oracle(name):
     assert complaint(case, ANSWERS[name], made, arrays) == ""
 
 
-@pytest.mark.parametrize("backend", ["rows", "cpu"])
+@pytest.mark.parametrize("backend", ["rows", "cpu", "gpu-host"])
 def test_compiled_code_gives_the_bits_of_the_interpreter(backend):
     schedule, target = Schedule(backend=backend), CpuTarget.host()
     founds = {name: made(definition_of(case["text"])) for name, case in EXAMPLES.items()}

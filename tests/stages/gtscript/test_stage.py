@@ -18,7 +18,7 @@ from fieldforge.workflows.backends import pipelines
 
 from .cases import arrays_of
 from .models import EXAMPLES
-from .stencils import definition_of, made
+from .stencils import definition_of, interpreted, made
 
 SUM = """
 @function
@@ -232,3 +232,28 @@ def s(a: Field[float], b: Field[float], w: float):
 
     assert dict(found.info.fields)["a"].boundary == ((-1, 1), (0, 0), (0, 0))
     assert found.lowered.text.count(" = shift ") == 1
+
+
+def test_what_a_dead_temporary_was_made_of_does_not_keep_an_output_from_its_place():
+    """The old 't' is not read again, so 'e' is stored before the sweep and read after it."""
+    text = """
+def s(a: Field[float], e: Field[float], x: Field[float], y: Field[float]):
+    with computation(PARALLEL), interval(...):
+        t = e + a
+        x = t
+        e = e + 1.0
+    with computation(FORWARD), interval(-2, None):
+        y = 2.0
+    with computation(PARALLEL):
+        with interval(0, -1):
+            e = 2.0 * e
+        with interval(-1, None):
+            t = a
+            if t > 0.0:
+                x = t + e
+"""
+    given = {name: np.ones((1, 1, 3)) for name in "aexy"}
+
+    interpreted(text, given, (1, 1, 3))
+
+    assert [given[name][0, 0].tolist() for name in "exy"] == [[4, 4, 2], [2, 2, 3], [1, 2, 2]]
