@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from ....runtime.process import classes
@@ -12,7 +13,7 @@ from ...ir.loops.traverse import reached
 from ..schedule.costs import ITEMSIZES, row_cost
 from .cpu_sweeps import Work
 from .machine import CpuClass
-from .registers import OTHERS, registers
+from .registers import OTHERS, WORD, registers
 
 MOVED: Final = 2.0  # additions that it takes to move a register by some lanes
 STRIP: Final = 64  # bytes of the smallest elements of a strip
@@ -30,7 +31,7 @@ def amounts(work: Work, machine: CpuClass) -> dict[str, float]:
     prefetches   lines
     streams      rows that are written past the caches, in calls that do so
     rings        rows of arrays whose rows take turns
-    waits        lines from beyond the second cache that tables tell and nothing prefetches
+    waits        lines of long rows from memory that tables tell and nothing prefetches
     jumps        other rows from memory that are not next to the row before, nor prefetched
     """
     found = dict.fromkeys(machine.costs, 0.0)
@@ -65,8 +66,7 @@ def _amounts(work: Work, machine: CpuClass) -> Iterator[tuple[str, float]]:
     yield "prefetches", outer * len(marks.asked) * max(1.0, work.row * widest / LINE)
     yield "streams", outer * len(marks.streams)
     if strips is not None:
-        # a register of the estimate has 4 bytes
-        values = (registers(_as_in_strips(nest), 1) - OTHERS) * 4 / widest
+        values = _bytes_of_values(nest) / widest
         each = outer * strips.count * strips.points * widest / machine.lanes
         yield "loads", 2 * each * max(0.0, values - machine.registers)
 
@@ -106,18 +106,17 @@ class _Strips:
         return self.whole * (row in self.slid and row in self.live)
 
 
-def _as_in_strips(nest: Nest) -> Nest:
-    """Return a nest in which values that slide need no operands."""
+@lru_cache(maxsize=1024)
+def _bytes_of_values(nest: Nest) -> int:
+    """Return the bytes of the values that a point keeps; those that slide need no operands."""
     rows = {row for row, _, _ in marks_of(nest).slides}
-    if not rows:
-        return nest
     body = tuple(
         Load(dtype=row.dtype, level=row.level, buffer="", dims=(), offsets=())
         if number in rows
         else row
         for number, row in enumerate(nest.body)
     )
-    return classes.evolve(nest, body=body)
+    return (registers(classes.evolve(nest, body=body), 1) - OTHERS) * WORD
 
 
 def _is_apart(nest: Nest, row: Load | Store) -> bool:

@@ -18,7 +18,8 @@ from .sweeps import bodies
 from .traffic import Bytes, Footprints, Key, Traffic
 
 CACHE_OF_A_THREAD: Final = 3 << 19  # bytes for each thread that stay in the caches of all
-ALONE: Final = ("rows", "addresses", "prefetches", "streams", "rings", "jumps")
+ALONE: Final = ("rows", "addresses", "prefetches", "streams", "rings", "jumps", "waits")
+SHORT: Final = 5  # lines of a row that a table tells, up to which loads do not wait for it
 WRITTEN: Final = "written"  # what leaves the last cache
 
 
@@ -139,12 +140,8 @@ class CpuModel:
         self, part: _Part, own: Sequence[Bytes], past: Mapping[str, float]
     ) -> dict[str, float]:
         """Return the amounts that depend on where bytes come from."""
-        lines = sum(
-            n / link.line
-            for link, bytes_ in zip(self.machine.links[1:], own[1:], strict=True)
-            for (name, _), n in bytes_.items()
-            if name in part.told
-        )
+        line = self.machine.links[-1].line
+        lines = sum(n / line * part.late.get(name, 0.0) for (name, _), n in own[-1].items())
         jumps = sum(own[-1][key] / run for key, run in part.runs.items() if run)
         streams = part.amounts["streams"] if past else 0.0
         return {"waits": lines, "jumps": jumps, "streams": streams}
@@ -181,13 +178,14 @@ class _Part:
         amounts: of a thread, by kind; see `amounts`.
         runs: of what it touches, bytes that lie one after the other before its loops jump; 0 where
             no load waits for the jump.
-        told: the buffers whose rows tables tell, where no prefetch asks for rows.
+        late: which share of the lines of a buffer its loads wait for, where tables tell the rows
+            and no prefetch asks for them; several short rows are on their way at a time.
 
     """
 
     amounts: dict[str, float]
     runs: Mapping[Key, float]
-    told: frozenset[str]
+    late: Mapping[str, float]
 
 
 def _parts(leaf: Leaf, machine: CpuClass) -> Iterator[_Part]:
@@ -204,5 +202,9 @@ def _parts(leaf: Leaf, machine: CpuClass) -> Iterator[_Part]:
             else max(touch.run(extents), machine.links[-1].line)
             for touch in body
         }
-        told = (touch.buffer for touch in body if touch.is_told and not is_asking)
-        yield _Part(found, runs, frozenset(told))
+        late = {
+            touch.buffer: max(0.0, 1.0 - SHORT * machine.links[-1].line / touch.run(extents))
+            for touch in body
+            if touch.is_told and not is_asking
+        }
+        yield _Part(found, runs, late)
