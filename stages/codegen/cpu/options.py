@@ -15,6 +15,7 @@ from ..schedule.rules import Rules
 CPU_PASSES: Final = (
     "tile", "stream", "march", "prefetch", "unswitch", "slide", "patch", "plan_arena",
 )  # fmt: skip
+MOST_EFFORT: Final = 2
 MOST_TILE: Final = 1 << 16  # points; a thread has room for the levels of each
 
 PATCHES: Final = numbers(
@@ -42,6 +43,8 @@ class CpuOptions(CodegenOptions):
         jam: whether unroll-and-jam may compute several rows of a stencil together.
         prefetch: whether the code prefetches rows.
         unswitch: whether usual levels have a loop without the conditions of other levels.
+        effort: how long to search for better choices than those of the rules, by predicted seconds:
+            0 takes the rules' choices, 1 prices up to 400 plans, 2 up to 4,000.
         passes: the passes over loops in order: names of built-in passes, or functions.
         patches: sizes for nests that hand arrays on within patches of a mesh, such as
             `Patches(elements=6144, portion=128, least_bytes=16 << 20)`; with False the nests run
@@ -63,6 +66,7 @@ class CpuOptions(CodegenOptions):
         Patches(),
         tune=[Patches(), False, Patches(elements=2048), Patches(elements=24576)],
     )
+    effort: int = option(whole(0, MOST_EFFORT), 0)
     passes: tuple[PassName, ...] = option(LOOP_PASSES, CPU_PASSES)
 
     def rules(self) -> Rules:
