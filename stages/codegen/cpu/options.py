@@ -9,7 +9,7 @@ from ...option_kinds import BYTES, FLAG, numbers, option, optional, whole
 from ...sizes import Patches
 from ...target import CPU_TARGET, CpuTarget
 from ..options import CodegenOptions
-from ..pass_list import LOOP_PASSES, PassName
+from ..pass_list import LOOP_PASSES, PassName, without
 from ..schedule.rules import Rules
 
 CPU_PASSES: Final = (
@@ -67,7 +67,11 @@ class CpuOptions(CodegenOptions):
         tune=[Patches(), False, Patches(elements=2048), Patches(elements=24576)],
     )
     effort: int = option(whole(0, MOST_EFFORT), 0)
-    passes: tuple[PassName, ...] = option(LOOP_PASSES, CPU_PASSES)
+    passes: tuple[PassName, ...] = option(
+        LOOP_PASSES,
+        CPU_PASSES,
+        tune=[CPU_PASSES, *(without(CPU_PASSES, name) for name in ("tile", "march", "slide"))],
+    )
 
     def rules(self) -> Rules:
         """Return what the schedule and the loop passes have to know."""

@@ -15,12 +15,11 @@ from ....stages.ir.loops.reader import read
 from ....stages.target import CpuTarget
 from ...entries.entry_point import EntryPoint
 from ...tuning.alternatives import alternatives, told
+from ...tuning.node import GPUS, node
 from ...tuning.predicted import locality
 from ..arguments import backend_of
-from .costs import node
 
 CODEGEN: Final = "codegen"
-GPUS: Final = "h200"  # the class that stands for all GPUs
 _SIZE: Final = re.compile(r"\s*(\w+)\s*=\s*(\d+)\s*")
 
 
