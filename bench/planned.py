@@ -27,6 +27,7 @@ from tests.generated.large_arguments import arguments_of
 
 import fieldforge as ff
 from fieldforge.runtime import _core
+from fieldforge.stages.codegen.cpu.options import MACHINES
 from fieldforge.workflows.builds.building import trace
 from fieldforge.workflows.tuning.bench import RealBench
 from fieldforge.workflows.tuning.subject import make_subject
@@ -38,8 +39,9 @@ ROUNDS: Final = 41
 EFFORT: Final = (("codegen.effort", 1),)
 
 
-def measured(seed: int, points: int, threads: int) -> dict[str, Any]:
+def measured(seed: int, points: int, threads: int, machine: str | None) -> dict[str, Any]:
     """Return the seconds of a program with and without a plan."""
+    effort = (*EFFORT, ("codegen.machine", machine))
     case = large_case(seed)
     threads = threads or _core.default_threads()
     _core.set_threads(threads)
@@ -48,23 +50,23 @@ def measured(seed: int, points: int, threads: int) -> dict[str, Any]:
     )
     cost = ProcessorTime() if threads == 1 else None
     bench = RealBench(subject, ff.cpu, cost, lambda: 3600.0, subject.expected())
-    refusals = [each for each in bench.ready([(), EFFORT]) if each]
+    refusals = [each for each in bench.ready([(), effort]) if each]
     if refusals:
         raise ValueError(refusals[0])
-    first, planned, again = map(min, bench.costs([(), EFFORT, ()], ROUNDS))
+    first, planned, again = map(min, bench.costs([(), effort, ()], ROUNDS))
     return {
         "seed": seed, "points": points, "dtype": case.dtype, "levels": case.levels,
         "on": case.order if case.is_mesh else "grid", "threads": threads,
         "default": min(first, again), "planned": planned, "gain": min(first, again) / planned,
-        "noise": max(first, again) / min(first, again), "seconds": _seconds_of_plan(bench),
-        "notes": [line for line in bench._generated(EFFORT)[1].splitlines() if "planned:" in line],
+        "noise": max(first, again) / min(first, again), "seconds": _seconds_of_plan(bench, dict(effort)),
+        "notes": [line for line in bench.loops(effort).splitlines() if "planned:" in line],
     }  # fmt: skip
 
 
-def _seconds_of_plan(bench: RealBench) -> float:
+def _seconds_of_plan(bench: RealBench, effort: dict[str, Any]) -> float:
     """Return the processor time that planning adds to the code generator, the least of three."""
     found = []
-    for options in ({}, dict(EFFORT)):
+    for options in ({}, effort):
         entry = bench.subject.on(ff.cpu.with_options(**options) if options else ff.cpu)
         variant = bench.subject.variant(entry)
         steps = trace(entry.__definition__, entry.backend, variant, "codegen")
@@ -117,8 +119,9 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, float]:
 @click.option("--seeds", default="60:80", help="which programs, as first:stop, below 100")
 @click.option("--threads", default=1, help="of the CPU; 0 for all")
 @click.option("--most-points", default=1_000_000)
+@click.option("--machine", type=click.Choice(MACHINES), help="plan for one class only")
 @click.option("--quick", is_flag=True, help="ten programs of at most 1e5 points")
-def main(seeds: str, threads: int, most_points: int, quick: bool) -> None:
+def main(seeds: str, threads: int, most_points: int, machine: str | None, quick: bool) -> None:
     """Draw, build both, measure in turns, show."""
     console = Console(width=150)
     if quick:
@@ -130,7 +133,7 @@ def main(seeds: str, threads: int, most_points: int, quick: bool) -> None:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, context) as alone:  # a crash ends one program only
             try:
-                rows.append(alone.submit(measured, seed, points, threads).result())
+                rows.append(alone.submit(measured, seed, points, threads, machine).result())
             except Exception as error:  # the next program can be measured
                 console.print(f"{seed}: {type(error).__name__}: {str(error)[:200]}")
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from ....runtime.process import classes
-from ...option_kinds import BYTES, FLAG, numbers, option, optional, whole
+from ...option_kinds import BYTES, FLAG, numbers, one_of, option, optional, whole
 from ...sizes import Patches
 from ...target import CPU_TARGET, CpuTarget
 from ..options import CodegenOptions
@@ -15,6 +15,7 @@ from ..schedule.rules import Rules
 CPU_PASSES: Final = (
     "tile", "stream", "march", "prefetch", "unswitch", "slide", "patch", "plan_arena",
 )  # fmt: skip
+MACHINES: Final = ("epyc", "xeon")  # as in `plan/machine.py`
 MOST_EFFORT: Final = 2
 MOST_TILE: Final = 1 << 16  # points; a thread has room for the levels of each
 
@@ -45,6 +46,7 @@ class CpuOptions(CodegenOptions):
         unswitch: whether usual levels have a loop without the conditions of other levels.
         effort: how long to search for better choices than those of the rules, by predicted seconds:
             0 takes the rules' choices, 1 prices up to 400 plans, 2 up to 4,000.
+        machine: the class of CPUs that a search predicts for; by default all weigh the same.
         passes: the passes over loops in order: names of built-in passes, or functions.
         patches: sizes for nests that hand arrays on within patches of a mesh, such as
             `Patches(elements=6144, portion=128, least_bytes=16 << 20)`; with False the nests run
@@ -67,6 +69,7 @@ class CpuOptions(CodegenOptions):
         tune=[Patches(), False, Patches(elements=2048), Patches(elements=24576)],
     )
     effort: int = option(whole(0, MOST_EFFORT), 0)
+    machine: str | None = option(optional(one_of(MACHINES)), None)
     passes: tuple[PassName, ...] = option(
         LOOP_PASSES,
         CPU_PASSES,

@@ -106,12 +106,12 @@ class Trees:
 
 
 def planned(
-    options: Options, effort: int, lowered: Lowered, variant: Variant, chosen: Chosen
+    options: Options, lowered: Lowered, variant: Variant, chosen: Chosen
 ) -> tuple[Options, tuple[str, ...]]:
     """Return the options of the best plan that a search finds, and notes for its listing.
 
     Sizes are those that the build knows, else usual ones. Targets do not tell classes of machines
-    apart, so all classes weigh the same.
+    apart, so all weigh the same unless an option names one.
     """
     trees = Trees(lowered, variant, chosen)
     first = trees(options)
@@ -119,7 +119,8 @@ def planned(
         return options, ()
     known = {(name, dim): (start, stop) for name, dim, start, stop in variant.ranges}
     sizes = usual(first, known)
-    models = [CpuModel(each, machine) for each in sizes for machine in (EPYC, XEON)]
-    search = Search(trees, moves, models, BUDGETS[effort])
+    machines = [each for each in (EPYC, XEON) if options.machine in (None, each.name)]
+    models = [CpuModel(each, machine) for each in sizes for machine in machines]
+    search = Search(trees, moves, models, BUDGETS[options.effort])
     seed, best = search.run(options)
     return best.options, tuple(told(search, seed, best))

@@ -97,7 +97,7 @@ class Codegen(CpuOptions, Stage):
             return self, ()
         from .planning import planned
 
-        return planned(self, self.effort, lowered, variant, lambda one: one._schedule(variant))
+        return planned(self, lowered, variant, lambda one: one._schedule(variant))
 
     def _schedule(self, variant: Variant) -> tuple[Rules, tuple[LoopPass, ...]]:
         """Return rules and passes; what few calls run is not worth the time of a compiler."""

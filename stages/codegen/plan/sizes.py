@@ -83,6 +83,7 @@ class Sizes:
     tables: Mapping[str, Table] = classes.field(factory=dict)
     threads: int = 1
     stream_from: int | None = None
+    _values: dict[Bound, int] = classes.field(factory=dict, init=False, eq=False, repr=False)
 
     def value(self, bound: Bound) -> int:
         """Return the value of a bound.
@@ -91,7 +92,10 @@ class Sizes:
         >>> Sizes(scalars={"n": 5}).value(add(ScalarSymbol("n"), 2))
         7
         """
-        return evaluate(bound, self._of)
+        found = self._values.get(bound)
+        if found is None:
+            found = self._values[bound] = evaluate(bound, self._of)
+        return found
 
     def extent(self, range_: Range) -> int:
         """Return how many indices a range has."""

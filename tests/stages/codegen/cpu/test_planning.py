@@ -11,8 +11,9 @@ from tests.generated.large import large_case, program_of
 from tests.generated.large_arguments import arguments_of
 
 import fieldforge as ff
-from fieldforge.stages.codegen.cpu.options import CpuOptions
+from fieldforge.stages.codegen.cpu.options import MACHINES, CpuOptions
 from fieldforge.stages.codegen.cpu.planning import moves
+from fieldforge.stages.codegen.plan.machine import CLASSES, CpuClass
 from fieldforge.stages.ir.loops.cpu import Tiles
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.traverse import nodes_of
@@ -108,3 +109,17 @@ def test_patches_of_a_mesh_can_be_left_out_and_taken_again():
 
     assert "portions" in names(MESH, patches=sizes)
     assert names(MESH, patches=False)["portions"] == "on"
+
+
+def test_a_class_of_machines_can_be_chosen():
+    told = {
+        next(line for line in generated(STENCILS, effort=1, **machine).loops.splitlines()
+             if "planned:" in line)
+        for machine in ({}, {"machine": "epyc"}, {"machine": "xeon"})
+    }  # fmt: skip
+
+    assert len(told) == 3
+
+
+def test_every_class_of_cpus_has_a_name():
+    assert {*MACHINES} == {name for name, each in CLASSES.items() if isinstance(each, CpuClass)}

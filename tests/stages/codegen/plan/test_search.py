@@ -90,8 +90,9 @@ def test_models_weigh_the_same():
 
 
 def test_less_than_predictions_can_tell_moves_nothing(monkeypatch):
-    monkeypatch.setitem(SECONDS, (1, 0), 0.99)
-    monkeypatch.setitem(SECONDS, (0, 1), 0.98)
+    monkeypatch.setitem(SECONDS, (1, 0), 0.97)
+    monkeypatch.setitem(SECONDS, (0, 1), 0.985)
+    monkeypatch.setitem(SECONDS, (1, 1), 0.955)
 
     seed, best = search().run(Choices())
 
