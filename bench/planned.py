@@ -4,16 +4,19 @@
     python -m bench.planned --quick                     ten programs of at most 1e5 points
 
 The default and the planned code take turns; the least of many rounds counts. The default is there
-twice, so that its two times tell the noise.
-With one thread, times are those for which the thread had a processor.
+twice, so that its two times tell the noise. With one thread, times are those for which the thread
+had a processor. Writes `planned-<class>-<threads>.json` in `bench/results/<machine>/`.
 """
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
+import re
 import time
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any, Final
 
 os.environ.setdefault("FIELDFORGE_TIERS", "compiled")
@@ -27,6 +30,7 @@ from tests.generated.large_arguments import arguments_of
 
 import fieldforge as ff
 from fieldforge.runtime import _core
+from fieldforge.runtime.calls.machine import processor
 from fieldforge.stages.codegen.cpu.options import MACHINES
 from fieldforge.workflows.builds.building import trace
 from fieldforge.workflows.tuning.bench import RealBench
@@ -34,6 +38,7 @@ from fieldforge.workflows.tuning.subject import make_subject
 
 from .regret_search import ProcessorTime
 
+RESULTS: Final = Path(__file__).parent / "results"
 OURS: Final = 100  # seeds below are ours
 ROUNDS: Final = 41
 EFFORT: Final = (("codegen.effort", 1),)
@@ -58,7 +63,8 @@ def measured(seed: int, points: int, threads: int, machine: str | None) -> dict[
         "seed": seed, "points": points, "dtype": case.dtype, "levels": case.levels,
         "on": case.order if case.is_mesh else "grid", "threads": threads,
         "default": min(first, again), "planned": planned, "gain": min(first, again) / planned,
-        "noise": max(first, again) / min(first, again), "seconds": _seconds_of_plan(bench, dict(effort)),
+        "noise": max(first, again) / min(first, again), "machine": machine,
+        "seconds": _seconds_of_plan(bench, dict(effort)),
         "notes": [line for line in bench.loops(effort).splitlines() if "planned:" in line],
     }  # fmt: skip
 
@@ -140,6 +146,10 @@ def main(seeds: str, threads: int, most_points: int, machine: str | None, quick:
         console.print(
             f"{seed} {rows[-1]['gain']:.3f} noise {rows[-1]['noise']:.2f} {rows[-1]['notes']}"
         )
+    name = re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
+    place = RESULTS / name / f"planned-{machine or 'all'}-{threads}.json"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(json.dumps({"rows": rows}) + "\n")
     console.print(shown(rows), summary(rows))
 
 

@@ -19,6 +19,7 @@ from .text_seconds import build_seconds
 BUDGETS: Final = (0, 400, 4000)  # plans that are priced, by effort
 STEP: Final = 0.02  # a move gains at least
 LEAST: Final = 0.05  # a plan: of 70 drawn programs three lose, and seven without it
+WORST: Final = 1.05  # no call of a plan may take so much longer than that of the rules
 LONGER: Final = 1.3  # a build that takes so much longer than that of the rules
 CALLS: Final = 10.0  # has to come back within so many seconds of calls
 
@@ -40,9 +41,14 @@ class Plan:
     build: float
 
     def cost(self, seed: Plan) -> float:
-        """Return the mean time of calls beside those of another plan, with what builds add."""
-        pairs = zip(self.seconds, seed.seconds, strict=True)
-        ratio = exp(sum(log(own / other) for own, other in pairs) / len(self.seconds))
+        """Return the mean time of calls beside those of another plan, with what builds add.
+
+        A plan that makes one of them much slower costs too much.
+        """
+        ratios = [own / other for own, other in zip(self.seconds, seed.seconds, strict=True)]
+        if max(ratios) > WORST:
+            return max(1.0, *ratios)
+        ratio = exp(sum(map(log, ratios)) / len(ratios))
         is_longer = self.build > LONGER * seed.build
         return ratio + is_longer * (self.build - seed.build) / CALLS
 

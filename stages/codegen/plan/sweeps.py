@@ -85,7 +85,10 @@ Body: TypeAlias = tuple[Touch, ...]
 
 @classes.frozen
 class Sweep:
-    """Do the parts in order, `count` times along a dimension, `step` indices further each time."""
+    """Do the parts in order, `count` times along a dimension, `step` indices further each time.
+
+    Without a dimension each part goes on along that of its own outer loop.
+    """
 
     dim: Dimension | None
     count: float
@@ -99,10 +102,12 @@ def bodies(sweep: Sweep | Body) -> Iterator[tuple[Body, dict[Dimension, float]]]
         yield sweep, {}
         return
     for part in sweep.parts:
+        own = part.dim if isinstance(part, Sweep) and sweep.count > 1 else None
+        dim = own if sweep.dim is None else sweep.dim
         for body, extents in bodies(part):
-            if sweep.dim is not None:
+            if dim is not None:
                 most = sweep.count * sweep.step
-                extents[sweep.dim] = max(extents.get(sweep.dim, 1) * sweep.count, most)
+                extents[dim] = max(extents.get(dim, 1) * sweep.count, most)
             yield body, extents
 
 

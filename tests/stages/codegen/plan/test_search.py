@@ -89,6 +89,14 @@ def test_models_weigh_the_same():
     assert best is seed
 
 
+def test_no_call_may_take_much_longer():
+    kernel = tree_of(Choices())
+    seed = Plan(Choices(), kernel, (1.0, 1.0, 1.0), 1.0)
+
+    assert Plan(Choices(), kernel, (0.5, 0.5, 1.04), 1.0).cost(seed) < 0.7
+    assert Plan(Choices(), kernel, (0.5, 0.5, 1.06), 1.0).cost(seed) > 1.0
+
+
 def test_less_than_predictions_can_tell_moves_nothing(monkeypatch):
     monkeypatch.setitem(SECONDS, (1, 0), 0.97)
     monkeypatch.setitem(SECONDS, (0, 1), 0.985)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import pytest
 from tests.generated.large import large_case
 
 import fieldforge as ff
 from fieldforge.runtime.process import classes
 from fieldforge.stages.codegen.plan.cpu_seconds import CpuModel
+from fieldforge.stages.codegen.plan.cpu_sweeps import cpu_leaves
 from fieldforge.stages.codegen.plan.machine import EPYC, H200
 from fieldforge.stages.codegen.plan.seconds import facts_of, seconds_of
-from fieldforge.stages.sizes import ThreadPoints
+from fieldforge.stages.codegen.schedule.costs import ITEMSIZES
+from fieldforge.stages.ir.loops.cpu import Portions
+from fieldforge.stages.ir.loops.nest import Load
+from fieldforge.stages.ir.loops.traverse import nests_of
+from fieldforge.stages.sizes import Patches, ThreadPoints
 
 from .listings import loops_of
 
 ON_GRID, ON_MESH, WALKING, TILED = 10, 4, 0, 2  # seeds
-SLIDING, ACROSS_PLANES = 41, 51
+SLIDING, ACROSS_PLANES, PORTIONS = 41, 51, 17
 
 
 @pytest.mark.parametrize("seed", [ON_GRID, ON_MESH, WALKING, TILED])
@@ -146,3 +153,26 @@ def test_a_part_is_counted_once(monkeypatch):
     assert model.facts(kernel) == model.facts(kernel)
     with pytest.raises(TypeError):
         model.facts(loops_of(case, 1_000_000, inline=("%8",))[0])
+
+
+def test_portions_go_on_through_the_mesh():
+    sizes = Patches(elements=64, portion=16, least_bytes=1)
+    kernel, given, _ = loops_of(large_case(PORTIONS), 3_000_000, patches=sizes)
+    leaves = cpu_leaves(kernel, given, EPYC.parallel_from)
+    assert any(isinstance(leaf.node, Portions) for leaf in leaves)
+
+    bytes_ = sum(each.bytes["memory"] for each in facts_of(kernel, given, EPYC))
+
+    names = {row.buffer for nest in nests_of(kernel) for row in nest.body if isinstance(row, Load)}
+    fields = [buffer for buffer in kernel.buffers if buffer.memory == "field"]
+    least = sum(
+        ITEMSIZES[buffer.dtype] * prod(_extent(given, buffer, dim) for dim in buffer.dims)
+        for buffer in fields
+        if buffer.name in names
+    )
+    assert 0.8 * least < bytes_ < 4 * least
+
+
+def _extent(sizes, buffer, dim):
+    start, stop = sizes.ranges[buffer.name, dim.value]
+    return stop - start
