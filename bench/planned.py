@@ -5,7 +5,8 @@
 
 The default and the planned code take turns; the least of many rounds counts. The default is there
 twice, so that its two times tell the noise. With one thread, times are those for which the thread
-had a processor. Writes `planned-<class>-<threads>.json` in `bench/results/<machine>/`.
+had a processor. Writes `planned-<class>-<threads>.json` in
+`bench/results/<machine>/`.
 """
 
 from __future__ import annotations
@@ -44,15 +45,18 @@ ROUNDS: Final = 41
 EFFORT: Final = (("codegen.effort", 1),)
 
 
-def measured(seed: int, points: int, threads: int, machine: str | None) -> dict[str, Any]:
+def measured(
+    seed: int, points: int, threads: int, machine: str | None, known: bool
+) -> dict[str, Any]:
     """Return the seconds of a program with and without a plan."""
     effort = (*EFFORT, ("codegen.machine", machine))
     case = large_case(seed)
     threads = threads or _core.default_threads()
     _core.set_threads(threads)
-    subject = make_subject(
-        program_of(case).with_backend(ff.cpu), arguments_of(case, points, ff.cpu)
-    )
+    program = program_of(case).with_backend(ff.cpu)
+    if known:
+        program = program.with_compilation_options(static_domains=True)
+    subject = make_subject(program, arguments_of(case, points, ff.cpu))
     cost = ProcessorTime() if threads == 1 else None
     bench = RealBench(subject, ff.cpu, cost, lambda: 3600.0, subject.expected())
     refusals = [each for each in bench.ready([(), effort]) if each]
@@ -126,8 +130,11 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, float]:
 @click.option("--threads", default=1, help="of the CPU; 0 for all")
 @click.option("--most-points", default=1_000_000)
 @click.option("--machine", type=click.Choice(MACHINES), help="plan for one class only")
+@click.option("--known", is_flag=True, help="compile the domains of the fields in")
 @click.option("--quick", is_flag=True, help="ten programs of at most 1e5 points")
-def main(seeds: str, threads: int, most_points: int, machine: str | None, quick: bool) -> None:
+def main(
+    seeds: str, threads: int, most_points: int, machine: str | None, known: bool, quick: bool
+) -> None:
     """Draw, build both, measure in turns, show."""
     console = Console(width=150)
     if quick:
@@ -139,7 +146,7 @@ def main(seeds: str, threads: int, most_points: int, machine: str | None, quick:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, context) as alone:  # a crash ends one program only
             try:
-                rows.append(alone.submit(measured, seed, points, threads, machine).result())
+                rows.append(alone.submit(measured, seed, points, threads, machine, known).result())
             except Exception as error:  # the next program can be measured
                 console.print(f"{seed}: {type(error).__name__}: {str(error)[:200]}")
                 continue
@@ -147,7 +154,7 @@ def main(seeds: str, threads: int, most_points: int, machine: str | None, quick:
             f"{seed} {rows[-1]['gain']:.3f} noise {rows[-1]['noise']:.2f} {rows[-1]['notes']}"
         )
     name = re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
-    place = RESULTS / name / f"planned-{machine or 'all'}-{threads}.json"
+    place = RESULTS / name / f"planned-{machine or 'all'}-{threads}{'-known' * known}.json"
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(json.dumps({"rows": rows}) + "\n")
     console.print(shown(rows), summary(rows))
