@@ -48,23 +48,28 @@ from fieldforge.workflows.tuning.subject import make_subject
 from .regret_search import Hunt, ProcessorTime, Trial
 
 RESULTS: Final = Path(__file__).parent / "results"
+NOISE: Final = 0.03  # of measured times at least, as a logarithm
+EQUAL: Final = 0.005  # predictions
 OURS: Final = 100  # seeds below are ours
 
 
-def rank_correlation(trials: Sequence[Trial]) -> float | None:
+def rank_correlation(trials: Sequence[Trial], noise: float = 1.0) -> float | None:
     """Return Spearman's coefficient of predicted and measured seconds; None for few plans.
+
+    Times that differ by less than noise have one rank, and so have predictions that hardly differ.
 
     >>> rank_correlation([Trial((), n, 2.0 * n, 0) for n in range(1, 6)])
     1.0
+    >>> rank_correlation([Trial((), 1 + n / 100, 2.0 * n, 0) for n in range(1, 6)], 1.1)
     """
     if len(trials) < 4:
         return None
     ranks = []
-    for kind in ("seconds", "predicted"):
-        values = np.array([getattr(each, kind) for each in trials])
-        # times that differ by less than noise, and predictions that are equal, have one rank
-        values = np.round(np.log(values) / 0.02)
-        ranks.append(np.array([(values < v).sum() + (values == v).sum() / 2 for v in values]))
+    for kind, least in (("seconds", max(NOISE, np.log(noise))), ("predicted", EQUAL)):
+        values = np.log([getattr(each, kind) for each in trials])
+        lower = values[:, None] - least > values
+        same = abs(values[:, None] - values) <= least
+        ranks.append(lower.sum(1) + same.sum(1) / 2)
     if any(np.ptp(each) == 0 for each in ranks):
         return None
     return round(float(np.corrcoef(ranks)[0, 1]), 4)
@@ -98,7 +103,7 @@ def regret_of(
         "on": case.order if case.is_mesh else "grid", "threads": threads,
         "default": default.seconds, "best": best.seconds, "regret": default.seconds / best.seconds,
         "noise": noise, "choice": [[name, repr(value)] for name, value in best.choice],
-        "rank": rank_correlation(found), "took": time.monotonic() - begin,
+        "rank": rank_correlation(found, hunt.noise), "took": time.monotonic() - begin,
         "trials": [[each.seconds, each.predicted, each.text] for each in found],
     }  # fmt: skip
 

@@ -17,8 +17,8 @@ from fieldforge.workflows.tuning.bench import SAMPLE, Candidate, RealBench
 from fieldforge.workflows.tuning.candidates import Choice, changed
 from fieldforge.workflows.tuning.predicted import predicted
 
-ROUNDS: Final = 5
-LAST_ROUNDS: Final = 15
+ROUNDS: Final = 21  # the least of many: others use the machine too
+LAST_ROUNDS: Final = 21
 FASTEST: Final = 4  # plans that are measured for longer
 DECIDED: Final = re.compile(r"(%\d+) is (an array|computed in place)")
 
@@ -109,6 +109,7 @@ class Hunt:
     most: int
     trials: dict[Choice, Trial] = attrs.field(factory=dict)
     codes: dict[str, Choice] = attrs.field(factory=dict)
+    noise: float = 1.0  # between the times of the default in two series
 
     def run(self) -> tuple[Trial, Trial, float]:
         """Return the default, the best plan, and the ratio of the default's two times."""
@@ -164,6 +165,7 @@ class Hunt:
         scale = 1.0
         if () in self.trials:  # the machine may be slower or faster than it was
             scale = self.trials[()].seconds / min(costs[0])
+            self.noise = max(self.noise, scale, 1 / scale)
         for choice, row in zip(together, costs, strict=True):
             source, loops = self.bench._generated(choice)
             seconds = predicted(loops, self.sizes_of(choice), self.machine)

@@ -241,6 +241,8 @@ OPTIONS: list[tuple[str, Any]] = [
     ("codegen.unswitch", False),
     ("codegen.patches", False),
     ("codegen.tile_size", 16),
+    ("codegen.effort", 1),
+    ("codegen.machine", "epyc"),
     ("codegen.mathematics", "library"),
     *(
         ("target", attrs.evolve(Target(isa="x86-64-v2"), **change))

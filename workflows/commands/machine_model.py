@@ -19,7 +19,8 @@ from rich.table import Table
 from ...runtime import _core
 from ...runtime.calls.machine import machine_file, processor, write_machine
 from ...runtime.process import classes
-from .predictions.costs import COSTS, measured_costs
+from ..tuning.node import COSTS
+from .predictions.costs import measured_costs
 
 KIB: Final = 1 << 10
 MIB: Final = 1 << 20

@@ -1,27 +1,29 @@
-"""What the cost model did not choose: predicted seconds of a program with one decision changed."""
+"""What was not chosen: predicted seconds of a program with one decision changed."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
+from ...stages.base import Stage
+from ...stages.codegen.cpu.options import CpuOptions
+from ...stages.codegen.cpu.planning import moves
+from ...stages.codegen.plan.moves import Move, value_moves
 from ...stages.codegen.plan.seconds import MachineClass
 from ...stages.codegen.plan.sizes import Sizes
 from ...stages.codegen.plan.text_seconds import text_seconds
+from ...stages.ir.loops.reader import read
 from .predicted import predicted
 
-MOST: Final = 16  # values that are turned
-_DECIDED: Final = re.compile(r"(%\d+) is (an array|computed in place)")
 # The source and the listing of the loops of a program with other options.
-Generate = Callable[[dict[str, tuple[str, ...]]], tuple[str, str]]
+Generate = Callable[[Mapping[str, Any]], tuple[str, str]]
 
 
 @classes.frozen
 class Alternative:
-    """A plan: the seconds of a call and of a build; `name` is the value that it turns."""
+    """A plan: the seconds of a call and of a build; `name` is the decision that it changes."""
 
     name: str
     now: str
@@ -30,32 +32,38 @@ class Alternative:
     build: float
 
 
+def moves_of(loops: str, stage: Stage) -> list[Move]:
+    """Return what may be decided otherwise in the plan that a listing of loops shows."""
+    kernel = read(loops)
+    return list(moves(kernel, stage) if isinstance(stage, CpuOptions) else value_moves(kernel))
+
+
 def alternatives(
-    generate: Generate, sizes: Sizes, machine: MachineClass
+    generate: Generate, stage: Stage, sizes: Sizes, machine: MachineClass
 ) -> tuple[Alternative, tuple[Alternative, ...]]:
-    """Return the present plan, and those in which one value is an array or computed in place."""
+    """Return the present plan, and those in which one decision of a code generator differs."""
     source, loops = generate({})
     now = Alternative("", "", "", predicted(loops, sizes, machine), text_seconds(len(source)))
-    return now, tuple(_turned(generate, loops, sizes, machine))
+    return now, tuple(_turned(generate, stage, loops, sizes, machine))
 
 
 def _turned(
-    generate: Generate, loops: str, sizes: Sizes, machine: MachineClass
+    generate: Generate, stage: Stage, loops: str, sizes: Sizes, machine: MachineClass
 ) -> Iterator[Alternative]:
-    for name, what in list(dict.fromkeys(_DECIDED.findall(loops)))[:MOST]:
-        option = "inline" if what == "an array" else "arrays"
+    for move in moves_of(loops, stage):
+        changes = dict(move.changes(stage))
         try:
-            source, other = generate({option: (name,)})
+            source, other = generate(changes)
         except FieldforgeError:  # not every value can be an array
             continue
         if other and other != loops:
-            seconds = predicted(other, sizes, machine)
-            words = ("array", "in place") if what == "an array" else ("in place", "array")
-            yield Alternative(name, *words, seconds, text_seconds(len(source)))
+            own = classes.evolve(sizes, stream_from=changes.get("stream_from", sizes.stream_from))
+            seconds = predicted(other, own, machine)
+            yield Alternative(move.name, move.now, move.other, seconds, text_seconds(len(source)))
 
 
 def told(now: Alternative, others: tuple[Alternative, ...], where: str) -> str:
-    """Return a line for the present plan and one for each value.
+    """Return a line for the present plan and one for each decision, the nearest first.
 
     >>> now = Alternative("", "", "", 1.29e-3, 0.6)
     >>> print(told(now, (Alternative("%34", "in place", "array", 1.34e-3, 0.7),), "epyc"))
@@ -65,7 +73,7 @@ def told(now: Alternative, others: tuple[Alternative, ...], where: str) -> str:
     lines = [f"predicted: {_time(now.seconds)} a call, {now.build:.1f} s to build ({where})"]
     lines += [
         f"  {each.name} {each.now} {_time(now.seconds)}; {each.other} {_time(each.seconds)}"
-        for each in others
+        for each in sorted(others, key=lambda each: each.seconds)
     ]
     return "\n".join(lines)
 

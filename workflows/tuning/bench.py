@@ -52,6 +52,7 @@ class RealBench:
         cost: measures a candidate; by default the seconds of a call.
         left: the seconds that are left of the budget.
         expected: the results of the reference.
+        least: the least seconds of a call by choice, where no other cost is asked for.
 
     """
 
@@ -60,6 +61,7 @@ class RealBench:
     cost: Cost | None
     left: Callable[[], float]
     expected: Values
+    least: dict[Choice, float] = classes.field(factory=dict, init=False)
     _ready: dict[Choice, Candidate] = classes.field(factory=dict, init=False)
     _traces: dict[Choice, Any] = classes.field(factory=dict, init=False)
     _calls: int = classes.field(default=0, init=False)
@@ -73,9 +75,13 @@ class RealBench:
         """Return the digest of the generated code; for a refused choice, of the message."""
         return hashlib.sha256(self._generated(choice)[0].encode()).hexdigest()[:16]
 
+    def loops(self, choice: Choice) -> str:
+        """Return the listing of the loops; nothing for a refused choice."""
+        return self._generated(choice)[1]
+
     def names(self, choice: Choice) -> Sequence[str]:
         """Return the values that may become arrays, or be recomputed."""
-        return decided_names(self._generated(choice)[1])
+        return decided_names(self.loops(choice))
 
     def first(self, choices: Sequence[Choice]) -> Sequence[str]:
         """Do what `ready` does, however long it takes: a search needs a start."""
@@ -105,6 +111,8 @@ class RealBench:
             return False
         begin = perf_counter()
         row.append((self.cost or self._seconds)(self._ready[choice]))
+        if self.cost is None:
+            self.least[choice] = min(self.least.get(choice, row[-1]), row[-1])
         self._longest = max(self._longest, perf_counter() - begin)
         return True
 

@@ -45,6 +45,11 @@ class Trial:
         return changed(self.before, self.changes)
 
 
+def unranked(_: Choice) -> Sequence[Choice]:
+    """Rank nothing: a search then tries the options in turn."""
+    return ()
+
+
 def ignore(*_: object) -> None:
     """Hear what is told, and do nothing."""
 
@@ -82,6 +87,7 @@ class Search:
         known: verdicts of earlier runs, by the generated code.
         tell: is called for each trial.
         keep: is called for each better choice, with its verdict against the one before.
+        ranked: returns changes of a choice, the most promising first.
 
     """
 
@@ -91,6 +97,7 @@ class Search:
     known: Mapping[str, Verdict] = classes.field(factory=dict)
     tell: Callable[[Trial], None] = ignore
     keep: Callable[[Choice, Verdict], None] = ignore
+    ranked: Callable[[Choice], Sequence[Choice]] = unranked
     best: Choice = ()
     trials: list[Trial] = classes.field(factory=list)
     _seen: dict[str, Choice] = classes.field(factory=dict)  # by the generated code
@@ -103,7 +110,11 @@ class Search:
         return self.best
 
     def _with_one(self) -> bool:
-        """Try each option in turn; tell whether one of its values was better."""
+        """Try the best changes first, or each option in turn; tell whether one was better."""
+        changes = self.ranked(self.best)
+        if changes:
+            chunks = (changes[n : n + AT_ONCE] for n in range(0, len(changes), AT_ONCE))
+            return any(not self.bench.is_over() and self._improve(chunk) for chunk in chunks)
         improved = False
         for option in self.options:
             while self._improve([((option.name, value),) for value in self._values(option)]):

@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
+from ...runtime import _core
 from ...runtime.calls.machine import processor
 from ...runtime.process import classes, settings
 from ...runtime.process.errors import FieldforgeError, NotCompilableError
@@ -19,15 +20,20 @@ from ..backends.ready_made import BACKENDS
 from ..entries.decorated import address_of
 from ..options.architecture import names_of
 from ..options.database import TUNED, Database, database, tuned_file
+from ..options.schema import Option
 from .bench import Cost, RealBench
 from .candidates import Choice, applied, tunable_options
 from .journal import Journal
+from .kept_plans import keep_plans
+from .predicted import sizes_of
+from .ranking import Ranking, machine_of
 from .report import Report, Watch, watching
-from .search import FIRST_ROUNDS, Search, Trial
+from .search import FIRST_ROUNDS, Search, Trial, unranked
 from .subject import Subject, make_subject
 from .tuned_file import Winner, entries, keep, kept, put
 from .verdict import Verdict, compared
 
+PLANS: Final = ".plans.jsonl.gz"
 LAST_ROUNDS: Final = 21  # of the winner and the start
 RESERVE: Final = 0.9  # of the budget is for the search, the rest for the last comparison
 
@@ -105,12 +111,15 @@ def tune(
     job = _Job.make(subject, given, file)
     end = begin + RESERVE * budget
     bench = RealBench(subject, job.base, cost, lambda: end - clock(), subject.expected())
+    chosen = tunable_options(job.base, options)
+    ranking = _ranking(subject, job.base, bench, chosen)
     search = Search(
         bench,
-        tunable_options(job.base, options),
+        chosen,
         job.base.options,
         job.journal.known(),
         keep=job.keep,
+        ranked=ranking or unranked,
         best=job.best,
     )
     refusal, of_best = bench.first([(), search.best])
@@ -129,6 +138,8 @@ def tune(
             raise TuningInterrupt(job.report(search, job.verdict, True)) from None
         finally:
             subject.restore()
+            if ranking is not None and job.path is not None:
+                keep_plans(job.path.with_suffix(PLANS), job.address, ranking)
 
 
 @classes.define
@@ -210,6 +221,17 @@ class _Job:
         )  # fmt: skip
         keep(self.path, winner)
         _read_again()
+
+
+def _ranking(
+    subject: Subject, base: Backend, bench: RealBench, options: tuple[Option, ...]
+) -> Ranking | None:
+    """Return what ranks changes by predicted seconds; None where nothing predicts them."""
+    machine = machine_of(base)
+    if machine is None:
+        return None
+    sizes = sizes_of(subject.arguments, subject.provider, _core.default_threads())
+    return Ranking(bench, options, sizes, machine)
 
 
 def _read_again() -> None:

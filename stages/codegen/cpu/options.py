@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from ....runtime.process import classes
-from ...option_kinds import BYTES, FLAG, numbers, option, optional, whole
+from ...option_kinds import BYTES, FLAG, numbers, one_of, option, optional, whole
 from ...sizes import Patches
 from ...target import CPU_TARGET, CpuTarget
 from ..options import CodegenOptions
-from ..pass_list import LOOP_PASSES, PassName
+from ..pass_list import LOOP_PASSES, PassName, without
 from ..schedule.rules import Rules
 
 CPU_PASSES: Final = (
     "tile", "stream", "march", "prefetch", "unswitch", "slide", "patch", "plan_arena",
 )  # fmt: skip
+MACHINES: Final = ("epyc", "xeon")  # as in `plan/machine.py`
+MOST_EFFORT: Final = 2
 MOST_TILE: Final = 1 << 16  # points; a thread has room for the levels of each
 
 PATCHES: Final = numbers(
@@ -42,6 +44,9 @@ class CpuOptions(CodegenOptions):
         jam: whether unroll-and-jam may compute several rows of a stencil together.
         prefetch: whether the code prefetches rows.
         unswitch: whether usual levels have a loop without the conditions of other levels.
+        effort: how long to search for better choices than those of the rules, by predicted seconds:
+            0 takes the rules' choices, 1 prices up to 400 plans, 2 up to 4,000.
+        machine: the class of CPUs that a search predicts for; by default all weigh the same.
         passes: the passes over loops in order: names of built-in passes, or functions.
         patches: sizes for nests that hand arrays on within patches of a mesh, such as
             `Patches(elements=6144, portion=128, least_bytes=16 << 20)`; with False the nests run
@@ -63,7 +68,13 @@ class CpuOptions(CodegenOptions):
         Patches(),
         tune=[Patches(), False, Patches(elements=2048), Patches(elements=24576)],
     )
-    passes: tuple[PassName, ...] = option(LOOP_PASSES, CPU_PASSES)
+    effort: int = option(whole(0, MOST_EFFORT), 0)
+    machine: str | None = option(optional(one_of(MACHINES)), None)
+    passes: tuple[PassName, ...] = option(
+        LOOP_PASSES,
+        CPU_PASSES,
+        tune=[CPU_PASSES, *(without(CPU_PASSES, name) for name in ("tile", "march", "slide"))],
+    )
 
     def rules(self) -> Rules:
         """Return what the schedule and the loop passes have to know."""

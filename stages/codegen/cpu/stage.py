@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
@@ -49,16 +49,18 @@ class Codegen(CpuOptions, Stage):
         from ..soft_reads import clamping_of
         from .text.kernel import write_cpp
 
-        tree, groups = make_loops(lowered, variant, *self._schedule(variant))
+        stage, notes = self._planned(lowered, variant)
+        tree, groups = make_loops(lowered, variant, *stage._schedule(variant))
         ints = integers(tree)
         calls: Calls = "all" if self.checked else "beyond" if variant.beyond else "inside"
         clamping = clamping_of(lowered.program, groups, ints, calls)
         place = step_place(ints, groups, clamping)
         steps = None if place is None else Steps(place, step_numbers(groups))
-        source = write_cpp(tree, ints, self._writer_options(), clamping, steps)
+        source = write_cpp(tree, ints, stage._writer_options(), clamping, steps)
+        told = classes.evolve(tree, notes=(*tree.notes, *notes)) if notes else tree
         flags = self._flags(source, variant)
         return {
-            "generated": Generated("c++", source, show(tree), flags),
+            "generated": Generated("c++", source, show(told), flags),
             "interface": describe(
                 lowered.program,
                 tree,
@@ -77,7 +79,8 @@ class Codegen(CpuOptions, Stage):
         """Return the text of the loops after each pass."""
         from ..passes import listings
 
-        return listings(lowered, variant, *self._schedule(variant))
+        stage, _ = self._planned(lowered, variant)
+        return listings(lowered, variant, *stage._schedule(variant))
 
     def chosen(self) -> tuple[PassName, ...]:
         """Return the loop passes that the options ask for."""
@@ -87,6 +90,14 @@ class Codegen(CpuOptions, Stage):
             "unswitch": not self.unswitch,
         }
         return without(self.passes, *(name for name, is_out in left_out.items() if is_out))
+
+    def _planned(self, lowered: Lowered, variant: Variant) -> tuple[Self, tuple[str, ...]]:
+        """Return the stage with the options that a search prefers, and what it tells of them."""
+        if not self.effort or variant.beyond:
+            return self, ()
+        from .planning import planned
+
+        return planned(self, lowered, variant, lambda one: one._schedule(variant))
 
     def _schedule(self, variant: Variant) -> tuple[Rules, tuple[LoopPass, ...]]:
         """Return rules and passes; what few calls run is not worth the time of a compiler."""

@@ -2,166 +2,209 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ....runtime.process import classes
-from ...ir.loops.cpu import LINE, Tiles, marks_of
-from ...ir.loops.kernel import Kernel, Node
-from ...ir.loops.nest import Compute, Load, Nest, Store
+from ...ir.loops.cpu import Tiles, marks_of
+from ...ir.loops.kernel import Kernel
 from ...ir.loops.traverse import nests_of
-from ..schedule.costs import ITEMSIZES, row_cost
-from .cpu_sweeps import Leaf, Work, cpu_leaves
+from .cpu_amounts import amounts
+from .cpu_sweeps import Leaf, LeavesOf, cpu_leaves
 from .machine import CpuClass
-from .registers import OTHERS, registers
 from .sizes import Sizes
 from .sweeps import bodies
-from .traffic import Bytes, Traffic, moved
+from .traffic import Bytes, Footprints, Key, Traffic
 
 CACHE_OF_A_THREAD: Final = 3 << 19  # bytes for each thread that stay in the caches of all
-ALONE: Final = ("rows", "addresses", "prefetches", "streams", "rings")
+ALONE: Final = ("rows", "addresses", "prefetches", "streams", "rings", "jumps", "waits")
+SHORT: Final = 5  # lines of a row that a table tells, up to which loads do not wait for it
+WRITTEN: Final = "written"  # what leaves the last cache
 
 
 @classes.frozen
 class CpuFacts:
-    """What a part of a tree does, whatever its costs are.
+    """What a nest of a tree does, whatever its costs are.
 
     Attributes:
-        node: the nest or group.
         threads: how many share it.
-        bytes: of all threads, by link.
+        bytes: of all threads, by link; those that leave the last cache are `written`.
         amounts: of a thread, by kind.
+        barriers: how often its threads wait for one another.
 
     """
 
-    node: Node
     threads: int
     bytes: Mapping[str, float]
     amounts: Mapping[str, float]
+    barriers: int = 0
 
     def parts(self, machine: CpuClass) -> dict[str, float]:
         """Return seconds by what they are for: links by name, and amounts."""
-        parts = {
-            link.name: self.bytes[link.name] / link.rate(self.threads) for link in machine.links
-        }
+        *near, last = machine.links
+        parts = {link.name: self.bytes[link.name] / link.rate(self.threads) for link in near}
+        parts[last.name] = self.bytes[last.name] / last.rate(self.threads)
+        parts[WRITTEN] = self.bytes.get(WRITTEN, 0.0) / last.rate(self.threads)
+        if not last.is_duplex(self.threads):
+            parts[last.name] += parts.pop(WRITTEN)
         return parts | {name: n * machine.costs[name] for name, n in self.amounts.items()}
 
     def seconds(self, machine: CpuClass) -> float:
-        """Return the seconds of the part.
+        """Return the seconds of the nest.
 
         Rows begin when the one before has ended; the rest goes on at the same time.
         """
         parts = self.parts(machine)
         alone = sum(parts.pop(name) for name in ALONE)
         beside = sum(pow(each, machine.overlap) for each in parts.values())
-        return (
-            alone + float(pow(beside, 1 / machine.overlap)) + machine.barrier * (self.threads > 1)
-        )
+        return alone + float(pow(beside, 1 / machine.overlap)) + machine.barrier * self.barriers
 
 
 def cpu_facts(kernel: Kernel, sizes: Sizes, machine: CpuClass) -> list[CpuFacts]:
     """Return what each part of a tree does in calls that follow one another."""
-    leaves = cpu_leaves(kernel, sizes, machine.parallel_from)
-    sweeps = [leaf.sweep for leaf in leaves]
-    most = max((leaf.threads for leaf in leaves), default=1)
-    past = _past(leaves, sizes, machine)
-    bytes_: list[dict[str, float]] = [{} for _ in leaves]
-    waits = [0.0] * len(leaves)
-    for link in machine.links:
-        fetched = Traffic(sizes, link.share(most), link.line).in_turn(sweeps)
-        is_last = link is machine.links[-1]
-        for place, leaf in enumerate(leaves):
-            own = moved(fetched[place], past[place], is_last=is_last)
-            bytes_[place][link.name] = leaf.threads * own
-            if link is not machine.links[0]:
-                waits[place] += _waits(leaf, fetched[place]) / link.line
-    return [
-        CpuFacts(leaf.node, leaf.threads, own, amounts(leaf, machine) | {"waits": lines})
-        for leaf, own, lines in zip(leaves, bytes_, waits, strict=True)
-    ]
+    return CpuModel(sizes, machine).facts(kernel)
 
 
-def _past(leaves: Sequence[Leaf], sizes: Sizes, machine: CpuClass) -> list[dict[str, float]]:
-    """Return for each leaf the bytes of the fields that it writes past the caches."""
-    whole = Traffic(sizes, 1, machine.links[0].line)
-    touched = [whole.footprint(leaf.sweep) for leaf in leaves]
-    pairs = list(zip(leaves, touched, strict=True))
-    most = max((leaf.threads for leaf in leaves), default=1)
-    usual = max(machine.stream_from, most * CACHE_OF_A_THREAD)
-    least = usual if sizes.stream_from is None else sizes.stream_from
-    if sum(leaf.threads * sum(own.values()) for leaf, own in pairs) < least:
-        return [{} for _ in leaves]
-    streams = [
-        {name for nest in nests_of(leaf.node) for name in marks_of(nest).streams} for leaf in leaves
-    ]
-    return [
-        {name: n for (name, stores), n in own.items() if stores and name in names}
-        for own, names in zip(touched, streams, strict=True)
-    ]
+class CpuModel:
+    """Facts of trees for the same call and machine; a part that was seen before is only looked up.
 
-
-def _waits(leaf: Leaf, fetched: Bytes) -> float:
-    """Return the bytes that no prefetch asks for, where tables tell the rows."""
-    if any(marks_of(nest).asked for nest in nests_of(leaf.node)):
-        return 0.0
-    told = {touch.buffer for body, _ in bodies(leaf.sweep) for touch in body if touch.is_told}
-    return sum(bytes_ for (name, _), bytes_ in fetched.items() if name in told)
-
-
-def amounts(leaf: Leaf, machine: CpuClass) -> dict[str, float]:
-    """Return what a thread does, by kind: each has its cost.
-
-    operations   of a vector register, in units of an addition
-    loads        and stores of a vector register, those that spill registers too
-    gathers      elements that lanes load one by one
-    rows         walks along an innermost loop, with its addresses
-    addresses    of these rows
-    prefetches   lines
-    streams      rows that are written past the caches
-    rings        rows of arrays whose rows take turns
-    waits        lines from beyond the second cache that tables tell and nothing prefetches
+    So a plan with one decision changed costs little more than the parts that differ.
     """
-    found = dict.fromkeys(machine.costs, 0.0)
-    for work in leaf.work:
-        for name, amount in _amounts(work, machine):
-            found[name] += amount
-    if isinstance(leaf.node, Tiles) and leaf.node.rolled is not None:
-        found["rings"] += sum(work.times[-2] for work in leaf.work)
-    return found
 
+    def __init__(self, sizes: Sizes, machine: CpuClass) -> None:
+        self.sizes = sizes
+        self.machine = machine
+        self._leaves: LeavesOf = {}
+        self._parts: dict[Leaf, list[_Part]] = {}
+        self._traffic: dict[float, Traffic] = {}
+        self._footprints: dict[int, Footprints] = {}  # by line
 
-def _amounts(work: Work, machine: CpuClass) -> Iterator[tuple[str, float]]:
-    nest, depth = work.nest, len(work.nest.loops)
-    marks = marks_of(nest)
-    is_vector = depth > 0 and nest.loops[-1].kind == "vector"
-    slid = {row for row, _, _ in marks.slides}
-    outer = work.times[-2] if depth else 1.0
-    strips, widest = 0.0, 1
-    for number, row in enumerate(nest.body):
-        is_inner = row.level == depth and depth > 0
-        times = work.times[row.level]
-        if is_inner and is_vector:
-            lanes = max(machine.lanes // ITEMSIZES[row.dtype], 1)
-            times = outer * max(1.0, -(-work.row // lanes))
-            strips, widest = max(strips, times), max(widest, ITEMSIZES[row.dtype])
-        if number in slid:
-            continue
-        if isinstance(row, Compute):
-            yield "operations", times * row_cost(row)
-        elif isinstance(row, Load | Store):
-            if is_inner and is_vector and _is_apart(nest, row):
-                yield "gathers", work.times[-1]
+    def facts(self, kernel: Kernel) -> list[CpuFacts]:
+        """Return what each nest of a tree does."""
+        leaves = cpu_leaves(kernel, self.sizes, self.machine.parallel_from, self._leaves)
+        most = max((leaf.threads for leaf in leaves), default=1)
+        past = self._past(leaves, most)
+        fetched = []
+        for link in self.machine.links:
+            traffic = self._through(link.share(most), link.line)
+            fetched.append(traffic.in_turn([leaf.sweep for leaf in leaves]))
+        return [
+            each
+            for leaf, own, *bytes_ in zip(leaves, past, *fetched, strict=True)
+            for each in self._divided(leaf, own, bytes_)
+        ]
+
+    def seconds(self, kernel: Kernel) -> float:
+        """Return the seconds of a call."""
+        machine = self.machine
+        return machine.call + sum(each.seconds(machine) for each in self.facts(kernel))
+
+    def _divided(
+        self, leaf: Leaf, past: Mapping[str, float], fetched: Sequence[Bytes]
+    ) -> Iterator[CpuFacts]:
+        """Yield what each nest does: the first to touch a buffer waits for the memory."""
+        if leaf not in self._parts:
+            self._parts[leaf] = list(_parts(leaf, self.machine))
+        parts = self._parts[leaf]
+        counts = Counter(key for part in parts for key in part.runs)
+        seen: set[Key] = set()
+        for part in parts:
+            *near, far = fetched
+            own = [{key: all_[key] / counts[key] for key in part.runs} for all_ in near]
+            own.append({key: far[key] * (key not in seen) for key in part.runs})
+            seen |= part.runs.keys()
+            waits = leaf.threads > 1 and part is parts[0]
+            yield CpuFacts(
+                leaf.threads,
+                {name: leaf.threads * n for name, n in self._moved(own, past).items()},
+                part.amounts | self._waits(part, own, past),
+                barriers=int(waits),
+            )
+
+    def _moved(self, own: Sequence[Bytes], past: Mapping[str, float]) -> dict[str, float]:
+        """Return the bytes in both directions by link, those that leave the last cache apart."""
+        found: dict[str, float] = {}
+        for link, bytes_ in zip(self.machine.links, own, strict=True):
+            kept = [(key, n) for key, n in bytes_.items() if not (key[1] and key[0] in past)]
+            found[link.name] = sum(n for _, n in kept)
+            back = sum(n for (_, stores), n in kept if stores)
+            if link is self.machine.links[-1]:
+                gone = sum(past.get(name, 0.0) for name, stores in bytes_ if stores)
+                found[WRITTEN] = back + gone
             else:
-                yield "loads", times
-            yield "addresses", outer * is_inner
-    yield "rows", outer
-    yield "prefetches", outer * len(marks.asked) * max(1.0, work.row * widest / LINE)
-    yield "streams", outer * len(marks.streams)
-    # a register of the estimate has 4 bytes
-    values = (registers(nest, 1) - OTHERS) * 4 / widest if is_vector else 0.0
-    yield "loads", 2 * strips * max(0.0, values - machine.registers)
+                found[link.name] += back
+        return found
+
+    def _waits(
+        self, part: _Part, own: Sequence[Bytes], past: Mapping[str, float]
+    ) -> dict[str, float]:
+        """Return the amounts that depend on where bytes come from."""
+        line = self.machine.links[-1].line
+        lines = sum(n / line * part.late.get(name, 0.0) for (name, _), n in own[-1].items())
+        jumps = sum(own[-1][key] / run for key, run in part.runs.items() if run)
+        streams = part.amounts["streams"] if past else 0.0
+        return {"waits": lines, "jumps": jumps, "streams": streams}
+
+    def _through(self, capacity: float, line: int) -> Traffic:
+        if capacity not in self._traffic:
+            footprints = self._footprints.setdefault(line, {})
+            self._traffic[capacity] = Traffic(self.sizes, capacity, line, footprints)
+        return self._traffic[capacity]
+
+    def _past(self, leaves: Sequence[Leaf], most: int) -> list[dict[str, float]]:
+        """Return for each leaf the bytes of the fields that it writes past the caches."""
+        whole = self._through(1, self.machine.links[0].line)
+        pairs = [(leaf, whole.alone(leaf.sweep)[0]) for leaf in leaves]
+        usual = max(self.machine.stream_from, most * CACHE_OF_A_THREAD)
+        least = usual if self.sizes.stream_from is None else self.sizes.stream_from
+        if sum(leaf.threads * sum(own.values()) for leaf, own in pairs) < least:
+            return [{} for _ in leaves]
+        streams = [
+            {name for nest in nests_of(leaf.node) for name in marks_of(nest).streams}
+            for leaf in leaves
+        ]
+        return [
+            {name: n for (name, stores), n in own.items() if stores and name in names}
+            for (_, own), names in zip(pairs, streams, strict=True)
+        ]
 
 
-def _is_apart(nest: Nest, row: Load | Store) -> bool:
-    """Tell whether a value of the innermost loop tells where the lanes of an access lie."""
-    return any(each is not None and nest.body[each].level == len(nest.loops) for each in row.rows)
+@classes.frozen
+class _Part:
+    """What is known of a nest of a leaf.
+
+    Attributes:
+        amounts: of a thread, by kind; see `amounts`.
+        runs: of what it touches, bytes that lie one after the other before its loops jump; 0 where
+            no load waits for the jump.
+        late: which share of the lines of a buffer its loads wait for, where tables tell the rows
+            and no prefetch asks for them; several short rows are on their way at a time.
+
+    """
+
+    amounts: dict[str, float]
+    runs: Mapping[Key, float]
+    late: Mapping[str, float]
+
+
+def _parts(leaf: Leaf, machine: CpuClass) -> Iterator[_Part]:
+    is_rolled = isinstance(leaf.node, Tiles) and leaf.node.rolled is not None
+    is_asking = any(marks_of(nest).asked for nest in nests_of(leaf.node))
+    for work, (body, extents) in zip(leaf.work, bodies(leaf.sweep), strict=True):
+        found = amounts(work, machine)
+        if is_rolled:
+            found["rings"] = work.times[-2]
+        asked = {work.nest.body[row].buffer for row in marks_of(work.nest).asked}  # type: ignore[attr-defined]  # loads
+        runs = {
+            (touch.buffer, touch.stores): 0.0
+            if touch.stores or touch.is_told or touch.buffer in asked
+            else max(touch.run(extents), machine.links[-1].line)
+            for touch in body
+        }
+        late = {
+            touch.buffer: max(0.0, 1.0 - SHORT * machine.links[-1].line / touch.run(extents))
+            for touch in body
+            if touch.is_told and not is_asking
+        }
+        yield _Part(found, runs, late)

@@ -12,8 +12,8 @@ from ...ir.bounds import Range
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.cpu import Portions, Tiles, marks_of
 from ...ir.loops.kernel import Choice, Kernel, Loop, Node
-from ...ir.loops.nest import Nest
-from ...ir.loops.traverse import children
+from ...ir.loops.nest import Access, Nest
+from ...ir.loops.traverse import children, nests_of
 from .sizes import RIM, Sizes
 from .sweeps import Body, Sweep, buffers_of, in_loops, touches_of
 
@@ -54,9 +54,18 @@ class Leaf:
     threads: int
 
 
-def cpu_leaves(kernel: Kernel, sizes: Sizes, parallel_from: int) -> list[Leaf]:
-    """Return what a call runs, in order; loops over fewer points run on one thread."""
-    maker = _Leaves(buffers_of(kernel), sizes, parallel_from)
+# Leaves by their node and the buffers that its nests access.
+LeavesOf: TypeAlias = dict[tuple[Node, tuple[Buffer, ...]], Leaf]
+
+
+def cpu_leaves(
+    kernel: Kernel, sizes: Sizes, parallel_from: int, known: LeavesOf | None = None
+) -> list[Leaf]:
+    """Return what a call runs, in order; loops over fewer points run on one thread.
+
+    Leaves that are `known` are taken from there, and new ones are added.
+    """
+    maker = _Leaves(buffers_of(kernel), sizes, parallel_from, {} if known is None else known)
     return [leaf for step in kernel.steps for leaf in maker.of(step.body)]
 
 
@@ -65,6 +74,7 @@ class _Leaves:
     buffers: Mapping[str, Buffer]
     sizes: Sizes
     parallel_from: int
+    known: LeavesOf
 
     def of(self, node: Node) -> Iterator[Leaf]:
         """Yield what a node runs."""
@@ -74,15 +84,21 @@ class _Leaves:
             case Loop(range=range_, body=body):
                 for leaf in self.of(body):
                     yield self._repeated(leaf, range_)
-            case Nest():
-                yield self._nest(node)
-            case Tiles():
-                yield self._tiles(node)
-            case Portions():
-                yield self._portions(node)
+            case Nest() | Tiles() | Portions():
+                yield self._remembered(node)
             case _:
                 for child in children(node):
                     yield from self.of(child)
+
+    def _remembered(self, node: Nest | Tiles | Portions) -> Leaf:
+        rows = (row for nest in nests_of(node) for row in nest.body)
+        names = dict.fromkeys(row.buffer for row in rows if isinstance(row, Access))
+        key = node, tuple(self.buffers[name] for name in names)
+        found = self.known.get(key)
+        if found is None:
+            make = {Nest: self._nest, Tiles: self._tiles, Portions: self._portions}[type(node)]
+            found = self.known[key] = make(node)  # type: ignore[operator]  # the function of its kind
+        return found
 
     def _repeated(self, leaf: Leaf, range_: Range) -> Leaf:
         count = self.sizes.extent(range_)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import sqrt
 from typing import Final
 
+from ....runtime.language.dimension import DimensionKind
 from ....runtime.process import classes
 from ...ir.bounds import (
     Bound,
@@ -18,8 +19,13 @@ from ...ir.bounds import (
     TableBound,
     evaluate,
 )
+from ...ir.loops.kernel import Kernel
 
+ENDS: Final = {"start": 0, "stop": 1}  # of a domain that a call passes
 USUAL: Final = 128  # indices of a dimension, where nothing tells how many there are
+# Calls of programs whose sizes nothing tells, by the points of a field; all weigh the same.
+USUAL_POINTS: Final = (10_000, 300_000, 10_000_000)
+USUAL_LEVELS: Final = 80
 RIM: Final = 4.0  # rows at the rim of n neighbouring ones, over the root of n
 
 
@@ -77,6 +83,7 @@ class Sizes:
     tables: Mapping[str, Table] = classes.field(factory=dict)
     threads: int = 1
     stream_from: int | None = None
+    _values: dict[Bound, int] = classes.field(factory=dict, init=False, eq=False, repr=False)
 
     def value(self, bound: Bound) -> int:
         """Return the value of a bound.
@@ -85,7 +92,10 @@ class Sizes:
         >>> Sizes(scalars={"n": 5}).value(add(ScalarSymbol("n"), 2))
         7
         """
-        return evaluate(bound, self._of)
+        found = self._values.get(bound)
+        if found is None:
+            found = self._values[bound] = evaluate(bound, self._of)
+        return found
 
     def extent(self, range_: Range) -> int:
         """Return how many indices a range has."""
@@ -112,3 +122,51 @@ class Sizes:
         held = (order.portion or order.size) + RIM * sqrt(order.size)
         given = {"address": 1, "patches": -(-rows // order.size), "size": order.size}
         return given.get(number, int(kept * held))
+
+
+def alike(
+    kernel: Kernel,
+    extents: Mapping[str, int],
+    tables: Mapping[str, Table] | None = None,
+    known: Mapping[tuple[str, str], tuple[int, int]] | None = None,
+) -> Sizes:
+    """Return sizes in which all fields have the same extents by dimension, but for `known` ranges.
+
+    The bounds of a call with `domain=` are those extents too; tables are near if not given.
+    """
+    ranges = {
+        (buffer.name, dim.value): (0, extents[dim.value])
+        for buffer in kernel.buffers
+        if buffer.memory == "field"
+        for dim in buffer.dims
+        if dim.value in extents
+    }
+    scalars = {}
+    for name, _ in kernel.scalars:
+        *_, dim, end = f"..{name}".split(".")
+        if end in ENDS and dim in extents:
+            scalars[name] = extents[dim] * ENDS[end]
+    rows = max(extents.values(), default=0)
+    near = {
+        buffer.name.removeprefix("table "): Table(rows, rows)
+        for buffer in kernel.buffers
+        if buffer.memory == "table"
+    }
+    return Sizes({**ranges, **(known or {})}, scalars, {**near, **(tables or {})})
+
+
+def usual(kernel: Kernel, known: Mapping[tuple[str, str], tuple[int, int]]) -> tuple[Sizes, ...]:
+    """Return the sizes of usual calls; a single one where the ranges of all fields are known."""
+    fields = [buffer for buffer in kernel.buffers if buffer.memory == "field"]
+    dims = {dim.value: dim for buffer in fields for dim in buffer.dims}
+    if all((buffer.name, dim.value) in known for buffer in fields for dim in buffer.dims):
+        return (alike(kernel, {}, known=known),)
+    is_flat = {name: dim.kind is DimensionKind.HORIZONTAL for name, dim in dims.items()}
+    across = max(sum(is_flat[dim.value] for dim in buffer.dims) for buffer in fields)
+    levels = 1 if all(is_flat.values()) else USUAL_LEVELS
+    found = []
+    for points in USUAL_POINTS:
+        side = max(1, round((points / levels) ** (1 / max(across, 1))))
+        extents = {name: side if is_flat[name] else levels for name in dims}
+        found.append(alike(kernel, extents, known=known))
+    return tuple(found)

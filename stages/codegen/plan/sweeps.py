@@ -50,6 +50,8 @@ class Touch:
         stores: whether the body writes it.
         bytes: of all its memory.
         row: bytes of all its elements along the unit dimension.
+        near: its dimensions, those first whose neighbours lie next to each other; of fields a
+            guess.
 
     """
 
@@ -61,6 +63,16 @@ class Touch:
     stores: bool
     bytes: float
     row: float = 0.0
+    near: tuple[Dimension, ...] = ()
+
+    def run(self, extents: Mapping[Dimension, float]) -> float:
+        """Return the bytes of rows that loops, inner to outer, touch one after the other."""
+        total = float(self.item)
+        for dim, walked in zip(self.near, extents, strict=False):
+            if dim is not walked:
+                break
+            total *= extents[dim]
+        return total
 
     @property
     def is_told(self) -> bool:
@@ -73,7 +85,10 @@ Body: TypeAlias = tuple[Touch, ...]
 
 @classes.frozen
 class Sweep:
-    """Do the parts in order, `count` times along a dimension, `step` indices further each time."""
+    """Do the parts in order, `count` times along a dimension, `step` indices further each time.
+
+    Without a dimension each part goes on along that of its own outer loop.
+    """
 
     dim: Dimension | None
     count: float
@@ -82,15 +97,17 @@ class Sweep:
 
 
 def bodies(sweep: Sweep | Body) -> Iterator[tuple[Body, dict[Dimension, float]]]:
-    """Yield each body with the indices that all loops around it cover along each dimension."""
+    """Yield each body with the indices that all loops around it cover, inner loops first."""
     if isinstance(sweep, tuple):
         yield sweep, {}
         return
     for part in sweep.parts:
+        own = part.dim if isinstance(part, Sweep) and sweep.count > 1 else None
+        dim = own if sweep.dim is None else sweep.dim
         for body, extents in bodies(part):
-            if sweep.dim is not None:
+            if dim is not None:
                 most = sweep.count * sweep.step
-                extents[sweep.dim] = max(extents.get(sweep.dim, 1) * sweep.count, most)
+                extents[dim] = max(extents.get(dim, 1) * sweep.count, most)
             yield body, extents
 
 
@@ -124,7 +141,15 @@ def _touch(
         buffer.name, item, buffer.dims, unit, places, Store in kinds,
         bytes=item * prod(_extent(buffer, dim, sizes) for dim in buffer.dims),
         row=item * (1 if unit is None else _extent(buffer, unit, sizes)),
+        near=tuple(reversed(buffer.order)) or _near(buffer.dims, unit),
     )  # fmt: skip
+
+
+def _near(dims: tuple[Dimension, ...], unit: Dimension | None) -> tuple[Dimension, ...]:
+    """Return dimensions, the one of unit stride first, then those beside it."""
+    if unit is None or unit is not dims[-1]:
+        return dims
+    return tuple(reversed(dims))
 
 
 def unit_of(buffer: Buffer) -> Dimension | None:

@@ -18,7 +18,8 @@ from .sweeps import Body, Place, Sweep, Touch, bodies
 
 Extents: TypeAlias = Mapping[Dimension, float]
 Key: TypeAlias = tuple[str, bool]  # a buffer, and whether it is stored
-Bytes: TypeAlias = dict[Key, float]
+Bytes: TypeAlias = dict[Key, float]  # nobody changes one that somebody else has
+Footprints: TypeAlias = dict[tuple[Sweep | Body, float], Bytes]  # by sweep and window
 
 # Layers over capacity: up to the first one all of a layer stays, beyond the second one nothing.
 ALL_STAYS: Final = 0.7
@@ -36,25 +37,32 @@ ALL: Final[Container[str]] = _All()
 
 
 class Traffic:
-    """How many bytes come to a cache for sweeps; `line` bytes come together."""
+    """How many bytes come to a cache for sweeps; `line` bytes come together.
 
-    def __init__(self, sizes: Sizes, capacity: float, line: int) -> None:
+    Sweeps that were seen before are not counted again; caches with equal lines share footprints.
+    """
+
+    def __init__(
+        self, sizes: Sizes, capacity: float, line: int, footprints: Footprints | None = None
+    ) -> None:
         self.sizes = sizes
         self.capacity = capacity
         self.line = line
+        self._footprints: Footprints = {} if footprints is None else footprints
+        self._alone: dict[Sweep | Body, tuple[Bytes, Bytes]] = {}
 
     def in_turn(self, parts: Sequence[Sweep | Body], kept: Container[str] = ALL) -> list[Bytes]:
         """Return what each part fetches that runs after the others, again and again.
 
         A part finds there what was touched last; of the round before only the buffers `kept`.
         """
-        touched = [self.footprint(part) for part in parts]
+        alone = [self.alone(part) for part in parts]
         recent: dict[str, float] = {}
-        for own in touched:
+        for own, _ in alone:
             _touch(recent, own)
         old, found = dict.fromkeys(recent), []
-        for part, own in zip(parts, touched, strict=True):
-            fetched, names = self.through(part), list(recent)
+        for own, each in alone:
+            fetched, names = dict(each), list(recent)
             for key, bytes_ in own.items():
                 name = key[0]
                 if name in kept or name not in old:
@@ -64,6 +72,13 @@ class Traffic:
             for key in own:
                 old.pop(key[0], None)
             found.append(fetched)
+        return found
+
+    def alone(self, part: Sweep | Body) -> tuple[Bytes, Bytes]:
+        """Return what a part touches, and what it fetches if nothing runs before it."""
+        found = self._alone.get(part)
+        if found is None:
+            found = self._alone[part] = self.footprint(part), self.through(part)
         return found
 
     def through(self, sweep: Sweep | Body) -> Bytes:
@@ -83,6 +98,16 @@ class Traffic:
 
         Rows that tables tell are counted anew after each `window` iterations of its loop.
         """
+        if window < float("inf") and not any(
+            touch.is_told for body, _ in bodies(sweep) for touch in body
+        ):
+            window = float("inf")
+        found = self._footprints.get((sweep, window))
+        if found is None:
+            found = self._footprints[sweep, window] = self._footprint(sweep, window)
+        return found
+
+    def _footprint(self, sweep: Sweep | Body, window: float) -> Bytes:
         dim = None if isinstance(sweep, tuple) else sweep.dim
         found: Bytes = {}
         for body, extents in bodies(sweep):
@@ -190,20 +215,3 @@ def _touch(recent: dict[str, float], own: Bytes) -> None:
     for name in dict.fromkeys(name for name, _ in own):
         bytes_ = max(own.get((name, stores), 0.0) for stores in (True, False))
         recent[name] = max(bytes_, recent.pop(name, 0.0))
-
-
-def moved(fetched: Bytes, past: Mapping[str, float], *, is_last: bool = True) -> float:
-    """Return the bytes in both directions: what is stored leaves the cache again.
-
-    Stores of the buffers `past` go past the caches, so many bytes of each to what lies last.
-
-    >>> moved({("u", False): 8.0, ("out", True): 8.0}, {})
-    24.0
-    >>> moved({("out", True): 0.0}, {"out": 8.0})
-    8.0
-    """
-    total = sum(past.values()) if is_last else 0.0
-    for (name, stores), bytes_ in fetched.items():
-        if not (stores and name in past):
-            total += bytes_ * (1 + stores)
-    return total

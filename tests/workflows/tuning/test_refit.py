@@ -8,7 +8,6 @@ import pytest
 from fieldforge.stages.codegen.plan.cpu_seconds import CpuFacts
 from fieldforge.stages.codegen.plan.machine import EPYC, H200, XEON
 from fieldforge.stages.codegen.plan.seconds import seconds_of
-from fieldforge.stages.ir.loops.kernel import Seq
 from fieldforge.workflows.tuning.refit import Pair, costs_of, errors_of, refitted, with_costs
 
 
@@ -19,7 +18,7 @@ def pairs_for(machine):
     for place in range(80):
         bytes_ = {link.name: 10 ** numbers.uniform(3, 7) for link in machine.links}
         amounts = {name: 10 ** numbers.uniform(3, 5) for name in machine.costs}
-        facts = [CpuFacts(Seq(), 1, bytes_, amounts)]
+        facts = [CpuFacts(1, bytes_, amounts)]
         found.append(Pair(str(place % 8), facts, seconds_of(facts, machine)))
     return found
 

@@ -14,11 +14,10 @@ from rich.table import Table
 
 from ....runtime import _core
 from ....runtime.calls.machine import machine_file, processor, read_machine, write_machine
-from ....stages.codegen.plan.machine import CLASSES, CpuClass, class_of
-from ....stages.codegen.plan.seconds import MachineClass
-from ...tuning.refit import costs_of, errors_of, pairs_of, refitted, with_costs
+from ....stages.codegen.plan.machine import class_of
+from ...tuning.node import COSTS, node
+from ...tuning.refit import costs_of, errors_of, pairs_of, refitted
 
-COSTS: Final = "costs"  # in the file of the node
 # A copy reads and writes a number: a level moves its line in, and both lines of the other one.
 MOVED: Final = 1.5
 MULTIPLIED: Final = 8  # products with a sum, by `machine_program.multiply`
@@ -55,14 +54,6 @@ def measured_costs(
         both = program("differ").with_threads(every)
         found["barrier"] = seconds(lambda: both(*square)) - few / every
     return {name: cost for name, cost in found.items() if cost > 0}
-
-
-def node(name: str | None = None) -> MachineClass:
-    """Return the class of this node, or a named one, with the costs that were measured here."""
-    machine = class_of(processor()) if name is None else CLASSES[name]
-    known = read_machine(machine_file()).get(COSTS, {})
-    own = {each: cost for each, cost in known.items() if each in costs_of(machine)}
-    return with_costs(machine, own) if isinstance(machine, CpuClass) and name is None else machine
 
 
 def refit(paths: Sequence[Path], name: str | None, console: Console) -> None:

@@ -9,36 +9,37 @@ from typing import Any, Final
 import click
 
 from ....runtime.fields.neighbour_table import Connectivity
-from ....runtime.process import classes
 from ....stages.codegen.plan.machine import CLASSES
-from ....stages.codegen.plan.sizes import Sizes, Table
+from ....stages.codegen.plan.sizes import Sizes, alike
 from ....stages.ir.loops.reader import read
 from ....stages.target import CpuTarget
 from ...entries.entry_point import EntryPoint
 from ...tuning.alternatives import alternatives, told
+from ...tuning.node import GPUS, node
 from ...tuning.predicted import locality
 from ..arguments import backend_of
-from .costs import node
 
-GPUS: Final = "h200"  # the class that stands for all GPUs
+CODEGEN: Final = "codegen"
 _SIZE: Final = re.compile(r"\s*(\w+)\s*=\s*(\d+)\s*")
 
 
 def predictions(entry: EntryPoint, words: str, machine: str | None) -> str:
-    """Return a line for the plan of a program, and one for each value with another choice."""
+    """Return a line for the plan of a program, and one for each decision with another choice."""
     given = extents(words)
     backend = backend_of(entry)
     if machine is not None and machine not in CLASSES:
         raise click.UsageError(f"There is no class '{machine}'; there are {', '.join(CLASSES)}.")
     kind = node(machine or (None if isinstance(backend.target, CpuTarget) else GPUS))
 
-    def generate(options: dict[str, tuple[str, ...]]) -> tuple[str, str]:
-        chosen = entry.with_backend(backend.with_options(**options)) if options else entry
-        step = chosen.trace(until="codegen")["codegen"]
+    def generate(options: Mapping[str, Any]) -> tuple[str, str]:
+        named = {f"{CODEGEN}.{name}": value for name, value in options.items()}
+        chosen = entry.with_backend(backend.with_options(**named)) if options else entry
+        step = chosen.trace(until=CODEGEN)[CODEGEN]
         return step.text, step.loops
 
     sizes = sizes_of_loops(generate({})[1], given, entry._tables(None) or {})
-    return told(*alternatives(generate, sizes, kind), kind.name)
+    stage = dict(backend.workflow.nodes)[CODEGEN]
+    return told(*alternatives(generate, stage, sizes, kind), kind.name)
 
 
 def extents(words: str) -> dict[str, int]:
@@ -67,19 +68,9 @@ def sizes_of_loops(loops: str, given: Mapping[str, int], tables: Mapping[str, An
         raise click.UsageError(
             f"'{kernel.name}' has no dimension '{unknown[0]}'; it has {', '.join(sorted(dims))}."
         )
-    sizes = Sizes()
-    ranges = {
-        (buffer.name, dim.value): (0, given[dim.value])
-        for buffer in kernel.buffers
-        if buffer.memory == "field"
-        for dim in buffer.dims
-        if dim.value in given
+    known = {
+        name: locality(table.asnumpy())
+        for name, table in tables.items()
+        if isinstance(table, Connectivity)
     }
-    known = {}
-    for name, table in tables.items():
-        if isinstance(table, Connectivity):
-            known[name] = locality(table.asnumpy())
-        else:
-            rows = max(given.values(), default=0)
-            known[name] = Table(rows, rows, getattr(table, "max_neighbors", 2))
-    return classes.evolve(sizes, ranges=ranges, tables=known)
+    return alike(kernel, given, known)

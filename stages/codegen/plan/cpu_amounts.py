@@ -1,0 +1,124 @@
+"""What a thread of a CPU does for a nest, whatever it costs: operations, loads, rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+from ....runtime.process import classes
+from ...ir.loops.cpu import LINE, marks_of
+from ...ir.loops.nest import Compute, Load, Nest, Row, Store
+from ...ir.loops.traverse import reached
+from ..schedule.costs import ITEMSIZES, row_cost
+from .cpu_sweeps import Work
+from .machine import CpuClass
+from .registers import OTHERS, WORD, registers
+
+MOVED: Final = 2.0  # additions that it takes to move a register by some lanes
+STRIP: Final = 64  # bytes of the smallest elements of a strip
+SMALLEST: Final = 4
+
+
+def amounts(work: Work, machine: CpuClass) -> dict[str, float]:
+    """Return what a thread does for a nest, by kind: each has its cost.
+
+    operations   of a vector register, in units of an addition
+    loads        and stores of a vector register, those that spill registers too
+    gathers      elements that lanes load one by one
+    rows         walks along an innermost loop, with its addresses
+    addresses    of these rows
+    prefetches   lines
+    streams      rows that are written past the caches, in calls that do so
+    rings        rows of arrays whose rows take turns
+    waits        lines of long rows from memory that tables tell and nothing prefetches
+    jumps        other rows from memory that are not next to the row before, nor prefetched
+    """
+    found = dict.fromkeys(machine.costs, 0.0)
+    for name, amount in _amounts(work, machine):
+        found[name] += amount
+    return found
+
+
+def _amounts(work: Work, machine: CpuClass) -> Iterator[tuple[str, float]]:
+    nest, depth = work.nest, len(work.nest.loops)
+    marks = marks_of(nest)
+    strips = _Strips.of(work) if depth and nest.loops[-1].kind == "vector" else None
+    outer = work.times[-2] if depth else 1.0
+    widest = max((ITEMSIZES[row.dtype] for row in nest.body if row.level == depth), default=1)
+    for number, row in enumerate(nest.body):
+        is_inner = row.level == depth and depth > 0
+        times, moves = work.times[row.level], 0.0
+        if is_inner and strips is not None:
+            registers_ = strips.points * ITEMSIZES[row.dtype] / machine.lanes
+            times = outer * strips.computed(number) * registers_
+            moves = outer * strips.moved(number) * registers_
+            yield "operations", MOVED * moves
+        if isinstance(row, Compute):
+            yield "operations", times * row_cost(row)
+        elif isinstance(row, Load | Store):
+            if is_inner and strips is not None and _is_apart(nest, row):
+                yield "gathers", work.times[-1]
+            else:
+                yield "loads", times
+            yield "addresses", outer * (is_inner and times > 0)
+    yield "rows", outer
+    yield "prefetches", outer * len(marks.asked) * max(1.0, work.row * widest / LINE)
+    yield "streams", outer * len(marks.streams)
+    if strips is not None:
+        values = _bytes_of_values(nest) / widest
+        each = outer * strips.count * strips.points * widest / machine.lanes
+        yield "loads", 2 * each * max(0.0, values - machine.registers)
+
+
+@classes.frozen
+class _Strips:
+    """The strips of a row: `points` of one, how many there are and how many of them are whole.
+
+    Values that slide come from registers in whole strips, and in one before the first.
+    """
+
+    points: int
+    count: float
+    whole: float
+    slid: Mapping[Row, Row]
+    live: Collection[Row]
+
+    @classmethod
+    def of(cls, work: Work) -> _Strips:
+        body = work.nest.body
+        sizes = [ITEMSIZES[row.dtype] for row in body if isinstance(row, Load | Store)]
+        points = STRIP // max(SMALLEST, min(sizes, default=8))
+        slid = {row: origin for row, origin, _ in marks_of(work.nest).slides}
+        stores = [number for number, row in enumerate(body) if isinstance(row, Store)]
+        live = reached(stores, lambda n: (slid[n],) if n in slid else body[n].operands)
+        return cls(points, max(1.0, -(-work.row // points)), work.row // points, slid, live)
+
+    def computed(self, row: Row) -> float:
+        """Return how many strips compute a row."""
+        if not self.slid:
+            return self.count
+        is_seen = row in self.live and row not in self.slid
+        return self.count - self.whole + is_seen * (self.whole + min(self.whole, 1.0))
+
+    def moved(self, row: Row) -> float:
+        """Return how many strips take a row from a register."""
+        return self.whole * (row in self.slid and row in self.live)
+
+
+@lru_cache(maxsize=1024)
+def _bytes_of_values(nest: Nest) -> int:
+    """Return the bytes of the values that a point keeps; those that slide need no operands."""
+    rows = {row for row, _, _ in marks_of(nest).slides}
+    body = tuple(
+        Load(dtype=row.dtype, level=row.level, buffer="", dims=(), offsets=())
+        if number in rows
+        else row
+        for number, row in enumerate(nest.body)
+    )
+    return (registers(classes.evolve(nest, body=body), 1) - OTHERS) * WORD
+
+
+def _is_apart(nest: Nest, row: Load | Store) -> bool:
+    """Tell whether a value of the innermost loop tells where the lanes of an access lie."""
+    return any(each is not None and nest.body[each].level == len(nest.loops) for each in row.rows)

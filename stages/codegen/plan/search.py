@@ -1,0 +1,136 @@
+"""Search for the plan that is predicted to be the fastest, from the choices of today's rules on.
+
+All moves of a plan are tried alone. Then the best ones are joined, each only if the plan is better
+with it. That goes on until no move is worth it, or so many plans were priced. The budget is a
+number of plans and not of seconds: two processes find the same plan, whatever else they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import exp, log
+from typing import Any, Final, Protocol
+
+from ....runtime.process import classes
+from ...ir.loops.kernel import Kernel
+from .moves import Move
+from .text_seconds import build_seconds
+
+BUDGETS: Final = (0, 400, 4000)  # plans that are priced, by effort
+STEP: Final = 0.02  # a move gains at least
+LEAST: Final = 0.05  # a plan: of 70 drawn programs three lose, and seven without it
+WORST: Final = 1.05  # no call of a plan may take so much longer than that of the rules
+LONGER: Final = 1.3  # a build that takes so much longer than that of the rules
+CALLS: Final = 10.0  # has to come back within so many seconds of calls
+
+
+class Model(Protocol):
+    """Predicts calls of one size on one class of machines."""
+
+    def seconds(self, kernel: Kernel) -> float:
+        """Return the seconds of a call."""
+
+
+@classes.frozen
+class Plan:
+    """Options, the tree that they make, and what is predicted: calls by model, and the build."""
+
+    options: Any
+    tree: Kernel
+    seconds: tuple[float, ...]
+    build: float
+
+    def cost(self, seed: Plan) -> float:
+        """Return the mean time of calls beside those of another plan, with what builds add.
+
+        A plan that makes one of them much slower costs too much.
+        """
+        ratios = [own / other for own, other in zip(self.seconds, seed.seconds, strict=True)]
+        if max(ratios) > WORST:
+            return max(1.0, *ratios)
+        ratio = exp(sum(map(log, ratios)) / len(ratios))
+        is_longer = self.build > LONGER * seed.build
+        return ratio + is_longer * (self.build - seed.build) / CALLS
+
+
+@classes.define(eq=False)
+class Search:
+    """The plans of a program that were priced.
+
+    Attributes:
+        tree_of: makes the tree of options; None where they make none.
+        moves: lists the moves of a plan.
+        models: weigh the same.
+        budget: plans that may be priced.
+
+    """
+
+    tree_of: Callable[[Any], Kernel | None]
+    moves: Callable[[Kernel, Any], Iterable[Move]]
+    models: Sequence[Model]
+    budget: int
+    _plans: dict[Any, Plan | None] = classes.field(factory=dict)
+    _trees: dict[Kernel, Plan] = classes.field(factory=dict)
+
+    def __len__(self) -> int:
+        """Return how many plans were priced."""
+        return len(self._trees)
+
+    def plan(self, options: Any) -> Plan | None:
+        """Return what is predicted of options; None where they make no tree, or beyond the budget.
+
+        Options that make one tree are one plan.
+        """
+        if options not in self._plans:
+            tree = self.tree_of(options) if len(self._plans) < self.budget else None
+            if tree is not None and tree not in self._trees:
+                seconds = tuple(model.seconds(tree) for model in self.models)
+                self._trees[tree] = Plan(options, tree, seconds, build_seconds(tree))
+            self._plans[options] = None if tree is None else self._trees[tree]
+        return self._plans[options]
+
+    def others(self, plan: Plan) -> list[tuple[Move, Plan]]:
+        """Return each move of a plan with the plan that it leads to."""
+        found = []
+        for move in self.moves(plan.tree, plan.options):
+            other = self.plan(move.applied(plan.options))
+            if other is not None and other is not plan:
+                found.append((move, other))
+        return found
+
+    def run(self, options: Any) -> tuple[Plan, Plan]:
+        """Return the plan of the rules and the best one.
+
+        Raises:
+            ValueError: the options make no tree.
+
+        """
+        seed = self.plan(options)
+        if seed is None:
+            raise ValueError("The options of the rules make no tree.")
+        best, last = seed, None
+        while best is not last:
+            last, best = best, self._joined(best, seed)
+        return seed, best if best.cost(seed) <= 1 - LEAST else seed
+
+    def _joined(self, plan: Plan, seed: Plan) -> Plan:
+        """Return a plan with the moves that make it better, the best ones first."""
+        best = plan
+        ranked = sorted(self.others(plan), key=lambda pair: pair[1].cost(seed))
+        for move, alone in ranked:
+            if alone.cost(seed) > plan.cost(seed) * (1 - STEP):
+                break
+            other = self.plan(move.applied(best.options))
+            if other is not None and other.cost(seed) <= best.cost(seed) * (1 - STEP):
+                best = other
+        return best
+
+
+def told(search: Search, seed: Plan, best: Plan) -> Iterator[str]:
+    """Yield a line for the plan, and one for each move of it: the times beside those of the rules.
+
+    The best plan comes first, then what was not chosen, the nearest alternatives first.
+    """
+    yield f"planned: {best.cost(seed):.2f} of the time of the rules, of {len(search)} plans"
+    for move, other in sorted(search.others(best), key=lambda pair: pair[1].cost(seed)):
+        yield f"  {move.name} {move.now}; {move.other} {other.cost(seed):.2f}"

@@ -1,0 +1,125 @@
+"""The option `effort` searches for a plan; 0 keeps the choices of the rules."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from tests.generated.large import large_case, program_of
+from tests.generated.large_arguments import arguments_of
+
+import fieldforge as ff
+from fieldforge.stages.codegen.cpu.options import MACHINES, CpuOptions
+from fieldforge.stages.codegen.cpu.planning import moves
+from fieldforge.stages.codegen.plan.machine import CLASSES, CpuClass
+from fieldforge.stages.ir.loops.cpu import Tiles
+from fieldforge.stages.ir.loops.reader import read
+from fieldforge.stages.ir.loops.traverse import nodes_of
+from fieldforge.stages.sizes import Patches
+from fieldforge.stages.target import CpuTarget
+from fieldforge.workflows.builds.building import trace
+from fieldforge.workflows.tuning.subject import make_subject
+
+STENCILS, MESH = 51, 17  # seeds
+SHOW = """
+from tests.stages.codegen.cpu.test_planning import generated
+print(generated(51, effort=1).text)
+"""
+
+
+def generated(seed, **options):
+    """Return what codegen makes of a drawn program."""
+    backend = ff.cpu.with_options(**options) if options else ff.cpu
+    program = program_of(large_case(seed)).with_backend(backend)
+    subject = make_subject(program, arguments_of(large_case(seed), 10_000, ff.cpu))
+    entry = subject.on(backend)
+    steps = trace(entry.__definition__, entry.backend, subject.variant(entry), "codegen")
+    return steps["codegen"]
+
+
+def names(seed, **options):
+    """Return the moves of the plan of a drawn program, by name."""
+    loops = read(generated(seed, **options).loops)
+    return {move.name: move.other for move in moves(loops, CpuOptions(CpuTarget(), **options))}
+
+
+def test_a_plan_is_told_with_its_alternatives():
+    plain, planned = generated(STENCILS), generated(STENCILS, effort=1)
+
+    assert "planned: " not in plain.loops
+    assert "# planned: 0." in planned.loops
+    assert "#   prefetch off; on " in planned.loops
+    assert planned.text != plain.text
+    assert any(nodes_of(read(plain.loops), Tiles))
+    assert not any(nodes_of(read(planned.loops), Tiles))
+
+
+def test_a_plan_is_what_its_options_make():
+    planned = generated(STENCILS, effort=1)
+
+    passes = tuple(name for name in ff.cpu.options["codegen.passes"] if name != "tile")
+    same = generated(STENCILS, prefetch=False, passes=passes)
+
+    assert planned.text == same.text
+
+
+def test_two_processes_find_one_plan():
+    found = set()
+    for seed in ("0", "1"):
+        env = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", SHOW], capture_output=True, text=True, env=env, check=True
+        )
+        found.add(done.stdout)
+
+    assert found == {generated(STENCILS, effort=1).text + "\n"}
+
+
+@pytest.mark.parametrize("seed", [STENCILS, MESH])
+def test_results_keep_their_bits(seed):
+    case = large_case(seed)
+    results = []
+    for backend in (ff.cpu, ff.cpu.with_options(effort=1)):
+        subject = make_subject(
+            program_of(case).with_backend(backend), arguments_of(case, 10_000, ff.cpu)
+        )
+        subject.call(backend)()
+        results.append(subject.results())
+
+    assert results[0].keys() == results[1].keys()
+    for name, values in results[0].items():
+        assert values.tobytes() == results[1][name].tobytes()
+
+
+def test_moves_are_what_a_tree_shows():
+    tiled = names(STENCILS)
+    assert {"pass tile", "size of tiles", "prefetch", "non-temporal stores", "%64"} <= tiled.keys()
+    assert "portions" not in tiled
+
+    plain = names(STENCILS, passes=("plan_arena",), prefetch=False)
+    assert "pass tile" not in plain
+    assert "non-temporal stores" not in plain
+    assert plain["prefetch"] == "on"
+
+
+def test_patches_of_a_mesh_can_be_left_out_and_taken_again():
+    sizes = Patches(elements=64, portion=16, least_bytes=1)
+
+    assert "portions" in names(MESH, patches=sizes)
+    assert names(MESH, patches=False)["portions"] == "on"
+
+
+def test_a_class_of_machines_can_be_chosen():
+    told = {
+        next(line for line in generated(STENCILS, effort=1, **machine).loops.splitlines()
+             if "planned:" in line)
+        for machine in ({}, {"machine": "epyc"}, {"machine": "xeon"})
+    }  # fmt: skip
+
+    assert len(told) == 3
+
+
+def test_every_class_of_cpus_has_a_name():
+    assert {*MACHINES} == {name for name, each in CLASSES.items() if isinstance(each, CpuClass)}
