@@ -30,6 +30,7 @@ class Encode(CodegenOptions, Stage):
 
     name: ClassVar[str] = "encode"
     version: ClassVar[str] = "1"  # of the instructions, which the native core gives their meaning
+    is_awaited: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("lowered", "variant")
     provides: ClassVar[Mapping[str, type[Artifact]]] = {
         "encoded": Encoded,
