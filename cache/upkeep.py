@@ -40,11 +40,12 @@ class Upkeep:
         self._written += size
         if self._budget is None:
             return
+        size_of_all = self._budget if isinstance(self._budget, int) else self._budget.size
+        if not self._is_due(shelves, name, size_of_all):
+            return
         from .eviction import Budget
 
         budget = Budget(size=self._budget) if isinstance(self._budget, int) else self._budget
-        if not self._is_due(shelves, name, budget):
-            return
         self._written = 0
         try:
             pruned = self.prune(shelves, budget, False)
@@ -54,9 +55,9 @@ class Upkeep:
         if pruned is not None:
             self._faults.on_event("store.pruned", path=shelves.root, freed=pruned.freed)
 
-    def _is_due(self, shelves: Shelves, name: str, budget: Budget) -> bool:
+    def _is_due(self, shelves: Shelves, name: str, most: int) -> bool:
         """Compare two times of the same file system; the clocks of hosts differ."""
-        if self._written >= budget.size // 10:
+        if self._written >= most // 10:
             return True
         try:
             now = shelves.status(name).st_mtime

@@ -44,6 +44,8 @@ class Stage:
         needs: input ports; a port that no stage provides is an input of the workflow.
         provides: output ports, each with the class of its artifact.
         cache: where the engine keeps results: on disk, in this process, or nowhere.
+        is_awaited: whether processes that want the same result wait for the first of them. A
+            stage of some milliseconds takes less than the lock costs.
     """
 
     name: ClassVar[str]
@@ -51,6 +53,7 @@ class Stage:
     needs: ClassVar[tuple[str, ...]]
     provides: ClassVar[Mapping[str, type[Artifact]]]
     cache: ClassVar[Literal["disk", "memory", "never"]] = "disk"
+    is_awaited: ClassVar[bool] = True
 
     def run(self, **inputs: Any) -> Mapping[str, Artifact]:
         """Return the artifacts of the output ports: a pure function of options and inputs."""

@@ -15,6 +15,7 @@ class Bind(Stage):
     """Write strides, bounds and checks as data for the native core."""
 
     name: ClassVar[str] = "bind"
+    is_awaited: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("interface",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"bound": Bound}
 

@@ -7,14 +7,13 @@ from typing import Final
 
 import numpy as np
 
+from ...runtime.language.operations import BY_NAME
 from ..codegen.errors import CodegenError
-from ..codegen.rows.mathematics import NAMES
 from ..codegen.schedule.costs import ITEMSIZES
 
 Emit = Callable[[str, Sequence[str], str], str]  # from a name, operands and a dtype to a place
 
 BY_SIZE: Final = ("select", "copy")
-_OWN: Final = frozenset(NAMES)
 _SHORT: Final = {"float32": "f32", "float64": "f64"}
 _VECTORISED: Final = ("sin", "cos")  # by the C library where `numerics` is not strict
 
@@ -38,13 +37,21 @@ def compute(
         return emit(f"select.{ITEMSIZES[dtype]}", args, dtype)
     if op == "pow":
         return _power(emit, dtype, args, dtypes, own, exponent)
-    if own and f"{op}_{_SHORT.get(dtype)}" in _OWN:
+    if own and _is_our_function(op, dtype):
         return emit(f"own_{op}.{dtype}", args, dtype)
     if own and op in _VECTORISED:
         raise CodegenError(f"No instruction has the values of a vectorised '{op}'.")
     if op == "abs" and (dtypes[0] == "bool" or dtypes[0].startswith("uint")):
         return args[0]
     return emit(f"{op}.{dtypes[0]}", args, dtype)
+
+
+def _is_our_function(op: str, dtype: str) -> bool:
+    if op not in BY_NAME or BY_NAME[op].ulps == 0:
+        return False
+    from ..codegen.rows.mathematics import NAMES  # with their texts
+
+    return f"{op}_{_SHORT.get(dtype)}" in NAMES
 
 
 def _power(

@@ -26,6 +26,7 @@ class Lower(Stage):
     """
 
     name: ClassVar[str] = "lower"
+    is_awaited: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("parsed", "variant")
     accepts: ClassVar[Mapping[str, type[Artifact]]] = {"parsed": Parsed}
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"lowered": Lowered}

@@ -21,6 +21,7 @@ class Check(Stage):
     """
 
     name: ClassVar[str] = "check"
+    is_awaited: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("definition",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"summary": Summary}
 

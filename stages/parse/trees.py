@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 from weakref import WeakKeyDictionary
 
 from ...runtime.language.annotations import type_from_annotation
 from ...runtime.language.definition import Definition
 from ...runtime.language.types import FieldType, OperatorType, leaves
-from ...runtime.meshes.transposed_tables import name_of_slot
 from ..artifacts import Parsed, Spans
 from ..ir import syntax
 from .definition import Tree, parse_definition
@@ -70,10 +69,15 @@ def _of_derivative(definition: Definition, origin: Definition) -> Summary:
         for path, leaf in leaves(type_)
         if isinstance(leaf, FieldType)
     )
-    slots = tuple(
-        (name_of_slot(name, slot), False) for name, _ in found.tables for slot in range(MOST_SLOTS)
-    )
-    return Summary(signature, (*found.tables, *slots), found.unstructured, (fields,))
+    tables = (*found.tables, *_transposed(found.tables)) if found.tables else ()
+    return Summary(signature, tables, found.unstructured, (fields,))
+
+
+def _transposed(tables: Iterable[tuple[str, bool]]) -> Iterator[tuple[str, bool]]:
+    from ...runtime.meshes.transposed_tables import name_of_slot  # programs on grids have none
+
+    for name, _ in tables:
+        yield from ((name_of_slot(name, slot), False) for slot in range(MOST_SLOTS))
 
 
 def _written_together(program: syntax.Program) -> Iterator[tuple[str, ...]]:

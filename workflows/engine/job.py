@@ -84,7 +84,8 @@ class Job:
             self._keep(made, files)
             return made
 
-        if self.afresh or self.resources.store.path is None:  # no other process could compute it
+        has_store = self.resources.store.path is not None
+        if self.afresh or not self.stage.is_awaited or not has_store:
             return make()
         return build_once(
             self.resources.store, key, lambda: self._find(components, key, earlier), make

@@ -186,7 +186,22 @@ void set_known(const Frame& frame, const int64_t* ints, const void* scalars) {
     }
 }
 
+// Runs the machine code of a chain; the first lanes alone if its row begins beside a line.
+void run_written(const Frame& frame, const Chain& chain, Written run, int64_t at, int64_t count) {
+    int64_t done = 0;
+    if (chain.row >= 0) {
+        const auto beside = static_cast<int64_t>(reinterpret_cast<uintptr_t>(frame.pointers[chain.row] + at * chain.size) % line);
+        if (beside != 0 && beside % chain.size == 0 && count * chain.size >= 8 * line) {
+            done = (line - beside) / chain.size;
+            run(frame.pointers, at, 0, frame.row, done);
+        }
+    }
+    run(frame.pointers, at + done, done, frame.row, count - done);
+}
+
 void run_chain(const Frame& frame, const Chain& chain, int64_t at, int64_t count) {
+    const Written written = chain.run[static_cast<int>(frame.reach)];
+    if (written != nullptr) return run_written(frame, chain, written, at, count);
     const Link* forms[form_count];
     for (int i = 0; i < form_count; ++i) forms[i] = chain.form(frame.reach, i);
     const bool repeats = frame.may_repeat && chain.may_repeat;

@@ -5,7 +5,8 @@
 
 namespace fieldforge::rows {
 
-// Replaces kernels by chains wherever the table has links for them, and drops what nothing reads.
-void fuse(Nest& nest, const ChainTable& table);
+// Replaces kernels by chains wherever the table has links for them, and drops what nothing reads. If the
+// table writes machine code, that of the chains is added to `code`.
+void fuse(Nest& nest, const KernelTable& table, std::vector<uint8_t>& code);
 
 }  // namespace fieldforge::rows

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "chains.h"
+#include "code/vectors.h"
 
 namespace fieldforge::rows {
 
@@ -24,6 +25,7 @@ struct KernelTable {
     const NamedKernel* kernels;
     size_t count;
     const ChainTable* chains;
+    Vectors::Class code = Vectors::Class::none;  // of the machine code that chains are; else they are links
 
     // Null if there is none.
     const NamedKernel* find(std::string_view wanted) const;

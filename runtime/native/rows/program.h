@@ -4,10 +4,12 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "chains.h"
+#include "code/pages.h"
 #include "kernels.h"
 
 namespace fieldforge::rows {
@@ -98,8 +100,14 @@ struct Loop {
 enum class Reach : uint8_t { near, far, farthest };
 constexpr int reach_count = 3;
 
-// Steps in registers: the same links for each number of lanes.
+// A chain as machine code: of the pointers of a frame, the first lanes of rows and of blocks, the row
+// among those that are computed at once, and the number of lanes.
+using Written = void (*)(char* const* pointers, int64_t row_lane, int64_t block_lane, int64_t row, int64_t count);
+
+// Steps in registers: machine code, or the same links for each number of lanes.
 struct Chain {
+    size_t written[reach_count] = {};  // where it begins in the code of the program
+    Written run[reach_count] = {};     // null if there is none
     std::vector<Link> links;
     int32_t starts[reach_count][form_count];  // among the links
     int32_t row = -1;               // the access on whose lines blocks of lanes begin
@@ -180,6 +188,7 @@ struct Program {
     std::vector<Node> clamped;  // in place of these where `clamping` is 1
     int32_t clamping = -1, stepped = -1;
     int64_t parallel_from = -1;  // points; -1: the machine of the call decides
+    std::shared_ptr<const Pages> code;  // of chains
 };
 
 // Reads an `Encoded`; the table gives its kernels. Throws std::invalid_argument or

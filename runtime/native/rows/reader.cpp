@@ -86,8 +86,8 @@ int64_t constant_bits(const std::string& text, const std::string& dtype) {
 
 class NestReader {
    public:
-    NestReader(nb::handle given, const std::vector<Buffer>& buffers, const KernelTable& table)
-        : given_(given), buffers_(buffers), table_(table) {}
+    NestReader(nb::handle given, const std::vector<Buffer>& buffers, const KernelTable& table, std::vector<uint8_t>& code)
+        : given_(given), buffers_(buffers), table_(table), code_(code) {}
 
     Nest read() {
         nest_.guard = many(given_, "guard", read_span);
@@ -121,7 +121,7 @@ class NestReader {
         nest_.strip = nest_.lanes < 0 ? 1 : nest_.has_inner ? narrow : std::clamp(fits, narrow, wide);
         look_at_accesses(nest_, buffers_);
         nest_.table = table_.chains;
-        fuse(nest_, *table_.chains);
+        fuse(nest_, table_, code_);
         return std::move(nest_);
     }
 
@@ -265,10 +265,11 @@ class NestReader {
     nb::handle given_;
     const std::vector<Buffer>& buffers_;
     const KernelTable& table_;
+    std::vector<uint8_t>& code_;
     Nest nest_{};
 };
 
-Tiles read_tiles(nb::handle given, const std::vector<Buffer>& buffers, const KernelTable& table) {
+Tiles read_tiles(nb::handle given, const std::vector<Buffer>& buffers, const KernelTable& table, std::vector<uint8_t>& code) {
     Tiles made{};
     made.guard = many(given, "guard", read_span);
     made.box = many(given, "box", read_span);
@@ -280,7 +281,7 @@ Tiles read_tiles(nb::handle given, const std::vector<Buffer>& buffers, const Ker
     made.rolled = get<int32_t>(given, "rolled");
     made.threads = get<int64_t>(given, "threads");
     for (nb::handle each : nb::object(given.attr("members"))) {
-        Member member{NestReader(nb::object(each.attr("nest")), buffers, table).read(),
+        Member member{NestReader(nb::object(each.attr("nest")), buffers, table, code).read(),
                       many(each, "cuts", read_number), {}};
         for (nb::handle margin : nb::object(each.attr("margins"))) {
             member.margins.emplace_back(nb::cast<int64_t>(nb::object(margin[0])),
@@ -293,9 +294,32 @@ Tiles read_tiles(nb::handle given, const std::vector<Buffer>& buffers, const Ker
 
 }  // namespace
 
+// Makes the code of all chains executable.
+void place_code(Program& program, const std::vector<uint8_t>& code) {
+    if (code.empty()) return;
+    program.code = Pages::with(code);
+    if (program.code == nullptr) throw std::bad_alloc();
+    const auto place = [&](Nest& nest) {
+        for (Chain& chain : nest.chains) {
+            for (int reach = 0; reach < reach_count; ++reach) {
+                chain.run[reach] = reinterpret_cast<Written>(program.code->data() + chain.written[reach]);
+            }
+        }
+    };
+    for (auto* nodes : {&program.nodes, &program.clamped}) {
+        for (Node& node : *nodes) {
+            for (Nest& nest : node.nest) place(nest);
+            for (Tiles& tiles : node.tiles) {
+                for (Member& member : tiles.members) place(member.nest);
+            }
+        }
+    }
+}
+
 Program read_program(PyObject* encoded, const KernelTable& table) {
     const nb::handle given(encoded);
     Program made;
+    std::vector<uint8_t> code;
     made.buffers = many(given, "buffers", read_buffer);
     made.slots = many(given, "slots", read_count);
     made.clamping = get<int32_t>(given, "clamping");
@@ -305,14 +329,15 @@ Program read_program(PyObject* encoded, const KernelTable& table) {
         Node node{get<int64_t>(each, "statement"), {}, {}};
         const nb::object body = each.attr("body");
         if (nb::hasattr(body, "members")) {
-            node.tiles.push_back(read_tiles(body, made.buffers, table));
+            node.tiles.push_back(read_tiles(body, made.buffers, table, code));
         } else {
-            node.nest.push_back(NestReader(body, made.buffers, table).read());
+            node.nest.push_back(NestReader(body, made.buffers, table, code).read());
         }
         return node;
     };
     made.nodes = many(given, "nodes", read_node);
     made.clamped = many(given, "clamped", read_node);
+    place_code(made, code);
     return made;
 }
 

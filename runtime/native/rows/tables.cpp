@@ -1,6 +1,7 @@
 // Which kernels this processor can run.
 #include <cstring>
 
+#include "code/pages.h"
 #include "kernels.h"
 
 namespace fieldforge::rows {
@@ -9,6 +10,17 @@ namespace fieldforge::rows {
 extern const KernelTable kernels_v4, kernels_v3;
 #endif
 extern const KernelTable kernels_baseline;
+
+#ifdef ROWS_X86_64
+namespace {
+
+// The same kernels, with chains in machine code.
+KernelTable with_code(const KernelTable& kernels, const char* name, Vectors::Class code) {
+    return {name, kernels.kernels, kernels.count, kernels.chains, code};
+}
+
+}  // namespace
+#endif
 
 const NamedKernel* KernelTable::find(std::string_view wanted) const {
     for (size_t i = 0; i < count; ++i) {
@@ -26,11 +38,16 @@ const NamedLink* ChainTable::find(std::string_view op, int size, int ones) const
 }
 
 const KernelTable* const* kernel_tables(size_t& count) noexcept {
-    static const KernelTable* found[3];
+    static const KernelTable* found[5];
     static const size_t known = [] {
         size_t number = 0;
 #ifdef ROWS_X86_64
+        static const KernelTable code_v4 = with_code(kernels_v4, "x86-64-v4 with code", Vectors::Class::avx512);
+        static const KernelTable code_v3 = with_code(kernels_v3, "x86-64-v3 with code", Vectors::Class::avx2);
         __builtin_cpu_init();
+        const bool may_write = Pages::are_allowed();
+        if (may_write && __builtin_cpu_supports("x86-64-v4")) found[number++] = &code_v4;
+        if (may_write && __builtin_cpu_supports("x86-64-v3")) found[number++] = &code_v3;
         if (__builtin_cpu_supports("x86-64-v4")) found[number++] = &kernels_v4;
         if (__builtin_cpu_supports("x86-64-v3")) found[number++] = &kernels_v3;
 #endif

@@ -1,6 +1,7 @@
 // What the codes of a nest read and write, block by block: what chains may leave out of memory.
 #pragma once
 
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -26,6 +27,8 @@ inline Shape shape_of(const Step& step) {
     if (op == "select" || op == "copy") return {op, dtype == "4" ? 4 : dtype == "8" ? 8 : 0};
     return {op, dtype == "float32" ? 4 : dtype == "float64" ? 8 : 0};
 }
+
+inline bool is_comparison(const Shape& shape) { return shape.op.size() == 2; }
 
 class Uses {
    public:
@@ -57,13 +60,18 @@ class Uses {
         for (int32_t axis : access.told) body(accesses_ + access.axes[axis].number);
     }
 
-    // Whether a block keeps its value after step `at` of a code, for a later reader.
-    bool is_needed(const Code& code, size_t at, int32_t slot) const {
+    // Whether a step of a code after `at` reads a block before one writes it; `otherwise` if none does either.
+    bool is_read(const Code& code, size_t at, int32_t slot, bool otherwise) const {
         for (size_t i = at + 1; i < code.size(); ++i) {
             if (reads(code[i], slot)) return true;
             if (is_writer(code[i]) && code[i].out.slot == slot) return false;
         }
-        return exposed_[block_of(slot)];
+        return otherwise;
+    }
+
+    // Whether a block keeps its value after step `at` of a code, for a later reader.
+    bool is_needed(const Code& code, size_t at, int32_t slot) const {
+        return is_read(code, at, slot, exposed_[block_of(slot)]);
     }
 
     // Whether an operand is one number for all lanes, and where it lies; so is a block of copies.
@@ -118,6 +126,17 @@ class Uses {
     std::vector<bool> exposed_;    // by block: some code reads it before it writes it
     std::vector<Operand> copies_;  // by block: the number that it is filled with
     std::vector<int32_t> writes_;  // by block: how many steps write it
+};
+
+// What a chain does: its steps, and the slots of blocks that are read after it.
+struct Steps {
+    Code code;
+    std::set<int32_t> kept;
+    int size = 0;  // bytes of its numbers
+
+    bool is_needed(const Uses& uses, size_t at, int32_t slot) const {
+        return uses.is_read(code, at, slot, kept.count(slot) > 0);
+    }
 };
 
 // Lets multiply-adds change the signs of their operands, and drops steps that have done so before.
