@@ -16,7 +16,7 @@ from ..lower.graph import Graph
 from ..lower.scans import body_of, trimmed
 from .activity import active_in_body
 from .joining import sides_of
-from .parts import Part, extended
+from .parts import Part, extended, plain
 from .rows import Rows
 from .sweep import Sweep, not_yet
 
@@ -34,7 +34,7 @@ def reversed_scan(
     box = sides_of(sweep.boxes[row])
     args = frozenset(i for i, arg in enumerate(scan.args) if arg in sweep.active)
     given = {
-        index: part.row if part.box == box and part.need is None else extended(sweep.rows, part)
+        index: (plain if part.box == box and part.need is None else extended)(sweep.rows, part)
         for index, part in sorted(results.items())
     }
     body, carried, outputs = _body(scan.body, leaves, args, tuple(given), len(scan.args))

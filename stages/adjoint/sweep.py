@@ -9,13 +9,14 @@ from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError
 from ..ir.bounds import Ranges
-from ..ir.dataflow import Map, Ref, Table, Value
+from ..ir.dataflow import Literal, Map, Ref, Table, Value
 from ..lower.graph import Graph
 from .joining import sides_of
-from .parts import Part, also, extended, narrowed, total
+from .parts import Part, also, extended, narrowed, total, unsigned
 from .rows import Rows, derivative_of
 
 LINEAR: Final = frozenset(("add", "sub", "neg", "cast"))  # their pulls read no operand
+SCALING: Final = frozenset(("mul", "fma"))  # those of the first two read the other of both
 
 
 @classes.define(eq=False)
@@ -86,13 +87,14 @@ class Sweep:
         for place, arg in enumerate(value.args):
             if arg not in self.active or not derivative.varies_with(place):
                 continue
-            others = [self.values[each] for at, each in enumerate(value.args) if at != place]
             reads = value.op not in LINEAR and not (value.op == "fma" and place == 2)
-            is_scaled = value.op in ("mul", "fma") and not any(each.dims for each in others)
+            factor = self.values[value.args[1 - place]] if reads and value.op in SCALING else None
+            is_scaled = factor is not None and not factor.dims
             here = self.within(row, part) if reads and not is_scaled else part
             pulled = derivative.pull(place, self.rows, part.row, row, value.args)
-            is_zero = here.is_zero and not reads
-            self.give(arg, classes.evolve(here, row=pulled, is_zero=is_zero), value.dims)
+            is_zero = here.is_zero and (not reads or isinstance(factor, Literal))
+            given = classes.evolve(here, row=pulled, is_zero=is_zero)
+            self.give(arg, unsigned(self.rows, given), value.dims)
 
     def _choice(self, row: Ref, value: Map, part: Part) -> None:
         """Hand everything to the operand that is taken, and nothing to the other one."""

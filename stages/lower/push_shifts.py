@@ -60,6 +60,11 @@ def push_shifts(program: Dataflow) -> Dataflow:
     return _Pusher(program).result()
 
 
+def join_shifts(program: Dataflow) -> Dataflow:
+    """Make one access of those that follow one another, and push none through a value."""
+    return _Pusher(program, spread=0).result()
+
+
 def push_checked_shifts(program: Dataflow) -> Dataflow:
     """Push accesses, but no neighbours through operations that may hide a missing one."""
     return _Pusher(program, checked=True).result()
@@ -69,6 +74,7 @@ def push_checked_shifts(program: Dataflow) -> Dataflow:
 class _Pusher:
     program: Dataflow
     checked: bool = False
+    spread: int = SPREAD
     tables: Tables = classes.field(init=False)
     demands: list[Demand] = classes.field(init=False)
     kept: list[bool] = classes.field(init=False)
@@ -181,7 +187,7 @@ class _Pusher:
         if len(value.dims) == 1 and any(_is_indirect(path) for path in demand):
             return True
         counts = (self._points(path, HEAVY if self.heavy[ref] else 1) for path in demand)
-        return sum(counts) > SPREAD
+        return sum(counts) > self.spread
 
     def _is_heavy(self, value: Value) -> bool:
         """Tell whether a value is an expensive operation, or made from one and scalars."""

@@ -10,6 +10,7 @@ import fieldforge as ff
 from fieldforge import float64, maximum, minimum, sqrt, where
 from fieldforge.examples import tridiagonal
 from fieldforge.experimental import concat_where
+from fieldforge.runtime.process.errors import DomainError
 
 from ...derivative_cases import (
     I,
@@ -318,12 +319,20 @@ def test_an_input_without_influence_gets_zeros():
     assert np.isfinite(wide.asnumpy()).all()
 
 
-def test_an_adjoint_may_cover_a_part_of_what_is_read():
-    u_b = ff.full({I: (0, 3)}, np.nan)
+@pytest.mark.parametrize("backend", [None, "rows"])
+def test_an_adjoint_that_does_not_cover_what_is_read_is_refused(backend):
+    linear_b = ff.adjoint(linear).with_backend(backend)
+
+    with pytest.raises(DomainError, match=r"'u_b' is too small: .* covers 0:3"):
+        linear_b(ff.zeros({I: 5}), ff.ones({I: (1, 3)}), ff.zeros({I: (0, 3)}))
+
+
+def test_an_adjoint_may_cover_more_than_the_field():
+    u_b = ff.full({I: (0, 7)}, np.nan)
 
     ff.adjoint(linear)(ff.zeros({I: 5}), ff.ones({I: (1, 3)}), u_b)
 
-    assert u_b.asnumpy().tolist() == [0.0, 0.0, 2.0]
+    assert u_b.asnumpy().tolist() == [0.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0]
 
 
 def test_a_hessian_is_symmetric():
