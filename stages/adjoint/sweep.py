@@ -12,7 +12,7 @@ from ..ir.bounds import Ranges
 from ..ir.dataflow import Literal, Map, Ref, Table, Value
 from ..lower.graph import Graph
 from .joining import sides_of
-from .parts import Part, also, extended, narrowed, total, unsigned
+from .parts import Part, also, everywhere, narrowed, total, unsigned
 from .rows import Rows, derivative_of
 
 LINEAR: Final = frozenset(("add", "sub", "neg", "cast"))  # their pulls read no operand
@@ -60,14 +60,23 @@ class Sweep:
             return
         lost = [dim for dim in dims if dim not in self.values[row].dims]
         for local in [dim for dim in lost if dim in self.slots]:
-            slots = extended(self.rows, part)
-            part = Part(self.rows.graph.reduce("sum", slots, self.slots[local]))
+            part = self._over_slots(part, self.slots[local])
             lost.remove(local)
         if lost:
             raise not_yet(
                 f"sums over '{lost[0].value}', along which a value is constant that is read there"
             )
         self.parts.setdefault(row, []).append(part)
+
+    def _over_slots(self, part: Part, table: Table) -> Part:
+        """Sum a contribution over the slots of a table."""
+        rows, whole = self.rows, everywhere(self.rows, part)
+        need, row = whole.need, rows.graph.reduce("sum", whole.row, table)
+        if need is not None and table.local in rows.graph[need].dims:
+            zero = rows.number(0.0, row)
+            flag = rows.apply("select", need, rows.number(1.0, row), zero)
+            need = rows.apply("ne", rows.graph.reduce("sum", flag, table), zero)
+        return classes.evolve(whole, row=row, need=need)
 
     def total(self, row: Ref) -> Part | None:
         """Return the sum of the contributions to a row; None if there are none."""

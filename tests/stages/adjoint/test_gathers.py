@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import float64, max_over, neighbor_sum
+from fieldforge import float64, max_over, neighbor_sum, sqrt, where
 
 from ...derivative_cases import C2E, C2EDim, Cell, Edge, K, Sparse, copied, like
 
@@ -14,7 +14,7 @@ Weights = ff.Field[ff.Dims[Cell, C2EDim, K], float64]
 E2CDim = ff.Dimension("E2C", ff.DimensionKind.LOCAL)
 E2C = ff.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
 CELLS = np.array([[0, 1, 2], [2, 3, 4], [4, 5, 0], [1, 3, 5]], np.int32)
-ENDS = np.array([[0, 2], [0, 3], [0, 1], [1, -1], [1, 2], [-1, 3]], np.int32)
+ENDS = np.array([[0, 2], [0, 3], [0, 1], [1, -1], [1, 2], [3, -1]], np.int32)
 MESH = {
     "C2E": ff.as_connectivity([Cell, C2EDim], Edge, CELLS),
     "E2C": ff.as_connectivity([Edge, E2CDim], Cell, ENDS, skip_value=-1),
@@ -96,3 +96,38 @@ def test_what_is_not_there_yet_is_named():
         ff.adjoint(mesh_step, wrt=("weight",)).trace(offset_provider=tables)
     with pytest.raises(ff.errors.DerivativeError, match="takes slot 2 of a sparse field"):
         ff.adjoint(extremes, wrt=("weight",)).trace(offset_provider=tables)
+
+
+@ff.field_operator(backend=None)
+def rooted(depth: Cells, flux: Edges) -> Edges:
+    root = sqrt(depth)  # NaN below 0
+    around = neighbor_sum(where(depth(E2C) > 0.0, root(E2C), depth(E2C)), axis=E2CDim)
+    first = where(depth(E2C[0]) > 0.0, root(E2C[0]) * flux, 0.0)
+    return around + first
+
+
+@ff.program(backend=None)
+def guarded(depth: Cells, flux: Edges, out: Edges):
+    rooted(depth, flux, out=out)
+
+
+@pytest.mark.parametrize("backend", [None, "rows", ff.gpu_host], ids=["none", "rows", "gpu-host"])
+def test_no_nan_leaks_through_tables_from_a_branch_that_is_not_taken(backend):
+    depth = ff.as_field([Cell, K], [[4.0, -1.0], [0.0, 9.0], [-2.0, -3.0], [-1.0, 1.0]])
+    primals = {"depth": depth, "flux": ff.ones({Edge: 6, K: 2}), "out": ff.zeros({Edge: 6, K: 2})}
+    run = ff.adjoint(guarded, wrt=("depth",)).with_backend(backend)
+    depth_b = like(depth, np.random.default_rng(3))
+
+    run(
+        depth, primals["flux"], ff.ones({Edge: 6, K: 2}), depth_b,
+        offset_provider=ff.transposed(MESH),
+    )  # fmt: skip
+
+    numbers, slope = depth.asnumpy(), np.zeros((4, 2))
+    above = numbers > 0.0
+    root = np.where(above, 0.5 / np.sqrt(np.where(above, numbers, 1.0)), 0.0)
+    for first, second in ENDS:
+        slope[first] += 2.0 * root[first] + ~above[first]
+        if second >= 0:
+            slope[second] += root[second] + ~above[second]
+    np.testing.assert_allclose(depth_b.asnumpy(), slope, rtol=1e-14)
