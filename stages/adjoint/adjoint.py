@@ -27,6 +27,7 @@ from ..ir.dataflow import (
     Ref,
     Region,
     Result,
+    Scalar,
     Scan,
     Shift,
     Side,
@@ -134,7 +135,7 @@ class _Adjoint:
             found = self.results.pop(row)
             self.bodies.append(reversed_scan(self.sweep, row, value, self.states[row], found))
             return
-        part = None if isinstance(value, Input) else self.sweep.total(row)
+        part = None if isinstance(value, Input | Scalar) else self.sweep.total(row)
         if part is None:
             return
         match value:
@@ -144,7 +145,7 @@ class _Adjoint:
                 moved = shifted(self.rows, everywhere(self.rows, part), value)
                 self.sweep.give(value.arg, moved, self.program.values[value.arg].dims)
             case Region():
-                self._region(value, part)
+                self._region(row, value, part)
             case Result():
                 self.results.setdefault(value.scan, {})[value.index] = part
             case Displace():
@@ -161,15 +162,15 @@ class _Adjoint:
             case _:
                 raise not_yet(f"has a '{type(value).__name__}'")
 
-    def _region(self, value: Region, part: Part) -> None:
+    def _region(self, row: Ref, value: Region, part: Part) -> None:
         whole, zero = everywhere(self.rows, part), self.rows.number(0.0, part.row)
         if len(value.boxes) == 1:
-            self.sweep.give(value.then, inside(part, value.boxes[0]), value.dims)
+            self.sweep.give(value.then, inside(part, value.boxes[0]), value.dims, row)
         else:
             then = self.rows.graph.region(value.boxes, whole.row, zero)
-            self.sweep.give(value.then, classes.evolve(whole, row=then), value.dims)
+            self.sweep.give(value.then, classes.evolve(whole, row=then), value.dims, row)
         other = self.rows.graph.region(value.boxes, zero, whole.row)
-        self.sweep.give(value.otherwise, classes.evolve(whole, row=other), value.dims)
+        self.sweep.give(value.otherwise, classes.evolve(whole, row=other), value.dims, row)
 
     def _stores(self, leaves: Mapping[str, Leaf]) -> list[Store]:
         stores = []
@@ -213,4 +214,6 @@ class _Adjoint:
 
 
 def _is_entry(value: Value, name: str) -> bool:
+    if isinstance(value, Scalar):
+        return value.name == name
     return isinstance(value, Input) and value.name == name and value.version == 0

@@ -88,7 +88,7 @@ def spread(sweep: Sweep, tables: Tables, row: Ref, value: Reduce, part: Part) ->
             value.arg, classes.evolve(whole, row=graph.reduce("sum", whole.row, table)), dims
         )
     else:
-        sweep.give(value.arg, part, value.dims)
+        sweep.give(value.arg, part, value.dims, row)
 
 
 def _to_extreme(sweep: Sweep, tables: Tables, row: Ref, value: Reduce, part: Part) -> None:

@@ -12,8 +12,9 @@ from ..ir.bounds import Ranges
 from ..ir.dataflow import Literal, Map, Ref, Table, Value
 from ..lower.graph import Graph
 from .joining import sides_of
-from .parts import Part, also, everywhere, narrowed, total, unsigned
+from .parts import Part, also, everywhere, inside, narrowed, total, unsigned
 from .rows import Rows, derivative_of
+from .sums import summed
 
 LINEAR: Final = frozenset(("add", "sub", "neg", "cast"))  # their pulls read no operand
 SCALING: Final = frozenset(("mul", "fma"))  # those of the first two read the other of both
@@ -54,8 +55,13 @@ class Sweep:
             graph.add(value)  # each is new, so the place of a row stays
         return cls(values, active, boxes, Rows(graph), {table.local: table for table in tables})
 
-    def give(self, row: Ref, part: Part, dims: Sequence[Dimension]) -> None:
-        """Hand a contribution of a value with these dimensions to an operand, if that is active."""
+    def give(
+        self, row: Ref, part: Part, dims: Sequence[Dimension], user: Ref | None = None
+    ) -> None:
+        """Hand a contribution of a value with these dimensions to an operand, if that is active.
+
+        `user` is the row of the value; without one the contribution has a box along all of them.
+        """
         if row not in self.active:
             return
         lost = [dim for dim in dims if dim not in self.values[row].dims]
@@ -63,9 +69,9 @@ class Sweep:
             part = self._over_slots(part, self.slots[local])
             lost.remove(local)
         if lost:
-            raise not_yet(
-                f"sums over '{lost[0].value}', along which a value is constant that is read there"
-            )
+            if user is not None and self.boxes is not None:
+                part = inside(part, sides_of(self.boxes[user]))
+            part = summed(self.rows, part, lost)
         self.parts.setdefault(row, []).append(part)
 
     def _over_slots(self, part: Part, table: Table) -> Part:
@@ -103,7 +109,7 @@ class Sweep:
             pulled = derivative.pull(place, self.rows, part.row, row, value.args)
             is_zero = here.is_zero and (not reads or isinstance(factor, Literal))
             given = classes.evolve(here, row=pulled, is_zero=is_zero)
-            self.give(arg, unsigned(self.rows, given), value.dims)
+            self.give(arg, unsigned(self.rows, given), value.dims, row)
 
     def _choice(self, row: Ref, value: Map, part: Part) -> None:
         """Hand everything to the operand that is taken, and nothing to the other one."""
@@ -111,7 +117,7 @@ class Sweep:
         here = self.within(row, part) if self.rows.graph[first].dims else part
         sides = (first, self.rows.apply("not", first))
         for arg, need in zip(value.args[-2:], sides, strict=True):
-            self.give(arg, also(self.rows, here, need), value.dims)
+            self.give(arg, also(self.rows, here, need), value.dims, row)
 
 
 def not_yet(what: str) -> DerivativeError:

@@ -48,11 +48,14 @@ def mesh_arguments():
     }
 
 
+NAMES = ("flux", "weight", "depth")  # of these, weights have no levels
+
+
 def poisoned(primals):
     """Return the adjoints of a call before it, so that points that nobody writes show."""
     return {
         f"{name}_b": ff.as_field(primals[name].domain, np.full(primals[name].shape, np.nan))
-        for name in ("flux", "depth")
+        for name in NAMES
     }
 
 
@@ -63,12 +66,12 @@ def test_neighbours_are_summed_through_transposed_tables(backend):
     given = like(primals["out"], np.random.default_rng(9))
     expected = pull({"out": given})
 
-    run = ff.adjoint(mesh_step, wrt=("flux", "depth")).with_backend(backend)
+    run = ff.adjoint(mesh_step).with_backend(backend)
     found = {name: copied(primals[name]) for name in ("flux", "weight", "depth")}
     found |= {"out_b": given, **poisoned(primals)}
     run(**found, offset_provider=ff.transposed(MESH))
 
-    for name in ("flux", "depth"):
+    for name in NAMES:
         np.testing.assert_allclose(
             found[f"{name}_b"].asnumpy(), expected[name].asnumpy(), rtol=1e-13, atol=1e-14
         )
@@ -92,8 +95,6 @@ def extremes(flux: Edges, weight: Weights, out: Cells):
 def test_what_is_not_there_yet_is_named():
     tables = ff.transposed(MESH)
 
-    with pytest.raises(ff.errors.DerivativeError, match="sums over 'K'"):
-        ff.adjoint(mesh_step, wrt=("weight",)).trace(offset_provider=tables)
     with pytest.raises(ff.errors.DerivativeError, match="takes slot 2 of a sparse field"):
         ff.adjoint(extremes, wrt=("weight",)).trace(offset_provider=tables)
 
