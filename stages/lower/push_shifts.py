@@ -61,8 +61,8 @@ def push_shifts(program: Dataflow) -> Dataflow:
 
 
 def join_shifts(program: Dataflow) -> Dataflow:
-    """Make one access of those that follow one another, and push none through a value."""
-    return _Pusher(program, spread=0).result()
+    """Make one access of those that follow one another; push only those through tables."""
+    return _Pusher(program, joins=True).result()
 
 
 def push_checked_shifts(program: Dataflow) -> Dataflow:
@@ -74,7 +74,7 @@ def push_checked_shifts(program: Dataflow) -> Dataflow:
 class _Pusher:
     program: Dataflow
     checked: bool = False
-    spread: int = SPREAD
+    joins: bool = False
     tables: Tables = classes.field(init=False)
     demands: list[Demand] = classes.field(init=False)
     kept: list[bool] = classes.field(init=False)
@@ -186,8 +186,10 @@ class _Pusher:
             return True
         if len(value.dims) == 1 and any(_is_indirect(path) for path in demand):
             return True
+        if self.joins and not any(_is_indirect(path) for path in demand):
+            return True
         counts = (self._points(path, HEAVY if self.heavy[ref] else 1) for path in demand)
-        return sum(counts) > self.spread
+        return sum(counts) > SPREAD
 
     def _is_heavy(self, value: Value) -> bool:
         """Tell whether a value is an expensive operation, or made from one and scalars."""
