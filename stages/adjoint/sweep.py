@@ -95,7 +95,7 @@ class Sweep:
 
     def map(self, row: Ref, value: Map, part: Part) -> None:
         """Hand the contribution of an operation to its operands."""
-        derivative = derivative_of(value)
+        derivative = derivative_of(value, self.values)
         if derivative.takes_first is not None:
             self._choice(row, value, part)
             return
