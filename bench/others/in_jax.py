@@ -76,26 +76,71 @@ def _upwind(q: Array, cx: Array, cy: Array) -> Array:
     return p - (flux[:, 1:] - flux[:, :-1]) - (rise[1:] - rise[:-1])
 
 
+def _vertical_advection(
+    u: Array, before: Array, w: Array, tendency: Array, per_step: Array
+) -> Array:
+    flow = (0.25 * (w[..., 1:] + w[..., :-1])).at[jnp.array((0, -1))].set(0.0)
+    exchange = jnp.zeros_like(flow).at[1:-1].set(flow[1:-1] * (u[1:] - u[:-1]))
+    a, c = -0.6 * flow[:-1], 0.6 * flow[1:]
+    d = per_step * before + tendency - 0.4 * (exchange[:-1] + exchange[1:])
+    return per_step * (_tridiagonal(a, per_step - a - c, c, d) - before)
+
+
+def _adjoint(program: str) -> Callable[..., Any]:
+    """Return the adjoint of a program: the outputs are the adjoints of the inputs `wrt`."""
+
+    def made(given: dict[str, Any]) -> tuple[Callable[..., Any], list[np.ndarray], Any]:
+        function, arrays, output = PROGRAMS[program](given)
+        names = INPUTS[program]
+        places = [names.index(name) for name in given["wrt"]]
+        seed = loaded(given["arguments"][f"{output.partition('-')[0]}_b"])
+
+        def pulled(seed: Array, *primals: Array) -> tuple[Array, ...]:
+            def of(*active: Array) -> Array:
+                full = list(primals)
+                for place, each in zip(places, active, strict=True):
+                    full[place] = each
+                return function(*full)
+
+            _, pull = jax.vjp(of, *(primals[place] for place in places))
+            return pull(seed)
+
+        seed = seed if program == "nabla2" else upside(seed)
+        return pulled, [seed, *arrays], given["wrt"]
+
+    return made
+
+
 def prepared(program: str, given: dict[str, Any]) -> dict[str, Ready]:
     """Return the call of a program, with what gives its outputs."""
     function, arrays, outputs = PROGRAMS[program](given)
     placed = [jax.device_put(array) for array in arrays]
     compiled = jax.jit(function).lower(*placed).compile()
-    kept: list[Array] = []
+    kept: list[Any] = []
 
     def call() -> None:
-        kept[:] = [compiled(*placed).block_until_ready()]
+        kept[:] = [jax.block_until_ready(compiled(*placed))]
 
-    return {"jit": (call, lambda: {outputs: _turned(program, np.asarray(kept[0]))})}
+    def found() -> dict[str, np.ndarray]:
+        named = (
+            {outputs: kept[0]} if isinstance(outputs, str) else zip(outputs, kept[0], strict=True)
+        )
+        return {name: _turned(program, np.asarray(each)) for name, each in dict(named).items()}
+
+    return {"jit": (call, found)}
 
 
 def _turned(program: str, result: np.ndarray) -> np.ndarray:
-    return result if program == "nabla2" else result.transpose()
+    return result if program.endswith("nabla2") else result.transpose()
 
 
-def _columns(function: Callable[..., Array], output: str, *names: str) -> Callable[..., Any]:
+def _columns(
+    function: Callable[..., Array], output: str, *names: str, numbers: tuple[str, ...] = ()
+) -> Callable[..., Any]:
     def made(given: dict[str, Any]) -> tuple[Callable[..., Array], list[np.ndarray], str]:
-        return function, [upside(loaded(given["arguments"][name])) for name in names], output
+        arrays = [upside(loaded(given["arguments"][name])) for name in names]
+        more = [np.asarray(given["arguments"][name]["scalar"]) for name in numbers]
+        return function, [*arrays, *more], output
 
     return made
 
@@ -121,4 +166,15 @@ PROGRAMS = {
     "tridiagonal": _columns(_tridiagonal, "x-0", *"abcd"),
     "nabla2": _mesh,
     "upwind": _cells,
+    "vertical advection": _columns(
+        _vertical_advection, "new_tendency-0", *("u", "u_before", "w", "tendency"),
+        numbers=("per_step",),
+    ),
+}  # fmt: skip
+INPUTS = {
+    "diffusion": ("u", "coeff"),
+    "tridiagonal": tuple("abcd"),
+    "nabla2": ("vn",),
+    "vertical advection": ("u", "u_before", "w", "tendency"),
 }
+PROGRAMS |= {f"adjoint of {program}": _adjoint(program) for program in INPUTS}

@@ -185,6 +185,10 @@ DIV: Final = Derivative(
         lambda b, z, _x, y: _unless_infinite(y.is_zero(), -(b / y * z)),
     )
 )
+# of 1 / y, which needs no other division
+RECIPROCAL: Final = Derivative(
+    (None, lambda b, z, _x, y: _unless_infinite(y.is_zero(), -(b * z * z)))
+)
 MOD: Final = Derivative((lambda b, *_: b, lambda b, _z, x, y: -(b * x.of("floordiv", y))))
 FMOD: Final = Derivative((lambda b, *_: b, lambda b, _z, x, y: -(b * (x / y).of("trunc"))))
 POW: Final = Derivative(

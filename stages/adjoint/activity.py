@@ -18,7 +18,7 @@ def active_rows(values: Sequence[Value], wrt: frozenset[str]) -> tuple[frozenset
     leaves: Leaves = {}
     for row, value in enumerate(values):
         match value:
-            case Input():
+            case Input() | Scalar():
                 is_active = value.name in wrt
             case Scan():
                 args = frozenset(i for i, arg in enumerate(value.args) if arg in found)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...runtime.process import classes
-from ..ir.bounds import add
+from ..ir.bounds import Ranges, add
 from ..ir.dataflow import (
     Body,
     Dataflow,
@@ -27,6 +27,7 @@ from ..ir.dataflow import (
     Ref,
     Region,
     Result,
+    Scalar,
     Scan,
     Shift,
     Side,
@@ -36,11 +37,14 @@ from ..ir.dataflow import (
 )
 from ..lower.boxes.infer_boxes import infer_boxes
 from ..lower.domains import whole
+from ..lower.regions import EVERYWHERE, without
+from ..lower.split_regions import within
 from .activity import Leaves, active_rows
+from .coverage import exact_reads
 from .gathers import Tables, gathered_back, spread, to_slot
 from .joining import joined, sides_of
 from .names import partner
-from .parts import Part, extended, inside, needed, shifted
+from .parts import Part, everywhere, extended, inside, plain, shifted
 from .reverse_scans import reversed_scan
 from .rows import Rows
 from .sweep import Sweep, not_yet
@@ -83,7 +87,8 @@ def adjoint(program: Dataflow, wanted: Wanted, leaves: Sequence[Leaf], tables: T
     values = forward.program.values
     active, states = active_rows(values, frozenset(wanted.wrt))
     sweep = Sweep.over(values, active, forward.boxes, program.tables)
-    return _Adjoint(forward.program, wanted, sweep, states, tables).result(leaves)
+    exact = exact_reads(forward.program) - frozenset(written)
+    return _Adjoint(forward.program, wanted, sweep, states, tables, exact).result(leaves)
 
 
 @classes.define(eq=False)
@@ -93,6 +98,7 @@ class _Adjoint:
     sweep: Sweep
     states: Leaves
     tables: Tables
+    exact: frozenset[str]
     results: dict[Ref, dict[int, Part]] = classes.field(factory=dict)
     bodies: list[Body] = classes.field(factory=list)
 
@@ -129,17 +135,17 @@ class _Adjoint:
             found = self.results.pop(row)
             self.bodies.append(reversed_scan(self.sweep, row, value, self.states[row], found))
             return
-        part = None if isinstance(value, Input) else self.sweep.total(row)
+        part = None if isinstance(value, Input | Scalar) else self.sweep.total(row)
         if part is None:
             return
         match value:
             case Map():
                 self.sweep.map(row, value, part)
             case Shift():
-                moved = shifted(self.rows, part, value)
+                moved = shifted(self.rows, everywhere(self.rows, part), value)
                 self.sweep.give(value.arg, moved, self.program.values[value.arg].dims)
             case Region():
-                self._region(value, part)
+                self._region(row, value, part)
             case Result():
                 self.results.setdefault(value.scan, {})[value.index] = part
             case Displace():
@@ -156,15 +162,15 @@ class _Adjoint:
             case _:
                 raise not_yet(f"has a '{type(value).__name__}'")
 
-    def _region(self, value: Region, part: Part) -> None:
-        zero, need = self.rows.number(0.0, part.row), needed(self.rows, part)
+    def _region(self, row: Ref, value: Region, part: Part) -> None:
+        whole, zero = everywhere(self.rows, part), self.rows.number(0.0, part.row)
         if len(value.boxes) == 1:
-            self.sweep.give(value.then, inside(part, value.boxes[0]), value.dims)
+            self.sweep.give(value.then, inside(part, value.boxes[0]), value.dims, row)
         else:
-            then = self.rows.graph.region(value.boxes, extended(self.rows, part), zero)
-            self.sweep.give(value.then, Part(then, None, need, is_zero=True), value.dims)
-        other = self.rows.graph.region(value.boxes, zero, extended(self.rows, part))
-        self.sweep.give(value.otherwise, Part(other, None, need, is_zero=True), value.dims)
+            then = self.rows.graph.region(value.boxes, whole.row, zero)
+            self.sweep.give(value.then, classes.evolve(whole, row=then), value.dims, row)
+        other = self.rows.graph.region(value.boxes, zero, whole.row)
+        self.sweep.give(value.otherwise, classes.evolve(whole, row=other), value.dims, row)
 
     def _stores(self, leaves: Mapping[str, Leaf]) -> list[Store]:
         stores = []
@@ -184,15 +190,30 @@ class _Adjoint:
             return [] if is_added else [Store(leaf.name, whole(leaf), zero)]
         if any(table.skip and table.local in leaf.dims for table in self.program.tables):
             raise not_yet(f"reads '{name}', a sparse field in which neighbours may be missing")
-        found = extended(self.rows, part)
-        if not is_added:
-            return [Store(leaf.name, whole(leaf), found)]
         assert row is not None  # it has contributions
         assert self.sweep.boxes is not None  # a program has some
+        box = self.sweep.boxes[row]
+        if not is_added:
+            if name not in self.exact:
+                return [Store(leaf.name, whole(leaf), extended(self.rows, part))]
+            return self._with_zeros(leaf, box, part)
         before = self.rows.graph.input(leaf.name, leaf.dims, leaf.dtype)
-        more = self.rows.apply("add", before, found)
-        return [Store(leaf.name, self.sweep.boxes[row], more)]
+        more = self.rows.apply("add", before, extended(self.rows, part))
+        return [Store(leaf.name, box, more)]
+
+    def _with_zeros(self, leaf: Leaf, box: Ranges, part: Part) -> list[Store]:
+        """Store a contribution on the box that is read, which the field must have, and 0 around."""
+        sides = sides_of(box)
+        row = (plain if part.box == sides and part.need is None else extended)(self.rows, part)
+        zero, output = self.rows.literal(0.0, leaf.dtype), whole(leaf)
+        outside = (within(output, each) for each in without(EVERYWHERE, (sides,)))
+        return [
+            Store(leaf.name, box, row, output),
+            *(Store(leaf.name, each, zero, output) for each in outside if each is not None),
+        ]
 
 
 def _is_entry(value: Value, name: str) -> bool:
+    if isinstance(value, Scalar):
+        return value.name == name
     return isinstance(value, Input) and value.name == name and value.version == 0

@@ -7,9 +7,11 @@ from ..ir.dataflow import Body, Dataflow
 from ..ir.verify import verify
 from ..lower.boxes.infer_boxes import infer_boxes
 from ..lower.contract import contract
-from ..lower.push_shifts import push_shifts
+from ..lower.push_shifts import join_shifts
 from ..lower.remove_dead import remove_dead, without_dead
 from ..lower.split_regions import split_regions
+from .flags import flagged
+from .merging import merged
 
 
 def finished(
@@ -26,5 +28,6 @@ def finished(
         kept = frozenset(new for old, new in rows.items() if old < forward)
         program = contract(program, kept, bodies)
     if forward:
-        program = remove_dead(split_regions(push_shifts(program)))
+        program = merged(program)
+        program = remove_dead(split_regions(join_shifts(flagged(program))))
     return verify(infer_boxes(verify(Lowered(program)).program))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ...runtime.language.dimension import Dimension, DimensionKind
 from ...runtime.meshes.transposed_tables import name_of_slot
@@ -11,7 +11,7 @@ from ...runtime.process.errors import DerivativeError
 from ..artifacts import Variant
 from ..ir.dataflow import Dataflow, Gather, Neighbours, Reduce, Ref, Table
 from .joining import sides_of
-from .parts import Part, also, extended
+from .parts import Part, also, everywhere
 from .sweep import Sweep, not_yet
 
 
@@ -47,30 +47,33 @@ class Tables:
 
 def gathered_back(sweep: Sweep, tables: Tables, value: Gather | Neighbours, part: Part) -> None:
     """Hand the contribution of neighbours to the points that they are."""
-    row = extended(sweep.rows, part)
-    if isinstance(value, Gather):
-        _back(sweep, tables, value, {value.index: row})
-        return
-    table = tables.own[value.table]
-    slots = range(table.width)
-    _back(
-        sweep, tables, value,
-        {slot: sweep.rows.graph.local(row, table.local, slot) for slot in slots},
-    )  # fmt: skip
+    slots = (value.index,) if isinstance(value, Gather) else range(tables.own[value.table].width)
+    _back(sweep, tables, value, part, slots)
 
 
 def _back(
-    sweep: Sweep, tables: Tables, value: Gather | Neighbours, rows: Mapping[int, Ref]
+    sweep: Sweep, tables: Tables, value: Gather | Neighbours, part: Part, slots: Iterable[int]
 ) -> None:
-    """Sum what the points hand back that have one for a neighbour in some slots."""
-    graph = sweep.rows.graph
-    found: list[Ref] = []
-    for slot, row in rows.items():
-        back = tables.slot(value.table, slot)
-        found.append(graph.reduce("sum", graph.neighbours(row, back), back))
+    """Hand on what the points hand back that have one for a neighbour in some slots."""
+    rows, graph, local = sweep.rows, sweep.rows.graph, tables.own[value.table].local
+    backs = {slot: tables.slot(value.table, slot) for slot in slots}
+
+    def back(row: Ref) -> Ref:
+        """Sum a row over the points that have this one for a neighbour, slot by slot."""
+        own = ((graph.local(row, local, slot), table) for slot, table in backs.items())
+        return rows.sum(
+            [graph.reduce("sum", graph.neighbours(each, table), table) for each, table in own]
+        )
+
     assert sweep.boxes is not None  # there are no tables in bodies
-    part = Part(sweep.rows.sum(found), sides_of(sweep.boxes[value.arg]))
-    sweep.give(value.arg, part, sweep.values[value.arg].dims)
+    whole = everywhere(rows, part)
+    need = whole.need
+    if need is not None:
+        zero = rows.number(0.0, whole.row)
+        count = back(rows.apply("select", need, rows.number(1.0, whole.row), zero))
+        need = rows.apply("ne", count, zero)
+    given = Part(back(whole.row), sides_of(sweep.boxes[value.arg]), need, True, whole.is_negative)
+    sweep.give(value.arg, given, sweep.values[value.arg].dims)
 
 
 def spread(sweep: Sweep, tables: Tables, row: Ref, value: Reduce, part: Part) -> None:
@@ -80,9 +83,12 @@ def spread(sweep: Sweep, tables: Tables, row: Ref, value: Reduce, part: Part) ->
     if value.op != "sum":
         _to_extreme(sweep, tables, row, value, part)
     elif table.local not in dims:  # equal in all slots
-        sweep.give(value.arg, Part(graph.reduce("sum", extended(sweep.rows, part), table)), dims)
+        whole = everywhere(sweep.rows, part)
+        sweep.give(
+            value.arg, classes.evolve(whole, row=graph.reduce("sum", whole.row, table)), dims
+        )
     else:
-        sweep.give(value.arg, part, value.dims)
+        sweep.give(value.arg, part, value.dims, row)
 
 
 def _to_extreme(sweep: Sweep, tables: Tables, row: Ref, value: Reduce, part: Part) -> None:
@@ -105,4 +111,4 @@ def to_slot(sweep: Sweep, tables: Tables, row: Ref, slot: int, part: Part) -> No
     value = sweep.values[row]
     if not isinstance(value, Neighbours):
         raise not_yet(f"takes slot {slot} of a sparse field, or of a value for all slots")
-    _back(sweep, tables, value, {slot: extended(sweep.rows, part)})
+    _back(sweep, tables, value, part, (slot,))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ...runtime.language.dimension import DimensionKind
 from ...runtime.process import classes
 from ..ir.bounds import Ranges
 from ..ir.dataflow import Dataflow, Input, Leaf, Ref, Side, Statement, Store
@@ -20,8 +21,12 @@ from ..lower.rewrite import rebuilt
 
 
 def sides_of(ranges: Ranges) -> Box:
-    """Return ranges as the box of a region."""
-    return tuple(Side(each.dim, each.start, each.stop) for each in ranges)
+    """Return ranges as the box of a region, which has all slots of neighbours."""
+    return tuple(
+        Side(each.dim, each.start, each.stop)
+        for each in ranges
+        if each.dim.kind is not DimensionKind.LOCAL
+    )
 
 
 def joined(program: Dataflow, of: Iterable[str]) -> Dataflow:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from ...runtime.process import classes
 from ..artifacts import Variant
@@ -12,13 +12,23 @@ from .names import partner
 
 
 def with_partners(
-    program: Dataflow, parameters: Sequence[str], names: str, variant: Variant
+    program: Dataflow,
+    parameters: Sequence[str],
+    names: str,
+    variant: Variant,
+    fields: Container[str] = (),
 ) -> tuple[Leaf, ...]:
-    """Return the leaves of a derivative with these parameters, in their order."""
-    return tuple(with_ranges(leaf, variant) for leaf in _leaves(program, parameters, names))
+    """Return the leaves of a derivative with these parameters, in their order.
+
+    `fields` are the partners of scalars that are fields without dimensions.
+    """
+    found = _leaves(program, parameters, names, fields)
+    return tuple(with_ranges(leaf, variant) for leaf in found)
 
 
-def _leaves(program: Dataflow, parameters: Sequence[str], names: str) -> Iterator[Leaf]:
+def _leaves(
+    program: Dataflow, parameters: Sequence[str], names: str, fields: Container[str]
+) -> Iterator[Leaf]:
     own = {partner(name, names): name for name in program.parameters}
     own |= {name: name for name in program.parameters}
     for place, parameter in enumerate(parameters):
@@ -30,4 +40,6 @@ def _leaves(program: Dataflow, parameters: Sequence[str], names: str) -> Iterato
             if own[parameter] == parameter:
                 yield classes.evolve(leaf, path=path)
             else:
-                yield classes.evolve(leaf, name=partner(leaf.name, names), path=path, ranges=())
+                name = partner(leaf.name, names)
+                kind = "field" if parameter in fields else leaf.kind
+                yield classes.evolve(leaf, name=name, path=path, kind=kind, ranges=())

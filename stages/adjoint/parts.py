@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ...runtime.process import classes
 from ..ir.bounds import add
-from ..ir.dataflow import Ref, Shift, Side
+from ..ir.dataflow import Map, Ref, Shift, Side
 from ..lower import regions
 from ..lower.regions import Box
 from .rows import Rows
@@ -27,6 +27,8 @@ class Part:
         box: where they hold; None if everywhere, and 0 where nothing contributes.
         need: a row of bools, on the box, where the forward takes the value; None for everywhere.
         is_zero: whether the row is 0 already where nothing needs it.
+        is_negative: whether the contribution is minus the row. A sign costs nothing that way, and a
+            flux that leaves one point and enters another is one row.
 
     """
 
@@ -34,14 +36,45 @@ class Part:
     box: Box | None = None
     need: Ref | None = None
     is_zero: bool = False
+    is_negative: bool = False
+
+
+def plain(rows: Rows, part: Part) -> Ref:
+    """Return the row of a contribution with its sign."""
+    return rows.apply("neg", part.row) if part.is_negative else part.row
+
+
+def unsigned(rows: Rows, part: Part) -> Part:
+    """Return a contribution whose sign is not in its row; products hand theirs on."""
+    value = rows.graph[part.row]
+    if not isinstance(value, Map) or value.op not in ("neg", "mul"):
+        return part
+    bare = tuple(_without_sign(rows, each) for each in value.args)
+    is_negative = part.is_negative != (value.op == "neg")
+    for one, other in zip(bare, value.args, strict=True):
+        is_negative ^= one != other
+    row = bare[0] if value.op == "neg" else rows.apply("mul", *bare)
+    return classes.evolve(part, row=row, is_negative=is_negative)
+
+
+def _without_sign(rows: Rows, row: Ref) -> Ref:
+    value = rows.graph[row]
+    return value.args[0] if isinstance(value, Map) and value.op == "neg" else row
 
 
 def extended(rows: Rows, part: Part) -> Ref:
     """Return a contribution as a row that is 0 where it does not hold."""
+    return plain(rows, everywhere(rows, part))
+
+
+def everywhere(rows: Rows, part: Part) -> Part:
+    """Return a contribution whose row is 0 where it does not hold."""
     row, zero = part.row, rows.number(0.0, part.row)
     if part.need is not None and not part.is_zero:
         row = rows.apply("select", part.need, row, zero)
-    return row if part.box is None else rows.graph.region((part.box,), row, zero)
+    if part.box is not None:
+        row = rows.graph.region((part.box,), row, zero)
+    return Part(row, None, needed(rows, part), is_zero=True, is_negative=part.is_negative)
 
 
 def total(rows: Rows, parts: Sequence[Part]) -> Part:
@@ -49,9 +82,23 @@ def total(rows: Rows, parts: Sequence[Part]) -> Part:
     first = parts[0]
     if all((each.box, each.need) == (first.box, first.need) for each in parts):
         is_zero = all(each.is_zero for each in parts)
-        return classes.evolve(first, row=rows.sum([each.row for each in parts]), is_zero=is_zero)
-    row = rows.sum([extended(rows, each) for each in parts])
-    return Part(row, None, _any(rows, parts), is_zero=True)
+        row, is_negative = _sum(rows, parts)
+        return classes.evolve(first, row=row, is_zero=is_zero, is_negative=is_negative)
+    row, is_negative = _sum(rows, [everywhere(rows, each) for each in parts])
+    return Part(row, None, _any(rows, parts), is_zero=True, is_negative=is_negative)
+
+
+def _sum(rows: Rows, parts: Sequence[Part]) -> tuple[Ref, bool]:
+    """Return the sum of some rows with their signs, from left to right, and its own sign."""
+    total, is_negative = parts[0].row, parts[0].is_negative
+    for each in parts[1:]:
+        if each.is_negative == is_negative:
+            total = rows.apply("add", total, each.row)
+        elif is_negative:
+            total, is_negative = rows.apply("sub", each.row, total), False
+        else:
+            total = rows.apply("sub", total, each.row)
+    return total, is_negative
 
 
 def _any(rows: Rows, parts: Sequence[Part]) -> Ref | None:
@@ -83,7 +130,7 @@ def shifted(rows: Rows, part: Part, value: Shift) -> Part:
     if box is not None:
         box = tuple(_moved(side, value) if side.dim is value.onto else side for side in box)
     need = None if part.need is None else moved(part.need)
-    return Part(moved(part.row), box, need, part.is_zero)
+    return classes.evolve(part, row=moved(part.row), box=box, need=need)
 
 
 def _moved(side: Side, value: Shift) -> Side:

@@ -16,8 +16,9 @@ from ..lower.graph import Graph
 from ..lower.scans import body_of, trimmed
 from .activity import active_in_body
 from .joining import sides_of
-from .parts import Part, extended
+from .parts import Part, extended, plain, unsigned
 from .rows import Rows
+from .splitting import Split, late
 from .sweep import Sweep, not_yet
 
 
@@ -34,25 +35,43 @@ def reversed_scan(
     box = sides_of(sweep.boxes[row])
     args = frozenset(i for i, arg in enumerate(scan.args) if arg in sweep.active)
     given = {
-        index: part.row if part.box == box and part.need is None else extended(sweep.rows, part)
+        index: (plain if part.box == box and part.need is None else extended)(sweep.rows, part)
         for index, part in sorted(results.items())
     }
-    body, carried, outputs = _body(scan.body, leaves, args, tuple(given), len(scan.args))
+    count = len(scan.args)
+    body, carried, outputs = _body(scan.body, leaves, args, tuple(given), count)
+    if _reads_states(body, count, len(scan.init)):  # then the scan runs again, and gives results
+        body, carried, outputs = _body(scan.body, leaves, args, tuple(given), count, known=True)
     before = [_before(sweep.rows.graph, row, scan, index) for index in range(len(scan.init))]
-    body, kept = trimmed(body, (*scan.args, *before, *given.values()))
+    after = [_result(sweep.rows.graph, row, scan, index) for index in range(len(scan.init))]
+    every = (*scan.args, *before, *after, *given.values())
+    split = Split.of(body, carried, late(sweep.rows.graph, every, not scan.forward))
+    body, kept = trimmed(split.body, every)
     zeros = tuple(sweep.rows.literal(0.0, body.values[ref].dtype) for ref in body.results)
     made = sweep.rows.graph.scan(
         body, zeros, kept, scan.axis, not scan.forward, (scan.start, scan.stop)
     )
-    for index, result in zip(outputs, made[carried:], strict=True):
-        sweep.give(scan.args[index], Part(result, box), scan.dims)
+    found = split.outputs(sweep.rows.graph, carried, made, every)
+    for index, result in zip(outputs, found, strict=True):
+        sweep.give(scan.args[index], unsigned(sweep.rows, Part(result, box)), scan.dims)
     return body
+
+
+def _reads_states(body: Body, count: int, leaves: int) -> bool:
+    """Tell whether a body reads the state before each level."""
+    names = {f"a{count + index}" for index in range(leaves)}
+    return any(isinstance(value, Scalar) and value.name in names for value in body.values)
+
+
+def _result(graph: Graph, row: Ref, scan: Scan, index: int) -> Ref:
+    dtype = graph[scan.init[index]].dtype
+    return graph.add(Result(scan=row, index=index, dims=scan.dims, dtype=dtype))
 
 
 def _before(graph: Graph, row: Ref, scan: Scan, index: int) -> Ref:
     """Return the state before each level: the first state, then the result of the level before."""
     first = scan.init[index]
-    result = graph.add(Result(scan=row, index=index, dims=scan.dims, dtype=graph[first].dtype))
+    result = _result(graph, row, scan, index)
     if scan.forward:
         level = Side(scan.axis, scan.start, add(scan.start, 1))
     else:
@@ -62,19 +81,29 @@ def _before(graph: Graph, row: Ref, scan: Scan, index: int) -> Ref:
 
 
 def _body(
-    body: Body, leaves: frozenset[int], args: frozenset[int], given: Sequence[int], count: int
+    body: Body,
+    leaves: frozenset[int],
+    args: frozenset[int],
+    given: Sequence[int],
+    count: int,
+    known: bool = False,
 ) -> tuple[Body, int, tuple[int, ...]]:
     """Return the body of the adjoint, how many leaves it carries, and the arguments that follow.
 
-    Its arguments are those of the scan, as many as `count`, the state before, and the adjoints of
-    the results `given`.
+    Its arguments are those of the scan, as many as `count`, the state before, the state after, and
+    the adjoints of the results `given`. With `known` it takes the state after from there, and does
+    not compute it again.
     """
     active = active_in_body(body, leaves, args)
     names = {f"s{index}": f"a{count + index}" for index in range(len(body.results))}
+    width = len(body.results)
+    after = {row: count + width + index for index, row in enumerate(body.results)}
     graph = Graph()
-    for value in body.values:
-        if isinstance(value, Scalar) and value.name in names:
-            value = classes.evolve(value, name=names[value.name])  # noqa: PLW2901
+    for row, value in enumerate(body.values):
+        if isinstance(value, Scalar):
+            value = classes.evolve(value, name=names.get(value.name, value.name))  # noqa: PLW2901
+        elif known and row in after and isinstance(value, Map):
+            value = Scalar(name=f"a{after[row]}", dims=(), dtype=value.dtype)  # noqa: PLW2901
         graph.add(value)  # each is new, so the place of a row stays
     sweep = Sweep(body.values, active, None, Rows(graph))
     order = tuple(sorted(leaves))
@@ -82,7 +111,7 @@ def _body(
         dtype = body.values[body.results[index]].dtype
         later = graph.scalar(f"s{place}", dtype)
         if index in given:
-            own = graph.scalar(f"a{count + len(body.results) + given.index(index)}", dtype)
+            own = graph.scalar(f"a{count + 2 * width + given.index(index)}", dtype)
             later = sweep.rows.apply("add", own, later)
         sweep.give(body.results[index], Part(later), ())
     for row in reversed(range(len(body.values))):

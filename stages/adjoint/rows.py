@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...runtime.language.derivatives import Derivative
+from ...runtime.language.derivatives import RECIPROCAL, Derivative
 from ...runtime.language.dimension import union_of
 from ...runtime.language.operations import BY_NAME
 from ...runtime.language.types import FLOATS
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError
-from ..ir.dataflow import Map, Ref, Value
+from ..ir.dataflow import Literal, Map, Ref, Value
 from ..ir.literal import spell
 from ..lower.fold_constants import folded
 from ..lower.graph import Graph
@@ -61,12 +61,21 @@ class Rows:
         return total
 
 
-def derivative_of(value: Map) -> Derivative:
-    """Return the derivative of an operation; one that is not there yet is an error."""
+def derivative_of(value: Map, values: Sequence[Value] = ()) -> Derivative:
+    """Return the derivative of an operation; one that is not there yet is an error.
+
+    Among the rows `values` it may have a shorter form.
+    """
+    if value.op == "div" and values and _is_one(values[value.args[0]]):
+        return RECIPROCAL
     found = BY_NAME[value.op].derivative
     if found is None:
         raise DerivativeError.of(value.op)
     return found
+
+
+def _is_one(value: Value) -> bool:
+    return isinstance(value, Literal) and float(value.text) == 1.0
 
 
 def is_float(value: Value) -> bool:

@@ -39,6 +39,11 @@ class Derivation(Stage):
     names: str = "{}_d"
     numerics: str = option(EXACTNESS, "contract")
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The scalars whose partners are fields."""
+        return ()
+
     def annotations(self, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         """Yield the parameters with their annotations, from those of the program."""
         partners = {partner(name, self.names): each for name, each in given.items()}
@@ -50,7 +55,8 @@ class Derivation(Stage):
 
         program = inputs["lowered"].program
         program = classes.evolve(program, name=self.names.format(program.name))
-        leaves = with_partners(program, self.parameters, self.names, inputs["variant"])
+        fields = frozenset(partner(name, self.names) for name in self.fields)
+        leaves = with_partners(program, self.parameters, self.names, inputs["variant"], fields)
         return {"lowered": self.derived(program, leaves, inputs["variant"])}
 
     def derived(self, program: Dataflow, leaves: tuple[Leaf, ...], variant: Variant) -> Lowered:
@@ -80,6 +86,7 @@ class Adjoint(Derivation):
     Attributes:
         added: the parameters of `wrt` whose adjoints are added to what their fields hold.
         value: whether the outputs are written too.
+        scalars: the parameters of `wrt` that are scalars; their adjoints are fields.
 
     """
 
@@ -87,6 +94,24 @@ class Adjoint(Derivation):
 
     added: tuple[str, ...] = ()
     value: bool = False
+    scalars: tuple[str, ...] = ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The scalars whose partners are fields."""
+        return self.scalars
+
+    def annotations(self, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Yield the parameters with their annotations: the partner of a scalar is a field."""
+        from ...runtime.fields.field import Field
+        from ...runtime.language.annotations import field_alias
+
+        fields = {
+            partner(name, self.names): field_alias(Field, ([], given[name]))
+            for name in self.scalars
+        }
+        for name, each in super().annotations(given):
+            yield name, fields.get(name, each)
 
     def derived(self, program: Dataflow, leaves: tuple[Leaf, ...], variant: Variant) -> Lowered:
         """Return the adjoint."""

@@ -9,13 +9,15 @@ from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError
 from ..ir.bounds import Ranges
-from ..ir.dataflow import Map, Ref, Table, Value
+from ..ir.dataflow import Literal, Map, Ref, Table, Value
 from ..lower.graph import Graph
 from .joining import sides_of
-from .parts import Part, also, extended, narrowed, total
+from .parts import Part, also, everywhere, inside, narrowed, total, unsigned
 from .rows import Rows, derivative_of
+from .sums import summed
 
 LINEAR: Final = frozenset(("add", "sub", "neg", "cast"))  # their pulls read no operand
+SCALING: Final = frozenset(("mul", "fma"))  # those of the first two read the other of both
 
 
 @classes.define(eq=False)
@@ -53,20 +55,34 @@ class Sweep:
             graph.add(value)  # each is new, so the place of a row stays
         return cls(values, active, boxes, Rows(graph), {table.local: table for table in tables})
 
-    def give(self, row: Ref, part: Part, dims: Sequence[Dimension]) -> None:
-        """Hand a contribution of a value with these dimensions to an operand, if that is active."""
+    def give(
+        self, row: Ref, part: Part, dims: Sequence[Dimension], user: Ref | None = None
+    ) -> None:
+        """Hand a contribution of a value with these dimensions to an operand, if that is active.
+
+        `user` is the row of the value; without one the contribution has a box along all of them.
+        """
         if row not in self.active:
             return
         lost = [dim for dim in dims if dim not in self.values[row].dims]
         for local in [dim for dim in lost if dim in self.slots]:
-            slots = extended(self.rows, part)
-            part = Part(self.rows.graph.reduce("sum", slots, self.slots[local]))
+            part = self._over_slots(part, self.slots[local])
             lost.remove(local)
         if lost:
-            raise not_yet(
-                f"sums over '{lost[0].value}', along which a value is constant that is read there"
-            )
+            if user is not None and self.boxes is not None:
+                part = inside(part, sides_of(self.boxes[user]))
+            part = summed(self.rows, part, lost)
         self.parts.setdefault(row, []).append(part)
+
+    def _over_slots(self, part: Part, table: Table) -> Part:
+        """Sum a contribution over the slots of a table."""
+        rows, whole = self.rows, everywhere(self.rows, part)
+        need, row = whole.need, rows.graph.reduce("sum", whole.row, table)
+        if need is not None and table.local in rows.graph[need].dims:
+            zero = rows.number(0.0, row)
+            flag = rows.apply("select", need, rows.number(1.0, row), zero)
+            need = rows.apply("ne", rows.graph.reduce("sum", flag, table), zero)
+        return classes.evolve(whole, row=row, need=need)
 
     def total(self, row: Ref) -> Part | None:
         """Return the sum of the contributions to a row; None if there are none."""
@@ -79,20 +95,21 @@ class Sweep:
 
     def map(self, row: Ref, value: Map, part: Part) -> None:
         """Hand the contribution of an operation to its operands."""
-        derivative = derivative_of(value)
+        derivative = derivative_of(value, self.values)
         if derivative.takes_first is not None:
             self._choice(row, value, part)
             return
         for place, arg in enumerate(value.args):
             if arg not in self.active or not derivative.varies_with(place):
                 continue
-            others = [self.values[each] for at, each in enumerate(value.args) if at != place]
             reads = value.op not in LINEAR and not (value.op == "fma" and place == 2)
-            is_scaled = value.op in ("mul", "fma") and not any(each.dims for each in others)
+            factor = self.values[value.args[1 - place]] if reads and value.op in SCALING else None
+            is_scaled = factor is not None and not factor.dims
             here = self.within(row, part) if reads and not is_scaled else part
             pulled = derivative.pull(place, self.rows, part.row, row, value.args)
-            is_zero = here.is_zero and not reads
-            self.give(arg, classes.evolve(here, row=pulled, is_zero=is_zero), value.dims)
+            is_zero = here.is_zero and (not reads or isinstance(factor, Literal))
+            given = classes.evolve(here, row=pulled, is_zero=is_zero)
+            self.give(arg, unsigned(self.rows, given), value.dims, row)
 
     def _choice(self, row: Ref, value: Map, part: Part) -> None:
         """Hand everything to the operand that is taken, and nothing to the other one."""
@@ -100,7 +117,7 @@ class Sweep:
         here = self.within(row, part) if self.rows.graph[first].dims else part
         sides = (first, self.rows.apply("not", first))
         for arg, need in zip(value.args[-2:], sides, strict=True):
-            self.give(arg, also(self.rows, here, need), value.dims)
+            self.give(arg, also(self.rows, here, need), value.dims, row)
 
 
 def not_yet(what: str) -> DerivativeError:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Final, TypeAlias
 
 from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
 from ..ir import bounds
-from ..ir.bounds import Apply, Bound, DomainSymbol, Range, Ranges, TableBound
+from ..ir.bounds import Apply, Bound, DomainSymbol, Range, Ranges, TableBound, is_empty_box
 from ..ir.dataflow import Dataflow, Level, Region, Scan, Side, Statement, Store, Value
 
 _JOINED: Final[Mapping[str, Callable[[Bound, Bound], Bound]]] = {
@@ -41,9 +41,13 @@ class _Renaming:
             program,
             values=tuple(map(self._value, program.values)),
             statements=tuple(
-                Statement(tuple(map(self._store, each.stores))) for each in program.statements
+                Statement(tuple(self._stores(each.stores))) for each in program.statements
             ),
         )
+
+    def _stores(self, stores: Iterable[Store]) -> Iterator[Store]:
+        """Yield stores that may write something: some boxes are known to be empty now."""
+        yield from (each for each in map(self._store, stores) if not is_empty_box(each.box))
 
     def _value(self, value: Value) -> Value:
         match value:

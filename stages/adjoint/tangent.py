@@ -212,8 +212,8 @@ def of_map(rows: Rows, value: Map, row: Ref, args: Sequence[tuple[Ref, Tangent]]
     moved = [place for place, (_, each) in enumerate(args) if each is not None]
     if not moved:
         return None
-    derivative = derivative_of(value)
     operands = [each for each, _ in args]
+    derivative = derivative_of(classes.evolve(value, args=tuple(operands)), rows.graph.values)
     if derivative.takes_first is not None:
         return _taken(rows, value, operands, [each for _, each in args[-2:]])
     found = []

@@ -41,9 +41,9 @@ from .bound_nodes import (
 __all__ = [
     "Apply", "Bound", "Const", "DomainSymbol", "Operation", "PatchBound", "PatchMember",
     "PatchOrder", "Range", "Ranges", "ScalarSymbol", "Symbol", "TableBound", "add", "arguments",
-    "difference", "evaluate", "floor_divide", "greatest", "hull", "is_at_least", "is_empty",
-    "is_empty_box", "is_long", "key_of", "least", "maximum", "minimum", "modulo", "multiply",
-    "of_any_slot", "parts", "subtract", "table_range", "truncate_divide",
+    "difference", "end_of", "evaluate", "floor_divide", "greatest", "hull", "is_at_least",
+    "is_empty", "is_empty_box", "is_long", "key_of", "least", "maximum", "minimum", "modulo",
+    "multiply", "of_any_slot", "parts", "subtract", "table_range", "truncate_divide",
 ]  # fmt: skip
 
 MOST_ARGUMENTS: Final = 16  # a longer minimum stays one argument of the next
@@ -152,6 +152,18 @@ def difference(left: Bound, right: Bound) -> int | None:
     """Return `left - right` if it is a known integer, else None."""
     (left_terms, left_constant), (right_terms, right_constant) = _split(left), _split(right)
     return left_constant - right_constant if left_terms == right_terms else None
+
+
+def end_of(bound: Bound) -> Literal["start", "stop"] | None:
+    """Return which end of fields a bound follows; None if it follows both or none.
+
+    >>> from fieldforge import Dimension
+    >>> u, v = (DomainSymbol("stop", name, Dimension("I")) for name in "uv")
+    >>> end_of(minimum(add(u, -1), v)), end_of(Const(3))
+    ('stop', None)
+    """
+    ends = {part.end for part in parts(bound) if isinstance(part, DomainSymbol)}
+    return ends.pop() if len(ends) == 1 else None
 
 
 def is_empty(start: Bound, stop: Bound) -> bool:

@@ -126,8 +126,8 @@ class Rules:
 
     def _scan(self, value: Scan) -> Complaints:
         init, args = ([self.values[ref] for ref in refs] for refs in (value.init, value.args))
-        if value.axis.kind is not DimensionKind.VERTICAL:
-            yield f"walks along '{value.axis}', which is not vertical"
+        if value.axis.kind is DimensionKind.LOCAL:
+            yield f"walks along '{value.axis}', which is local"
         if any(value.axis in each.dims for each in init):
             yield f"has an initial state that varies along '{value.axis}'"
         if value.dims != union_of([(value.axis,), *(each.dims for each in (*init, *args))]):

@@ -60,6 +60,11 @@ def push_shifts(program: Dataflow) -> Dataflow:
     return _Pusher(program).result()
 
 
+def join_shifts(program: Dataflow) -> Dataflow:
+    """Make one access of those that follow one another; push only those through tables."""
+    return _Pusher(program, joins=True).result()
+
+
 def push_checked_shifts(program: Dataflow) -> Dataflow:
     """Push accesses, but no neighbours through operations that may hide a missing one."""
     return _Pusher(program, checked=True).result()
@@ -69,6 +74,7 @@ def push_checked_shifts(program: Dataflow) -> Dataflow:
 class _Pusher:
     program: Dataflow
     checked: bool = False
+    joins: bool = False
     tables: Tables = classes.field(init=False)
     demands: list[Demand] = classes.field(init=False)
     kept: list[bool] = classes.field(init=False)
@@ -179,6 +185,8 @@ class _Pusher:
         if self.checked and _may_hide(value) and any(_is_indirect(path) for path in demand):
             return True
         if len(value.dims) == 1 and any(_is_indirect(path) for path in demand):
+            return True
+        if self.joins and not any(_is_indirect(path) for path in demand):
             return True
         counts = (self._points(path, HEAVY if self.heavy[ref] else 1) for path in demand)
         return sum(counts) > SPREAD

@@ -53,12 +53,12 @@ def _split(store: Store, value: Region) -> Iterator[Store]:
     outside = regions.without(regions.EVERYWHERE, value.boxes)
     for ref, boxes in ((value.then, value.boxes), (value.otherwise, outside)):
         for box in boxes:
-            inside = _inside(store.box, box)
+            inside = within(store.box, box)
             if inside is not None:
                 yield classes.evolve(store, box=inside, value=ref, whole=store.output.box)
 
 
-def _inside(whole: Ranges, box: Box) -> Ranges | None:
+def within(whole: Ranges, box: Box) -> Ranges | None:
     """Return the intersection of a stored box with a region's box; None if it is surely empty."""
     sides = {side.dim: side for side in box}
     ranges = []

@@ -122,7 +122,8 @@ def adjoint(
 
     Args:
         program: a program.
-        wrt: the inputs, by default all fields of floats that are read.
+        wrt: the inputs, by default all fields of floats that are read. Scalars may be named; the
+            adjoint of a scalar is a field without dimensions.
         of: the outputs, by default all fields of floats that are written.
         accumulate: whether adjoints are added to what their fields hold, on the points that the
             program reads; or the names of the inputs for which they are.
@@ -165,6 +166,7 @@ def adjoint(
         names=names,
         added=added,
         value=value,
+        scalars=known.scalars(inputs),
     )
     read = {*(known.read), *(partner(name, names) for name in (*outputs, *added))}
     written = {partner(name, names) for name in inputs} | (known.written if value else set())

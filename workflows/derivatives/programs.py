@@ -67,13 +67,18 @@ class Program:
             self._check(what, name)
         return tuple(name for name in self.types if name in given)
 
+    def scalars(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return those of some parameters that are scalars of floats."""
+        return tuple(name for name in names if isinstance(self.types[name], ScalarType))
+
     def check_fields(self, what: str, names: Iterable[str]) -> None:
-        """Refuse parameters that are scalars: their adjoints are sums over fields."""
+        """Refuse collections that hold scalars."""
         for name in names:
-            if name not in self.floats([name]):
+            if name not in self.floats([name]) and name not in self.scalars([name]):
                 raise DerivativeError(
-                    f"'{what}' names '{name}', a scalar; adjoints of scalars are not there yet.",
-                    hint="Pass a field that is constant.",
+                    f"'{what}' names '{name}', a collection that holds scalars, and adjoints of "
+                    "these are fields.",
+                    hint="Pass the scalars one by one.",
                 )
 
     def _check(self, what: str, name: str) -> None:

@@ -202,11 +202,16 @@ def _rimmed(range_: Range, tests: Sequence[Beyond]) -> tuple[LoopPart, ...]:
 
 
 def _is_usual(range_: Range, test: Beyond) -> bool:
-    """Tell whether most indices are beyond a bound: it lies near the start, or is a number."""
+    """Tell whether most indices are beyond a bound: it lies near the start, or is a number.
+
+    One that is not known to lie near either is taken for what it is in its own field.
+    """
     ahead = bounds.difference(test.bound, range_.start)
     left = bounds.difference(range_.stop, test.bound)
     if ahead is not None and left is not None:
         return ahead <= left
+    if ahead is None is left and (end := bounds.end_of(test.bound)) is not None:
+        return end == "start"
     return isinstance(test.bound, Const) if ahead is None is left else ahead is not None
 
 

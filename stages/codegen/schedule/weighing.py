@@ -8,6 +8,7 @@ from typing import TypeAlias
 from ....runtime.language.dimension import DimensionKind
 from ....runtime.process import classes
 from ...ir.bounds import Ranges
+from ...ir.dataflow import Literal, Map, Region
 from .costs import ITEMSIZES, own_cost
 from .depth import DEEP, beside_shared, computed_again
 from .needs import Need
@@ -83,10 +84,36 @@ class Weighing:
             return False, "is computed in place: asked for"
         if node.name in self.rules.arrays:
             return True, "is an array: asked for"
+        if self._is_flag(node):
+            return False, "is computed in place: it tests a choice of two numbers"
         return self._weigh(index, uses, above)
 
-    def _weigh(self, index: int, uses: Uses, above: float) -> tuple[bool, str]:
+    def _cost(self, index: int) -> float:
+        """Return the operations of a node at one point, with those of what only a region uses."""
         node, cost = self.points.nodes[index], self.costs[index]
+        if not isinstance(node.value, Region) or cost > own_cost(node.value):
+            return cost
+        own = (each for each, _ in node.operands if self.users[each] == 1)
+        return cost + sum(self.costs[each] for each in own)
+
+    def _is_flag(self, node: Node) -> bool:
+        """Tell whether a node tests a choice of two numbers.
+
+        The number is stored: loops that load bools beside wider numbers compute few points at once.
+        """
+        if not (isinstance(node.value, Map) and node.value.op in ("eq", "ne")):
+            return False
+        first = self.points.nodes[node.operands[0][0]]
+        return (
+            isinstance(first.value, Map)
+            and first.value.op == "select"
+            and all(
+                isinstance(self.points.nodes[each].value, Literal) for each, _ in first.operands[1:]
+            )
+        )
+
+    def _weigh(self, index: int, uses: Uses, above: float) -> tuple[bool, str]:
+        node, cost = self.points.nodes[index], self._cost(index)
         if cost >= INVARIANT_COST and self._is_repeated(node, uses):
             return True, f"is an array: {cost:.0f} operations that an outer loop would repeat"
         count, size = points_of(uses), ITEMSIZES[node.value.dtype]
@@ -100,7 +127,7 @@ class Weighing:
             return True, f"is an array: {figures}, more than {MOST_POINTS} points"
         if cost > 1 and any(self.values.get(nest, 0) >= MOST_VALUES for nest in uses):
             return True, f"is an array: its loop computes {MOST_VALUES} other values already"
-        if again > limit and not self.beside:
+        if again > limit and (not self.beside or isinstance(node.value, Region)):
             return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
         if again > limit:
             enough = limit / (lasting - 1)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime.language.active_numbers import ARRAYS
+from fieldforge.runtime.language.derivatives import RECIPROCAL
 from fieldforge.runtime.language.operation_table import TABLE
 from fieldforge.runtime.language.operations import BY_NAME, apply
 
@@ -174,3 +175,15 @@ def test_a_flat_end_keeps_its_digits():
     assert slope("arcsinh", 0, np.float64(1e300)) == 1e-300
     assert slope("arcsinh", 0, np.float32(1e30)) == np.float32(1e-30)
     assert slope("pow", 0, np.float64(0.0), np.float64(1.0)) == 1.0
+
+
+def test_the_slope_of_a_reciprocal_needs_no_other_division():
+    y = np.append(2.0 ** np.random.default_rng(4).uniform(-300, 300, POINTS), 0.0)
+    ones = np.ones_like(y)
+    with np.errstate(all="ignore"):
+        found = RECIPROCAL.pull(1, ARRAYS, ones, ones / y, [ones, y])
+
+    with mpmath.workdps(60):
+        exact = [-1 / mpmath.mpf(float(each)) ** 2 for each in y[:-1]]
+        assert half_ulps(found[:-1], exact) <= 5
+    assert found[-1] == 0.0

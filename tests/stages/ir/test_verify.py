@@ -201,7 +201,7 @@ def test_a_program_with_tables_regions_and_scans_comes_back():
          "row %9 has branches of different dtypes"),
         ("K: n ..]", "K: out ..]", "row %9 has a bound in 'out', which is not an integer"),
         ("init %10 %11", "init %4 %11", "has an initial state that varies along 'K"),
-        ("scan K", "scan Edge", "row %12 walks along 'Edge"),
+        ("scan K", "scan E2C", "row %12 walks along 'E2C[local]', which"),
         ("next %2 %3", "next %2 %2", "next state has other dtypes"),
         ("scalar a0", "scalar a2", "body whose row %1 reads 'a2'"),
         ("result %12 0", "result %12 2", "row %13 is result 2 of a scan that has 2"),

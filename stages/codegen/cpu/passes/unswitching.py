@@ -9,7 +9,7 @@ they take.
 
 from __future__ import annotations
 
-from ....ir.bounds import Const
+from ....ir.bounds import Const, end_of
 from ....ir.loops.cpu import marked, with_rows
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Compute, Index, Instruction, Nest, Number, Row
@@ -41,7 +41,9 @@ def _likely(nest: Nest, row: Instruction) -> bool | None:
     index, bound = (nest.body[arg] for arg in row.args)
     if not (isinstance(index, Index) and isinstance(bound, Number)):
         return None
-    return isinstance(bound.bound, Const) == (row.op == "ge")
+    end = end_of(bound.bound)
+    is_first = isinstance(bound.bound, Const) if end is None else end == "start"
+    return is_first == (row.op == "ge")
 
 
 def _conditions(nest: Nest, row: Instruction) -> list[Row]:

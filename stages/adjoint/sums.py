@@ -1,0 +1,66 @@
+"""The adjoint of a value that lacks a dimension of its user: a sum along that dimension.
+
+A sum is a scan whose last state is read: from the first index to the last, in float64. So it has
+one order, whatever the threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.process import classes
+from ..ir.bounds import add
+from ..ir.dataflow import Body, Ref, Side
+from ..lower.graph import Graph
+from ..lower.regions import Box
+from ..lower.scans import body_of
+from .parts import Part
+from .rows import Rows
+
+
+def summed(rows: Rows, part: Part, dims: Iterable[Dimension]) -> Part:
+    """Sum a contribution on its box along some dimensions, which the box bounds."""
+    assert part.box is not None
+    sides = {side.dim: side for side in part.box}
+    row, need, dtype = part.row, part.need, rows.graph[part.row].dtype
+    if need is not None and not part.is_zero:
+        row = rows.apply("select", need, row, rows.number(0.0, row))
+    count = None if need is None else _flag(rows, need, row)
+    row = rows.cast(row, "float64")
+    for dim in sorted(dims, key=lambda dim: dim.kind is not DimensionKind.VERTICAL):
+        side = sides.pop(dim)
+        row = _along(rows, row, side)
+        count = None if count is None else _along(rows, count, side)
+    if count is not None:
+        need = rows.apply("ne", count, rows.number(0.0, count))
+    box = tuple(side for side in part.box if side.dim in sides)
+    return classes.evolve(part, row=rows.cast(row, dtype), box=box, need=need, is_zero=True)
+
+
+def _flag(rows: Rows, need: Ref, like: Ref) -> Ref:
+    return rows.apply("select", need, rows.number(1.0, like), rows.number(0.0, like))
+
+
+def _along(rows: Rows, row: Ref, side: Side) -> Ref:
+    """Sum a row along a dimension.
+
+    The scan begins one index before the first with 0, so that it has a state where there is none.
+    """
+    graph, start, stop = rows.graph, side.start, side.stop
+    assert start is not None
+    assert stop is not None
+    dtype = graph[row].dtype
+    inside: Box = (side,)
+    given = graph.region((inside,), row, rows.number(0.0, row))
+    first = rows.literal(0.0, dtype)
+    (total,) = graph.scan(
+        _adding(dtype), (first,), (given,), side.dim, forward=True, levels=(add(start, -1), stop)
+    )
+    return graph.level(total, side.dim, add(stop, -1))
+
+
+def _adding(dtype: str) -> Body:
+    graph = Graph()
+    state, more = graph.scalar("s0", dtype), graph.scalar("a0", dtype)
+    return body_of(graph, (graph.map("add", (state, more), dtype),))
