@@ -12,6 +12,7 @@ from ...runtime.process import classes
 from ..ir.dataflow import (
     Displace,
     Gather,
+    Index,
     Input,
     Level,
     Literal,
@@ -103,6 +104,8 @@ class Done:
                 return np.dtype(value.dtype).type(self.call.arguments[value.name])
             case Literal():
                 return number(value.text, value.dtype)
+            case Index():
+                return np.arange(*spans[0], dtype=np.int64)
             case Map():
                 operands = (self.boxed[arg].on(value.dims, spans) for arg in value.args)
                 dtype = value.dtype if value.op == "cast" else None

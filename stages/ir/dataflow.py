@@ -1,7 +1,7 @@
 """Dataflow IR: the values of a program in SSA form, without loops or memory.
 
     program   ::= leaves, values, statements
-    value     ::= Input | Scalar | Literal
+    value     ::= Input | Scalar | Literal | Index(dim)
                 | Map(op, value...)       pointwise; dims are the canonical union of the operands'
                 | Shift(value, dim, n)    g(i) = f(i + n)
                 | Displace(value, dim, value)
@@ -34,6 +34,7 @@ from .dataflow_rows import (
     Body,
     Displace,
     Gather,
+    Index,
     Input,
     Level,
     Literal,
@@ -53,9 +54,10 @@ from .dataflow_rows import (
 )
 
 __all__ = [
-    "OPERATIONS", "REDUCTIONS", "Body", "Dataflow", "Displace", "Gather", "Input", "Leaf",
-    "Level", "Literal", "Local", "Map", "Neighbours", "OfOne", "Read", "Reduce", "Ref", "Region",
-    "Result", "Scalar", "Scan", "Shift", "Side", "Statement", "Store", "Table", "Value",
+    "OPERATIONS", "REDUCTIONS", "Body", "Dataflow", "Displace", "Gather", "Index", "Input",
+    "Leaf", "Level", "Literal", "Local", "Map", "Neighbours", "OfOne", "Read", "Reduce", "Ref",
+    "Region", "Result", "Scalar", "Scan", "Shift", "Side", "Statement", "Store", "Table",
+    "Value",
 ]  # fmt: skip
 
 

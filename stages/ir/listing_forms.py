@@ -156,6 +156,7 @@ VALUES: Final[Mapping[type[dataflow.Value], str]] = {
     dataflow.Input: "input {name:name}{version:version}",
     dataflow.Scalar: "scalar {name:name}",
     dataflow.Literal: "literal {text:text}",
+    dataflow.Index: "index {dim:dim}",
     dataflow.Map: "{op:name}{args:rows}",
     dataflow.Shift: "shift {arg:row} {dim:dim}{offset:signed}",
     dataflow.Displace: "displace {arg:row} {dim:dim} {by:row}",

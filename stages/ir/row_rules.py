@@ -20,6 +20,7 @@ from .dataflow import (
     Body,
     Displace,
     Gather,
+    Index,
     Input,
     Leaf,
     Level,
@@ -60,8 +61,8 @@ class Rules:
         match value:
             case Input() | Scalar():
                 yield from self._leaf(value)
-            case Literal():
-                yield from _literal(value)
+            case Literal() | Index():
+                yield from _literal(value) if isinstance(value, Literal) else _index(value)
             case Map():
                 args = [self.values[arg] for arg in value.args]
                 if value.dims != union_of(arg.dims for arg in args):
@@ -223,6 +224,11 @@ def _level(value: Level, given: Dims) -> Complaints:
         yield f"takes an index along '{value.dim}', which its operand does not have"
     if value.dims != tuple(dim for dim in given if dim is not value.dim):
         yield f"has dimensions other than those of its operand without '{value.dim}'"
+
+
+def _index(value: Index) -> Complaints:
+    if (value.dims, value.dtype) != ((value.dim,), "int64"):
+        yield "is an index with a dtype or dimensions other than its own"
 
 
 def _literal(value: Literal) -> Complaints:

@@ -11,6 +11,7 @@ from ..ir.dataflow import (
     Body,
     Displace,
     Gather,
+    Index,
     Input,
     Level,
     Literal,
@@ -68,6 +69,10 @@ class Graph:
         """Add a number in its canonical spelling."""
         return self.add(Literal(dims=(), dtype=dtype, text=respell(text, dtype)))
 
+    def index(self, dim: Dimension) -> Ref:
+        """Add the index along a dimension."""
+        return self.add(Index(dim=dim, dims=(dim,), dtype="int64"))
+
     def map(self, op: str, args: Iterable[Ref], dtype: str = "") -> Ref:
         """Combine values point by point; `dtype` is needed for 'cast' only."""
         args = tuple(args)
@@ -100,6 +105,8 @@ class Graph:
         if isinstance(value, Displace) and value.dim is dim:
             further = self.displace(value.by, dim, by)
             return self.displace(value.arg, dim, self.map("add", map(self._wide, (by, further))))
+        if isinstance(value, Index):
+            return self.map("add", (arg, self._wide(by)))
         dims = union_of((value.dims, self.values[by].dims))
         return self.add(Displace(arg=arg, dim=dim, by=by, dims=dims, dtype=value.dtype))
 
