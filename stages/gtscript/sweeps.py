@@ -132,6 +132,34 @@ def shifted_cycle(nodes: Sequence[Node], variables: Sequence[Variable], block: B
     return None
 
 
+def is_imperative(nodes: Sequence[Node], variables: Sequence[Variable], block: Block) -> int | None:
+    """Return an assignment that only an imperative column can make; None if there is none.
+
+    It reads what the block writes at a level that a value gives, or what it reads is at a place
+    that it computes from itself, level by level.
+    """
+    sweep = Sweep.of(nodes, variables, block)
+    for index in range(len(block.body)):
+        for read in reads_below(nodes, roots_of(block, index)):
+            if read.level is not None and read.variable in sweep.own:
+                return index
+    for component in components(sweep):
+        if is_cycle(sweep, component):
+            for index in component:
+                if _is_led(sweep, index, set(component)):
+                    return index
+    return None
+
+
+def _is_led(sweep: Sweep, index: int, inside: set[int]) -> bool:
+    """Tell whether values of some assignments give the place of a read."""
+    for read in reads_below(sweep.nodes, roots_of(sweep.block, index)):
+        for place in reads_below(sweep.nodes, read.operands):
+            if sweep.use(index, place).of in inside:
+                return True
+    return False
+
+
 def _strong(edges: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return the strongly connected components of a graph, by Tarjan's algorithm, on a stack."""
     order: dict[int, int] = {}

@@ -11,7 +11,8 @@ def run_parallel(environment: Environment, block: Block) -> None:
     """Update the environment by the assignments of a block."""
 
     def read(node: Read) -> Ref:
-        return environment.at(environment.current(node.variable), node.offset)
+        ref = environment.current(node.variable)
+        return environment.placed(ref, node, lambda row: environment.value(row, read))
 
     for assign in block.body:
         number = assign.variable

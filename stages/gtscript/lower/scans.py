@@ -26,7 +26,8 @@ State = tuple[int, int]  # an assignment, and how many levels ago; 0 is the leve
 class Column:
     """One component of a sweep as a scan.
 
-    `used` gives the value of a use outside of the component. `states` are in order: their rows in
+    `used` gives the value of a use outside of the component, `placed` that of a read whose place a
+    value gives. `states` are in order: their rows in
     the body, their first values, and the arguments of the scan with their rows in the body.
     """
 
@@ -34,6 +35,7 @@ class Column:
     sweep: Sweep
     component: Sequence[int]
     used: Callable[[int, Use, Offset], Ref]
+    placed: Callable[[int, Read], Ref]
     body: Graph = classes.field(factory=Graph)
     states: dict[State, int] = classes.field(factory=dict)
     init: list[Ref] = classes.field(factory=list)
@@ -115,6 +117,8 @@ class Column:
         return new
 
     def _read(self, index: int, node: Read) -> Ref:
+        if node.level is not None or node.places:
+            return self._argument(self.placed(index, node))
         return self._used(node.variable, self.sweep.use(index, node), node.offset)
 
     def _used(self, number: int, use: Use, offset: Offset = (0, 0, 0)) -> Ref:

@@ -23,7 +23,15 @@ class Levels:
 
     def read(self, index: int, node: Read) -> Ref:
         """Return the value of a read of assignment `index`."""
-        return self.used(node.variable, self.sweep.use(index, node), node.offset)
+        use, environment = self.sweep.use(index, node), self.environment
+        if node.level is None and not node.places:
+            return self.used(node.variable, use, node.offset)
+
+        def inner(each: Read) -> Ref:
+            return self.read(index, each)
+
+        ref = environment.current(node.variable)
+        return environment.placed(ref, node, lambda row: environment.value(row, inner))
 
     def used(self, number: int, use: Use, offset: tuple[int, int, int] = (0, 0, 0)) -> Ref:
         """Return the value that a use means."""
@@ -65,7 +73,7 @@ def run_sequential(environment: Environment, block: Block) -> None:
     levels = Levels(environment, sweep)
     for component in components(sweep):
         if is_cycle(sweep, component):
-            levels.made |= Column(environment, sweep, component, levels.used).scanned()
+            levels.made |= Column(environment, sweep, component, levels.used, levels.read).scanned()
         else:
             (index,) = component
             levels.made[index] = levels.assigned(index)

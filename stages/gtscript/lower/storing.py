@@ -114,7 +114,7 @@ def live_in(root: Stencil, blocks: Sequence[Block]) -> Iterator[int]:
         assigned: set[int] = set()
         for each in block.body:
             for read in reads_below(root.nodes, (each.value, each.mask)):
-                is_own = read.variable in assigned and not read.offset[2]
+                is_own = read.variable in assigned and not read.offset[2] and read.level is None
                 if not is_own and read.variable not in killed:
                     yield read.variable
             if each.mask is None and each.region is None:

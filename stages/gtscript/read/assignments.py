@@ -10,10 +10,12 @@ from ...parse.source import Located
 from .. import definition as given
 from ..capture import path_of
 from . import expressions
-from .offsets import offset_of
+from .data_axes import access_of, index_of
+from .elements import Elements, Part
+from .offsets import level_of, offset_of
 from .scope import Binding, Scope
 from .types import type_of
-from .typing import cast
+from .typing import cast, operation
 
 
 def read_assign(scope: Scope, node: ast.Assign) -> None:
@@ -24,12 +26,29 @@ def read_assign(scope: Scope, node: ast.Assign) -> None:
         )
     (target,) = node.targets
     if not isinstance(target, ast.Tuple):
-        store(scope, target, expressions.read(scope, node.value), node)
+        assign_value(scope, target, node.value, node)
         return
     values = _elements(scope, node, len(target.elts))
     for each, value in zip(target.elts, values, strict=True):
-        row = value if isinstance(value, int) else expressions.read(scope, value)
-        store(scope, each, row, node)
+        if isinstance(value, int):
+            store(scope, each, value, node)
+        else:
+            assign_value(scope, each, value, node)
+
+
+def assign_value(scope: Scope, target: ast.expr, value: ast.expr, node: Located) -> None:
+    """Assign an expression; to a whole vector element by element, one statement after another."""
+    found = scope.meaning(path_of(_base(target)) or "?")
+    if not isinstance(found, Elements) or _index(target) is not None:
+        store(scope, target, expressions.read(scope, value), node)
+        return
+    _check_place(scope, target, found.whole)
+    outer = scope.part
+    for place in found.places:
+        scope.part = Part(found.sizes, place)
+        row = expressions.read(scope, value)
+        scope.part = outer
+        add_assign(scope, found.at(place), row, node)
 
 
 def _elements(scope: Scope, node: ast.Assign, count: int) -> Sequence[ast.expr | Ref]:
@@ -55,6 +74,11 @@ def read_annotated(scope: Scope, node: ast.AnnAssign) -> None:
         raise scope.syntax_error(node, "A typed temporary needs a value.")
     name = node.target.id
     type_ = type_of(scope, node.annotation, name)
+    if isinstance(type_, given.FieldOf) and type_.data_dims:
+        if scope.meaning(name) is None:
+            declare_elements(scope, name, type_)
+        assign_value(scope, node.target, node.value, node)
+        return
     row = expressions.read(scope, node.value)
     if scope.meaning(name) is None:
         axes = type_.axes if isinstance(type_, given.FieldOf) else "IJK"
@@ -71,24 +95,85 @@ def declare(scope: Scope, name: str, dtype: str, axes: str) -> int:
     return variable
 
 
+def declare_elements(scope: Scope, name: str, type_: given.FieldOf) -> Elements:
+    """Declare a temporary with data axes."""
+    tables = scope.tables
+    whole = Variable(f"{name}{scope.suffix}", "temporary", type_.dtype, type_.axes)
+    made = tables.elements(whole, type_.data_dims)
+    tables.first_block |= dict.fromkeys(made.variables, len(tables.blocks))
+    scope.names[name] = made
+    return made
+
+
 def store(scope: Scope, target: ast.expr, value: Ref, node: Located) -> None:
-    """Assign a value to a target: a name, or a name with a zero offset."""
-    base = target.value if isinstance(target, ast.Subscript) else target
-    if isinstance(base, ast.Subscript) or (isinstance(base, ast.Attribute) and base.attr == "A"):
-        raise scope.not_yet(target, "Data axes are")
+    """Assign a value to a target: a name, with offsets, with an index of its data axes."""
+    base = _base(target)
     if not isinstance(base, ast.Name):
         raise scope.syntax_error(target, "Invalid target in assignment.")
     name = base.id
     found = scope.meaning(name)
+    if isinstance(found, Elements):
+        _store_element(scope, target, found, value, node)
+        return
     if found is None:
         found = declare(scope, name, scope.dtype(value), "IJK")
     if not isinstance(found, int):
         raise scope.syntax_error(target, f"Cannot assign to '{name}': it is a constant.")
     variable = scope.tables.variables[found]
+    if variable.kind == "table":
+        raise scope.syntax_error(
+            target, "writing to an GlobalTable ('A' global indexation) is forbidden"
+        )
+    _check_place(scope, target, variable)
+    add_assign(scope, found, value, node)
+
+
+def _base(target: ast.expr) -> ast.expr:
+    return access_of(target).base if isinstance(target, ast.Subscript) else target
+
+
+def _index(target: ast.expr) -> tuple[ast.expr, ...] | None:
+    return access_of(target).index if isinstance(target, ast.Subscript) else None
+
+
+def _check_place(scope: Scope, target: ast.expr, variable: Variable) -> None:
+    """Check that a variable can be assigned in this order, at these offsets."""
     _check_target(scope, target, variable)
     if isinstance(target, ast.Subscript):
-        _check_offset(scope, target, variable)
-    add_assign(scope, found, value, node)
+        offsets = access_of(target).offsets
+        if offsets is None:
+            raise scope.syntax_error(
+                target, "writing to an GlobalTable ('A' global indexation) is forbidden"
+            )
+        _check_offset(scope, offsets, variable)
+
+
+def _store_element(
+    scope: Scope, target: ast.expr, elements: Elements, value: Ref, node: Located
+) -> None:
+    """Assign to the element that an index names, which only the call may know."""
+    _check_place(scope, target, elements.whole)
+    if not isinstance(target, ast.Subscript) or _index(target) is None:
+        for variable in elements.variables:
+            add_assign(scope, variable, value, node)
+        return
+    access, name = access_of(target), elements.whole.name
+    known, rows = index_of(scope, access, name, elements.sizes, expressions.read)
+    draft = scope.draft
+    outer, was_inside = draft.mask, draft.is_inside
+    draft.is_inside = True
+    for place in elements.places:
+        if any(at not in (None, index) for at, index in zip(known, place, strict=True)):
+            continue
+        draft.mask = outer
+        for at, row, index in zip(known, rows, place, strict=True):
+            if at is None:
+                number = scope.number(scope.dtype(row), str(index), node)
+                test = operation(scope, "eq", (row, number), node)
+                draft.mask = expressions.mask_of(scope, draft.mask, test, node)
+        add_assign(scope, elements.at(place), value, node)
+    draft.mask, draft.is_inside = outer, was_inside
+    draft.statement += not was_inside
 
 
 def assign(scope: Scope, name: str, value: Ref, node: Located, names: dict[str, Binding]) -> int:
@@ -129,22 +214,23 @@ def _check_target(scope: Scope, target: ast.expr, variable: Variable) -> None:
 
 def _check_offset(scope: Scope, target: ast.Subscript, variable: Variable) -> None:
     i, j, k = offset_of(scope, target, variable)
+    moves = bool(k) or level_of(scope, target, variable) is not None
     if i or j:
         raise scope.syntax_error(target, "Assignment to non-zero offsets is not supported in IJ.")
-    if k and scope.draft.order == "parallel":
+    if moves and scope.draft.order == "parallel":
         raise scope.syntax_error(
             target,
             "Assignment to non-zero offsets in K is not available in PARALLEL. "
             "Choose FORWARD or BACKWARD.",
         )
-    if k:
+    if moves:
         raise scope.not_yet(target, "Assignments to other levels are")
 
 
 def read_augmented(scope: Scope, node: ast.AugAssign) -> None:
     """Read `target op= value`."""
     left = ast.copy_location(ast.BinOp(_as_read(node.target), node.op, node.value), node)
-    store(scope, node.target, expressions.read(scope, left), node)
+    assign_value(scope, node.target, left, node)
 
 
 def _as_read(target: ast.expr) -> ast.expr:

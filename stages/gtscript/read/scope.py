@@ -18,9 +18,11 @@ from ..errors import (
     NotYetSupportedError,
     StencilRefusedError,
 )
+from ..parameters import element_name
+from .elements import Elements, Part
 
 Inline: TypeAlias = Callable[["Scope", ast.Call, given.FunctionDefinition, int], tuple[Ref, ...]]
-Binding: TypeAlias = int | given.Constant | None  # a variable by number, or a constant
+Binding: TypeAlias = int | Elements | given.Constant | None  # a variable by number, a constant
 MOST_SHOWN: Final = 60
 
 
@@ -30,7 +32,8 @@ class Tables:
 
     `places` are the spans of the nodes, `wheres` those of the assignments of each block.
     `first_block` is the block that first assigns a temporary, `written` what is assigned so far
-    outside of regions, `constants` what the text has used of the externals.
+    outside of regions, `constants` what the text has used of the externals. `arguments` are the
+    variables of each argument: one, or one for each element.
     """
 
     definition: given.StencilDefinition
@@ -42,6 +45,8 @@ class Tables:
     first_block: dict[int, int] = classes.field(factory=dict)  # of temporaries
     constants: dict[str, given.Number] = classes.field(factory=dict)
     written: set[int] = classes.field(factory=set)
+    arguments: dict[str, tuple[int, ...]] = classes.field(factory=dict)
+    level: int | None = None  # the variable that is the level
     calls: int = 0
     rows: dict[Node, Ref] = classes.field(factory=dict)
     externals: Mapping[str, given.Constant] = classes.field(init=False)
@@ -63,6 +68,15 @@ class Tables:
         """Add a variable; return its number."""
         self.variables.append(variable)
         return len(self.variables) - 1
+
+    def elements(self, whole: Variable, sizes: tuple[int, ...]) -> Elements:
+        """Add one variable for each element of a field with data axes."""
+        found = Elements(whole, sizes, ())
+        numbers = [
+            self.declare(classes.evolve(whole, name=element_name(whole.name, place)))
+            for place in found.places
+        ]
+        return classes.evolve(found, variables=tuple(numbers))
 
 
 @classes.define
@@ -89,7 +103,7 @@ class Scope:
     `names` binds arguments and locals, `constants` what else the text mentions, by path. `suffix`
     tells the locals of one call of a function from those of all others; `callers` are the functions
     around it, and `assigned` the names that the text assigns. `inline` reads a call of a function
-    and returns the rows of its results.
+    and returns the rows of its results. A vector is read element by element, for one `part`.
     """
 
     tables: Tables
@@ -102,6 +116,7 @@ class Scope:
     assigned: frozenset[str] = frozenset()
     imported: set[str] = classes.field(factory=set)
     block: BlockDraft | None = None
+    part: Part | None = None
 
     @property
     def draft(self) -> BlockDraft:
@@ -121,10 +136,20 @@ class Scope:
         """Return the dtype of a node."""
         return self.tables.nodes[ref].dtype
 
-    def read(self, variable: int, node: Located, offset: tuple[int, int, int] = (0, 0, 0)) -> Ref:
-        """Read a variable."""
+    def read(
+        self,
+        variable: int,
+        node: Located,
+        offset: tuple[int, int, int] = (0, 0, 0),
+        level: Ref | None = None,
+        is_absolute: bool = False,
+    ) -> Ref:
+        """Read a variable; `level` is the row of an offset along K, or of a level."""
         dtype = self.tables.variables[variable].dtype
-        return self.add(Read(dtype=dtype, variable=variable, offset=offset), node)
+        made = Read(
+            dtype=dtype, variable=variable, offset=offset, level=level, is_absolute=is_absolute
+        )
+        return self.add(made, node)
 
     def number(self, dtype: str, text: str, node: Located) -> Ref:
         """Add a literal."""
