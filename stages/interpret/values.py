@@ -9,6 +9,7 @@ import numpy as np
 from ...runtime.language import operations
 from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
+from ..ir.column_rows import Column
 from ..ir.dataflow import (
     Displace,
     Gather,
@@ -31,6 +32,7 @@ from ..ir.dataflow import (
 from ..ir.literal import number
 from ..lower import regions
 from .accesses import displaced, gathered, reduced, slot_of
+from .acting import acted
 from .boxed import Array, Boxed, Memory, Spans, replaced, shape_of, view
 from .call import Call
 from .columns import at_levels, walked
@@ -70,6 +72,8 @@ class Done:
         value, spans = self.call.program.values[ref], self.boxes[ref]
         if isinstance(value, Scan):
             self.states[ref] = self._scan(value, spans)
+        elif isinstance(value, Column):
+            self.states[ref] = self._column(value, spans)
         else:
             self.boxed[ref] = Boxed(self._array(value, spans), value.dims, spans)
             valid = self._valid(value, spans)
@@ -226,6 +230,23 @@ class Done:
         init = [self.boxed[each].on(value.dims, first) for each in value.init]
         arrays = walked(value, init, [self.boxed[arg] for arg in value.args], box)
         return [Boxed(array, value.dims, box) for array in arrays]
+
+    def _column(self, value: Column, spans: Spans) -> list[Boxed]:
+        ends = (self.call.number(value.low), self.call.number(value.high))
+        box = replaced(value.dims, spans, {value.axis: ends})
+        flat = replaced(value.dims, spans, {value.axis: (ends[0], ends[0] + 1)})
+        init = [
+            self.boxed[each].on(value.dims, flat if place in value.planes else box)
+            for place, each in enumerate(value.init)
+        ]
+        levels = (self.call.number(value.start), self.call.number(value.stop))
+        arrays = acted(value, init, [self.boxed[arg] for arg in value.args], box, levels)
+        axis = value.dims.index(value.axis)
+        planes = (*box[:axis], *box[axis + 1 :])
+        return [
+            Boxed(array, value.dims_of(place), planes if place in value.planes else box)
+            for place, array in enumerate(arrays)
+        ]
 
 
 def _everywhere(value: Boxed) -> Boxed:

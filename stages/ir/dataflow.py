@@ -11,6 +11,7 @@
                 | Level(value, dim, bound)
                 | Region(boxes, value, value)
                 | Scan(body, first states, arguments) and Result(scan, k)
+                | Column(body, first values, arguments) and Result(column, k)    see `column_rows`
     statement ::= store...                a statement reads all its values before it writes
     store     ::= output[box] (of [box])? = value
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from ...runtime.language.dimension import Dimension, union_of
 from ...runtime.language.operation_table import TABLE
+from ...runtime.process import classes
 from ..ir.bounds import Bound
+from ..ir.column_rows import Column
 from ..ir.dataflow import (
     Body,
     Displace,
@@ -192,6 +194,17 @@ class Graph:
         )  # fmt: skip
         return tuple(
             self.add(Result(scan=scan, index=index, dims=dims, dtype=dtype))
+            for index, dtype in enumerate(dtypes)
+        )
+
+    def column(self, column: Column) -> tuple[Ref, ...]:
+        """Add imperative columns, whose dimensions follow; return one row for each variable."""
+        operands = [self.values[each] for each in column.operands]
+        dims = union_of([(column.axis,), *(each.dims for each in operands)])
+        made = classes.evolve(column, dims=dims, dtype=operands[0].dtype)
+        row, dtypes = self.add(made), [self.values[each].dtype for each in made.init]
+        return tuple(
+            self.add(Result(scan=row, index=index, dims=made.dims_of(index), dtype=dtype))
             for index, dtype in enumerate(dtypes)
         )
 
