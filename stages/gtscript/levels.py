@@ -43,7 +43,8 @@ def least_levels(blocks: Sequence[Block]) -> int:
 
 
 def _accesses(nodes: Sequence[Node], block: Block) -> list[tuple[int, int]]:
-    roots = [ref for each in block.body for ref in (each.value, each.mask)]
+    roots = [ref for each in block.body for ref in (each.value, each.mask)]  # no `level`
     reads = reads_below(nodes, roots, places=False)
     found = [(read.variable, read.offset[2]) for read in reads if read.level is None]
-    return [*found, *((each.variable, 0) for each in block.body)]
+    written = [(each.variable, each.offset) for each in block.body if each.level is None]
+    return [*found, *written]

@@ -97,10 +97,9 @@ class Sweep:
         return own[place - 1] if place else None
 
 
-def roots_of(block: Block, index: int) -> tuple[Ref | None, Ref | None]:
+def roots_of(block: Block, index: int) -> tuple[Ref | None, ...]:
     """Return the expressions of an assignment."""
-    assign = block.body[index]
-    return assign.value, assign.mask
+    return block.body[index].roots
 
 
 def components(sweep: Sweep) -> list[list[int]]:
@@ -135,10 +134,13 @@ def shifted_cycle(nodes: Sequence[Node], variables: Sequence[Variable], block: B
 def is_imperative(nodes: Sequence[Node], variables: Sequence[Variable], block: Block) -> int | None:
     """Return an assignment that only an imperative column can make; None if there is none.
 
-    It reads what the block writes at a level that a value gives, or what it reads is at a place
-    that it computes from itself, level by level.
+    It is repeated, or writes another level; it reads what the block writes at a level that a value
+    gives, or at a place that it computes from itself, level by level.
     """
     sweep = Sweep.of(nodes, variables, block)
+    for index, each in enumerate(block.body):
+        if each.loops or each.moves:
+            return index
     for index in range(len(block.body)):
         for read in reads_below(nodes, roots_of(block, index)):
             if read.level is not None and read.variable in sweep.own:

@@ -49,7 +49,10 @@ def _assign(stencil: Stencil, assign: Assign) -> str:
     mask = "" if assign.mask is None else f" where %{assign.mask}"
     inside = "" if assign.region is None else f" inside {_region(assign.region)}"
     name = stencil.variables[assign.variable].name
-    return f"{assign.statement}: {name} = %{assign.value}{mask}{inside}"
+    by = f"{assign.offset:+}" if assign.level is None else f"+%{assign.level}"
+    moved = f"[K{by}]" if assign.moves else ""
+    loops = "".join(f" while {each}" for each in assign.loops)
+    return f"{assign.statement}{loops}: {name}{moved} = %{assign.value}{mask}{inside}"
 
 
 def _region(limits: Limits) -> str:

@@ -2,7 +2,7 @@
 
     stencil    ::= variables, nodes, block...
     block      ::= order, interval, assignment...        order is parallel, forward or backward
-    assignment ::= variable = node (where mask)? (inside region)?
+    assignment ::= while...: variable (at level)? = node (where mask)? (inside region)?
     node       ::= Number | Read(variable, offsets, level?, element...) | Operation(op, node...)
 
 Nodes are rows of a table; a reference is a row number. A branch of an `if` is a mask on each of
@@ -114,13 +114,30 @@ class Limits:
 
 @classes.frozen
 class Assign:
-    """Assign a node to a variable, where the mask holds, inside a region."""
+    """Assign a node to a variable, where the mask holds, inside a region.
+
+    It may be assigned `offset` levels further, or as many as the row `level` gives. `loops` are the
+    numbers of the `while` around it; the first assignment of each is its condition, to a mask.
+    """
 
     variable: int
     value: Ref
     statement: int
     mask: Ref | None = None
     region: Limits | None = None
+    offset: int = 0
+    level: Ref | None = None
+    loops: tuple[int, ...] = ()
+
+    @property
+    def roots(self) -> tuple[Ref | None, ...]:
+        """The expressions that it reads."""
+        return self.value, self.mask, self.level
+
+    @property
+    def moves(self) -> bool:
+        """Whether it writes another level than its own."""
+        return bool(self.offset) or self.level is not None
 
 
 @classes.frozen

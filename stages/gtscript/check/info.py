@@ -87,7 +87,7 @@ def _accesses(
         for each in block.body:
             if not meets(each.region, extents.statements[number, each.statement]):
                 continue
-            for read in reads_below(tables.nodes, (each.mask, each.value)):
+            for read in reads_below(tables.nodes, (each.level, each.mask, each.value)):
                 touched.add(read.variable)
                 found.setdefault(owners.get(read.variable, read.variable), READ)
             touched.add(each.variable)

@@ -36,7 +36,7 @@ def _refuse(where: Span, message: str, *hints: str) -> StencilRefusedError:
 
 
 def _reads(tables: Tables, assigns: Sequence[Assign]) -> list[Read]:
-    roots = [ref for each in assigns for ref in (each.value, each.mask)]
+    roots = [ref for each in assigns for ref in each.roots]
     return reads_below(tables.nodes, roots)
 
 
@@ -114,11 +114,8 @@ def _check_branches(tables: Tables, block: Block, wheres: Sequence[Span]) -> Non
 def _check_sweep(tables: Tables, block: Block, wheres: Sequence[Span]) -> None:
     index = is_imperative(tables.nodes, tables.variables, block)
     if index is not None:
-        raise NotYetSupportedError(
-            wheres[index],
-            "Reads at places that a sweep computes, or of what it writes there, are not supported "
-            "yet.",
-        )
+        _check_column(tables, block, wheres)
+        return
     found = shifted_cycle(tables.nodes, tables.variables, block)
     if found is not None:
         name = tables.variables[block.body[found].variable].name.partition(".")[0]
@@ -128,6 +125,29 @@ def _check_sweep(tables: Tables, block: Block, wheres: Sequence[Span]) -> None:
             "extent would grow with each level.",
             "Carry only values of the same column from level to level.",
         )
+
+
+def _check_column(tables: Tables, block: Block, wheres: Sequence[Span]) -> None:
+    """Refuse what columns that see only themselves cannot do."""
+    own = {each.variable for each in block.body}
+    for each, where in zip(block.body, wheres, strict=True):
+        for read in _reads(tables, [each]):
+            name = tables.variables[read.variable].name.partition(".")[0]
+            if read.variable in own and _is_aside(read):
+                raise NotYetSupportedError(
+                    where,
+                    f"'{name}' is written and read at other columns in one computation with "
+                    "'while', writes at other levels, or levels that it computes: that is not "
+                    "supported yet.",
+                    hints=("Read it in a computation of its own.",),
+                )
+            led = {place.variable for place in reads_below(tables.nodes, read.operands)}
+            if read.places and led & own:
+                raise NotYetSupportedError(
+                    where,
+                    f"The place in table '{name}' follows from what the computation carries from "
+                    "level to level: that is not supported yet.",
+                )
 
 
 def _check_outputs(tables: Tables) -> None:

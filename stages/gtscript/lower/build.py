@@ -24,8 +24,9 @@ def build(parsed: ParsedStencil, variant: Variant) -> Dataflow:
     environment = Environment.of(root, leaves, dict(variant.static))
     storing = Storing(environment)
     for place, block in enumerate(root.blocks):
-        (run_parallel if block.order == "parallel" else run_sequential)(environment, block)
-        storing.after(block, root.blocks[place + 1 :])
+        later = root.blocks[place + 1 :]
+        (run_parallel if block.order == "parallel" else run_sequential)(environment, block, later)
+        storing.after(block, later)
     return Dataflow(
         name=root.name,
         parameters=(*parsed.used, *map(size_of, AXES)),

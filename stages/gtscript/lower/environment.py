@@ -143,7 +143,7 @@ def _beyond(root: Stencil) -> Iterator[int]:
     """Yield the variables that are read at levels that may lie outside of the domain."""
     least = least_levels(root.blocks)
     for block in root.blocks:
-        roots = [ref for each in block.body for ref in (each.value, each.mask)]
+        roots = [ref for each in block.body for ref in each.roots]
         for read in reads_below(root.nodes, roots):
             is_given = root.variables[read.variable].kind == "field"
             if read.level is not None and is_given:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ....runtime.process import classes
 from ...ir.bounds import add
 from ...ir.dataflow import Ref, Side
 from ...ir.stencil import Block, Read
 from ..axes import K
-from ..sweeps import Sweep, Use, components, is_cycle
+from ..sweeps import Sweep, Use, components, is_cycle, is_imperative
 from .bounds import levels_of
+from .columns import run_column
 from .environment import Environment
 from .scans import Column, at_level
 
@@ -66,9 +69,12 @@ class Levels:
         return environment.chosen(mask, assign.region, new, old)
 
 
-def run_sequential(environment: Environment, block: Block) -> None:
+def run_sequential(environment: Environment, block: Block, later: Sequence[Block]) -> None:
     """Update the environment by the assignments of a block."""
     root = environment.root
+    if is_imperative(root.nodes, root.variables, block) is not None:
+        run_column(environment, block, later)
+        return
     sweep = Sweep.of(root.nodes, root.variables, block)
     levels = Levels(environment, sweep)
     for component in components(sweep):

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from ....runtime.process import classes
 from ...ir.bounds import is_empty_box
 from ...ir.dataflow import Input, Literal, Ref, Scalar, Shift, Statement, Store
-from ...ir.stencil import Block, Limits, Stencil
+from ...ir.stencil import Assign, Block, Limits, Stencil
 from ...lower.rewrite import reachable
 from ..axes import dims_of
 from ..levels import least_levels
 from ..reads import reads_below
-from .bounds import is_whole, written_box
+from .bounds import FIRST, LAST, is_whole, written_box
 from .environment import Environment
 
 
@@ -36,7 +36,8 @@ class Storing:
         variables = self.environment.root.variables
         for each in block.body:
             if variables[each.variable].kind == "field":
-                self.pending.setdefault(each.variable, []).append((block, each.region))
+                written = (with_moves(block, each), each.region)
+                self.pending.setdefault(each.variable, []).append(written)
         if not later:
             self._store(sorted(self.pending))
         elif (block.order, later[0].order) != ("parallel", "parallel"):
@@ -107,17 +108,27 @@ class Storing:
             self.statements.append(Statement(tuple(stores)))
 
 
+def with_moves(block: Block, each: Assign) -> Block:
+    """Return a block with the levels that an assignment in it may write."""
+    if each.level is not None:
+        return classes.evolve(block, start=FIRST, stop=LAST)
+    start, stop = (
+        classes.evolve(end, offset=end.offset + each.offset) for end in (block.start, block.stop)
+    )
+    return classes.evolve(block, start=start, stop=stop) if each.offset else block
+
+
 def live_in(root: Stencil, blocks: Sequence[Block]) -> Iterator[int]:
     """Yield the variables whose values before some blocks the blocks may read."""
     killed: set[int] = set()
     for block in blocks:
         assigned: set[int] = set()
         for each in block.body:
-            for read in reads_below(root.nodes, (each.value, each.mask)):
+            for read in reads_below(root.nodes, each.roots):
                 is_own = read.variable in assigned and not read.offset[2] and read.level is None
                 if not is_own and read.variable not in killed:
                     yield read.variable
-            if each.mask is None and each.region is None:
+            if each.mask is None and each.region is None and not each.moves:
                 assigned.add(each.variable)
             elif each.variable not in assigned | killed:
                 yield each.variable

@@ -10,6 +10,7 @@ from ...parse.source import Located
 from .. import definition as given
 from ..capture import path_of
 from . import expressions
+from .accesses import integer
 from .data_axes import access_of, index_of
 from .elements import Elements, Part
 from .offsets import level_of, offset_of
@@ -42,13 +43,13 @@ def assign_value(scope: Scope, target: ast.expr, value: ast.expr, node: Located)
     if not isinstance(found, Elements) or _index(target) is not None:
         store(scope, target, expressions.read(scope, value), node)
         return
-    _check_place(scope, target, found.whole)
+    moved = _moved(scope, target, found.whole)
     outer = scope.part
     for place in found.places:
         scope.part = Part(found.sizes, place)
         row = expressions.read(scope, value)
         scope.part = outer
-        add_assign(scope, found.at(place), row, node)
+        add_assign(scope, found.at(place), row, node, *moved)
 
 
 def _elements(scope: Scope, node: ast.Assign, count: int) -> Sequence[ast.expr | Ref]:
@@ -124,8 +125,7 @@ def store(scope: Scope, target: ast.expr, value: Ref, node: Located) -> None:
         raise scope.syntax_error(
             target, "writing to an GlobalTable ('A' global indexation) is forbidden"
         )
-    _check_place(scope, target, variable)
-    add_assign(scope, found, value, node)
+    add_assign(scope, found, value, node, *_moved(scope, target, variable))
 
 
 def _base(target: ast.expr) -> ast.expr:
@@ -136,26 +136,30 @@ def _index(target: ast.expr) -> tuple[ast.expr, ...] | None:
     return access_of(target).index if isinstance(target, ast.Subscript) else None
 
 
-def _check_place(scope: Scope, target: ast.expr, variable: Variable) -> None:
-    """Check that a variable can be assigned in this order, at these offsets."""
+def _moved(scope: Scope, target: ast.expr, variable: Variable) -> tuple[int, Ref | None]:
+    """Check that a variable can be assigned in this order; return how many levels further.
+
+    The number may be a row.
+    """
     _check_target(scope, target, variable)
-    if isinstance(target, ast.Subscript):
-        offsets = access_of(target).offsets
-        if offsets is None:
-            raise scope.syntax_error(
-                target, "writing to an GlobalTable ('A' global indexation) is forbidden"
-            )
-        _check_offset(scope, offsets, variable)
+    if not isinstance(target, ast.Subscript):
+        return 0, None
+    offsets = access_of(target).offsets
+    if offsets is None:
+        raise scope.syntax_error(
+            target, "writing to an GlobalTable ('A' global indexation) is forbidden"
+        )
+    return _offset(scope, offsets, variable)
 
 
 def _store_element(
     scope: Scope, target: ast.expr, elements: Elements, value: Ref, node: Located
 ) -> None:
     """Assign to the element that an index names, which only the call may know."""
-    _check_place(scope, target, elements.whole)
+    moved = _moved(scope, target, elements.whole)
     if not isinstance(target, ast.Subscript) or _index(target) is None:
         for variable in elements.variables:
-            add_assign(scope, variable, value, node)
+            add_assign(scope, variable, value, node, *moved)
         return
     access, name = access_of(target), elements.whole.name
     known, rows = index_of(scope, access, name, elements.sizes, expressions.read)
@@ -171,7 +175,7 @@ def _store_element(
                 number = scope.number(scope.dtype(row), str(index), node)
                 test = operation(scope, "eq", (row, number), node)
                 draft.mask = expressions.mask_of(scope, draft.mask, test, node)
-        add_assign(scope, elements.at(place), value, node)
+        add_assign(scope, elements.at(place), value, node, *moved)
     draft.mask, draft.is_inside = outer, was_inside
     draft.statement += not was_inside
 
@@ -187,11 +191,22 @@ def assign(scope: Scope, name: str, value: Ref, node: Located, names: dict[str, 
     return variable
 
 
-def add_assign(scope: Scope, variable: int, value: Ref, node: Located) -> None:
+def add_assign(
+    scope: Scope,
+    variable: int,
+    value: Ref,
+    node: Located,
+    offset: int = 0,
+    level: Ref | None = None,
+) -> None:
     """Add an assignment under the mask and in the region of the statement."""
     draft, place = scope.draft, scope.place(node)
     made = cast(scope, value, scope.tables.variables[variable].dtype, node)
-    draft.body.append(Assign(variable, made, draft.statement, draft.mask, draft.region))
+    draft.body.append(
+        Assign(
+            variable, made, draft.statement, draft.mask, draft.region, offset, level, draft.loops
+        )
+    )
     draft.wheres.append(place)
     draft.statement += not draft.is_inside  # the parts of an `if` are one statement
     if draft.region is None:
@@ -212,19 +227,20 @@ def _check_target(scope: Scope, target: ast.expr, variable: Variable) -> None:
         )  # fmt: skip
 
 
-def _check_offset(scope: Scope, target: ast.Subscript, variable: Variable) -> None:
+def _offset(scope: Scope, target: ast.Subscript, variable: Variable) -> tuple[int, Ref | None]:
     i, j, k = offset_of(scope, target, variable)
-    moves = bool(k) or level_of(scope, target, variable) is not None
+    level = level_of(scope, target, variable)
     if i or j:
         raise scope.syntax_error(target, "Assignment to non-zero offsets is not supported in IJ.")
-    if moves and scope.draft.order == "parallel":
+    if (k or level) and scope.draft.order == "parallel":
         raise scope.syntax_error(
             target,
             "Assignment to non-zero offsets in K is not available in PARALLEL. "
             "Choose FORWARD or BACKWARD.",
         )
-    if moves:
-        raise scope.not_yet(target, "Assignments to other levels are")
+    if level is None:
+        return k, None
+    return 0, integer(scope, level, "Variable vertical index", expressions.read)
 
 
 def read_augmented(scope: Scope, node: ast.AugAssign) -> None:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import Final
 
-from ...ir.stencil import Offset, Operation, Read, Ref, Variable
+from ...ir.stencil import Operation, Ref, Variable
 from ...parse.source import Located
 from .. import definition as given
 from ..capture import path_of
-from ..words import CASTS, FUNCTIONS
+from ..words import AXES, CASTS, FUNCTIONS
 from . import composed
-from .data_axes import Access, access_of, element_of, index_of, no_index, part_of, product_of
+from .accesses import read_at_level, read_at_offsets
+from .data_axes import access_of, no_index, part_of, product_of
 from .elements import Elements
-from .offsets import level_of, offset_of
 from .scope import Scope, shown
 from .typing import (
     ARITHMETIC,
     COMPARISONS,
-    FLOATS,
     cast,
     choice,
     condition,
@@ -28,7 +26,6 @@ from .typing import (
 )
 
 PYTHON_TYPES: Final = {"int": "literal_int", "float": "literal_float"}
-AXES: Final = ("I", "J", "K")
 
 
 def read(scope: Scope, node: ast.expr) -> Ref:
@@ -125,75 +122,16 @@ def _axis(scope: Scope, axis: str, node: Located) -> Ref:
 
 def _subscript(scope: Scope, node: ast.Subscript) -> Ref:
     access = access_of(node)
+    row = read_at_offsets(scope, node, access, read)
+    if row is not None:
+        return row
     path = path_of(access.base)
     found = scope.meaning(path) if path else None
-    if isinstance(found, int) and scope.tables.variables[found].kind == "table":
-        return _of_table(scope, node, access, found)
-    if isinstance(found, Elements):
-        offset, level = _place(scope, access.offsets, found.whole)
-        return _element(scope, node, access, found, lambda v: scope.read(v, node, offset, level))
-    if isinstance(found, int) and access.index is None:
-        variable = scope.tables.variables[found]
-        if variable.kind == "scalar":  # an argument of a function that shifts its parameter
-            return scope.read(found, node)
-        return scope.read(found, node, *_place(scope, node, variable))
     if isinstance(found, given.Number) and access.index is None:
         return constant(scope, found, node)
     if path and found is None:
         raise scope.unknown(access.base, path)
     raise scope.syntax_error(node, f"Unrecognized subscript expression '{shown(node)}'.")
-
-
-def _place(
-    scope: Scope, offsets: ast.Subscript | None, variable: Variable
-) -> tuple[Offset, Ref | None]:
-    """Return the offsets of a subscript; that along K may be a row."""
-    if offsets is None:
-        return (0, 0, 0), None
-    offset, level = offset_of(scope, offsets, variable), level_of(scope, offsets, variable)
-    if level is None:
-        return offset, None
-    if offset != (0, 0, 0):
-        raise scope.refuse(
-            offsets,
-            f"'{variable.name}' is read in another column, at a level that a value gives.",
-            "gt4py drops the offsets along I and J of such a read. Assign the field to a "
-            "temporary at that level, and read the temporary at the offset.",
-        )
-    return offset, _integer(scope, level, "Variable vertical index")
-
-
-def _integer(scope: Scope, node: ast.expr, what: str) -> Ref:
-    row = read(scope, node)
-    if scope.dtype(row) in (*FLOATS, "bool"):
-        raise scope.refuse(node, f"{what} must be an integer expression.")
-    return row
-
-
-def _element(
-    scope: Scope,
-    node: ast.expr,
-    access: Access,
-    elements: Elements,
-    at: Callable[[int], Ref],
-) -> Ref:
-    """Read the element that an index names, or that a whole vector is read for."""
-    if access.index is None:
-        return at(part_of(scope, node, elements))
-    index = index_of(scope, access, elements.whole.name, elements.sizes, read)
-    return element_of(scope, node, elements, index, at)
-
-
-def _of_table(scope: Scope, node: ast.Subscript, access: Access, number: int) -> Ref:
-    table = scope.tables.variables[number]
-    if access.offsets is not None:
-        raise scope.syntax_error(
-            node,
-            f"Incorrect offset specification detected for {table.name}, which has dimensions (). "
-            f"Did you mean absolute indexing via .A[{shown(access.offsets.slice)}]?",
-        )
-    _, places = index_of(scope, access, table.name, table.sizes, read)
-    return scope.add(Read(dtype=table.dtype, variable=number, places=tuple(places)), node)
 
 
 def _unary(scope: Scope, node: ast.UnaryOp) -> Ref:
@@ -232,7 +170,7 @@ def _compare(scope: Scope, node: ast.Compare) -> Ref:
 
 def _call(scope: Scope, node: ast.Call) -> Ref:
     if isinstance(node.func, ast.Attribute) and node.func.attr == "at":
-        return _at(scope, node, node.func.value)
+        return read_at_level(scope, node, node.func.value, read)
     name = path_of(node.func)
     found = scope.meaning(name) if name else None
     if isinstance(found, given.FunctionDefinition):
@@ -247,48 +185,6 @@ def _call(scope: Scope, node: ast.Call) -> Ref:
             node, f"Unknown call of '{name}'.", "Decorate it with '@function'."
         )
     raise scope.syntax_error(node, f"Unknown call: '{shown(node)}'.")
-
-
-def _at(scope: Scope, node: ast.Call, base: ast.expr) -> Ref:
-    """Read `field.at(K=level, ddim=[index, ...])`."""
-    names = [each.arg for each in node.keywords]
-    if node.args or names not in (["K"], ["K", "ddim"]):
-        raise scope.syntax_error(
-            node,
-            "Absolute K index: Bad syntax. Must be of the form `.at(K=..., ddim=[...])` where the "
-            "`ddim` argument is optional.",
-        )
-    wanted, *rest = (each.value for each in node.keywords)
-    if isinstance(wanted, ast.Name) and wanted.id in AXES and scope.meaning(wanted.id) is None:
-        raise scope.syntax_error(
-            node,
-            f"Absolute K index: bad syntax, you cannot write `.at(K={wanted.id})` since `.at` "
-            "denotes an absolute index, this is equivalent to `field[0, 0, 0]` or simply `field`.",
-        )
-    path = path_of(base)
-    found = scope.meaning(path) if path else None
-    if path and found is None:
-        raise scope.unknown(base, path)
-    if not isinstance(found, int | Elements):
-        raise scope.syntax_error(node, f"Unknown call: '{shown(node)}'.")
-    whole = found.whole if isinstance(found, Elements) else scope.tables.variables[found]
-    if "K" not in whole.axes:
-        raise scope.refuse(
-            node, "Tried accessing a field with no K-dimensions with an absolute K-index."
-        )
-    level = _integer(scope, wanted, "Absolute vertical index")
-
-    def at(variable: int) -> Ref:
-        return scope.read(variable, node, (0, 0, 0), level, is_absolute=True)
-
-    if isinstance(found, int):
-        if rest:
-            raise scope.syntax_error(node, f"Field {whole.name} has no data dimensions.")
-        return at(found)
-    index = None
-    if rest:
-        index = tuple(rest[0].elts) if isinstance(rest[0], ast.List | ast.Tuple) else (rest[0],)
-    return _element(scope, node, Access(base, None, index), found, at)
 
 
 def _builtin(scope: Scope, node: ast.Call, name: str) -> Ref:

@@ -47,6 +47,7 @@ class Tables:
     written: set[int] = classes.field(factory=set)
     arguments: dict[str, tuple[int, ...]] = classes.field(factory=dict)
     level: int | None = None  # the variable that is the level
+    loops: int = 0  # how many `while` the text has so far
     calls: int = 0
     rows: dict[Node, Ref] = classes.field(factory=dict)
     externals: Mapping[str, given.Constant] = classes.field(init=False)
@@ -83,8 +84,8 @@ class Tables:
 class BlockDraft:
     """A block while it is read.
 
-    `mask` and `region` are those of the statement that is read, `statement` its number; it
-    `is_inside` if it is a part of an `if`.
+    `mask`, `region` and `loops` are those of the statement that is read, `statement` its number; it
+    `is_inside` if it is a part of an `if` or a `while`.
     """
 
     order: Order
@@ -92,6 +93,7 @@ class BlockDraft:
     mask: Ref | None = None
     region: Limits | None = None
     is_inside: bool = False
+    loops: tuple[int, ...] = ()
     body: list[Assign] = classes.field(factory=list)
     wheres: list[Span] = classes.field(factory=list)
 

@@ -6,7 +6,9 @@ import numpy as np
 
 from .examples import EXAMPLES, add, column, some
 
-__all__ = ["EXAMPLES"]
+__all__ = ["DATA", "EXAMPLES"]
+
+BEFORE = frozenset(EXAMPLES)
 
 VECTORS = (
     "v: Field[IJK, (np.float64, (3,))], w: Field[IJK, (np.float64, (3,))], "
@@ -327,3 +329,5 @@ with computation(FORWARD):
         "t": some((6,), 80).astype("float32"),
     },
 )
+
+DATA = tuple(name for name in EXAMPLES if name not in BEFORE)

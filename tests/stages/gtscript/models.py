@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .data_examples import EXAMPLES
+from .column_examples import EXAMPLES
 from .examples import add, some
 
 __all__ = ["EXAMPLES"]

@@ -33,6 +33,7 @@ SYNTAX = [
     ("b = sin(a, a)", "Invalid native function call", 4, 13),
     ("twice(a)", "An expression is no statement", 4, 9),
     ("if twice(a) > 0.0:\n            b = a", "Using function calls in the condition", 4, 12),
+    ("while twice(a) > 0.0:\n            b = a", "in the condition of a while is not", 4, 15),
     ("x, y = twice(a)", "Number of returns values does not match", 4, 16),
     ("b = both(a)", "Only functions with a single return value", 4, 13),
     ("b = twice(a, a)", "Invalid call signature when calling twice", 4, 13),
@@ -87,7 +88,13 @@ DATA_MEANING = [
     ("a = b\n        c = a[0, 0, n]", "Not allowed to write and read with `VariableKOffset`"),
 ]
 
-LATER = ["while a > 0:\n            b = a"]
+LATER = [
+    ("x = 1.0\n        while x < a:\n            x += 1.0\n        b = x[1, 0, 0]",
+     "'x' is written and read at other columns in one computation with 'while'"),
+    ("b[0, 0, 1] = a\n        x = b + 1.0\n        c = x[1, 0, 0]",
+     "'x' is written and read at other columns in one computation with 'while'"),
+    ("b = b[0, 0, -1] + table.A[int64(b[0, 0, -1])]", "The place in table 'table' follows from"),
+]  # fmt: skip
 
 FUNCTIONS = """
 @function
@@ -162,13 +169,13 @@ def test_an_index_that_chooses_among_too_many_elements():
         info_of(definition_of(text))
 
 
-@pytest.mark.parametrize("body", LATER)
-def test_what_is_not_there_yet_is_refused_by_name(body):
-    error = refused(body)
+@pytest.mark.parametrize(("body", "words"), LATER)
+def test_what_is_not_there_yet_is_refused_by_name(body, words):
+    error = refused(body, order="FORWARD", interval="1, -1")
 
     assert isinstance(error, errors.NotYetSupportedError)
+    assert error.message.startswith(words)
     assert error.message.endswith("not supported yet.")
-    assert error.loc.line == 4
 
 
 def test_a_name_that_nothing_defines_is_a_symbol_error():
