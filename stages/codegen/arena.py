@@ -10,7 +10,7 @@ from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, mu
 from ..ir.loops.buffers import Buffer, empty_where
 from ..ir.loops.group import NestGroup, groups_of
 from ..ir.loops.kernel import Choice, Kernel, Node, steps_of
-from ..ir.loops.traverse import arrays_of, nests_of, nodes_of, rewrite
+from ..ir.loops.traverse import arrays_of, code_of, nests_of, nodes_of, rewrite
 from .schedule.costs import ITEMSIZES
 from .schedule.rules import Rules
 
@@ -24,7 +24,7 @@ def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
 
     Each thread has its own copy of the slots of tile arrays.
     """
-    groups, nests = tuple(groups_of(kernel)), nests_of(kernel)
+    groups, nests = tuple(groups_of(kernel)), code_of(kernel)
     lives = lives_of(nests)
     for each in groups:
         if each.alternates:

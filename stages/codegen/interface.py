@@ -18,12 +18,12 @@ from ..ir.loops.group import Member, NestGroup, PatchGroup, groups_of
 from ..ir.loops.kernel import Choice, Kernel, Node
 from ..ir.loops.nest import Access, Load, Nest
 from ..ir.loops.nest import Store as Write
-from ..ir.loops.traverse import accesses, children, instructions, nests_of, nodes_of
+from ..ir.loops.traverse import accesses, children, nests_of, nodes_of
 from ..ir.settled import shared
 from ..ir.strides import Stride
 from .integers import integers
 from .schedule.drafts import StoreGroup
-from .schedule.hazards import Turn, is_own_column, is_pointwise, loads
+from .schedule.hazards import Turn, as_nest, is_own_column, is_pointwise, loads
 from .soft_reads import Clamping, Hard, beside_displaced, with_hard
 
 
@@ -107,9 +107,8 @@ def turns(node: Node | Kernel, name: str = "") -> Iterator[Turn]:
     match node:
         case Nest():
             yield (Member(node, ()),)
-        case Column(group=group, loops=loops, reason=reason, reads=reads):
-            body = tuple(instructions(node))  # what a call compares is that of a nest
-            yield (Member(Nest(group, loops, body, reason, reads), ()),)
+        case Column():
+            yield (Member(as_nest(node), ()),)  # what a call compares is that of a nest
         case NestGroup(members=members):
             apart = node.walks_columns and not any(_crosses(each.nest, name) for each in members)
             yield from ((each,) for each in members) if apart else (members,)

@@ -10,6 +10,7 @@ from ..codegen.errors import CodegenError
 from ..codegen.soft_reads import Clamping
 from ..ir.bounds import Bound
 from ..ir.loops.buffers import Buffer
+from ..ir.loops.column import Column
 from ..ir.loops.cpu import Tiles
 from ..ir.loops.kernel import Kernel, Node, Seq
 from ..ir.loops.nest import Nest
@@ -57,6 +58,8 @@ def encode(
 def _nodes(naming: Naming, kernel: Kernel, numbers: Sequence[int]) -> Iterator[encoded.Node]:
     for step in kernel.steps:
         for node in _in_order(step.body):
+            if isinstance(node, Column):
+                raise CodegenError("Imperative columns wait for compiled code.")
             number = numbers[nests_of(node)[0].group]
             match node:
                 case Nest():

@@ -21,6 +21,15 @@ def size_of(axis: str) -> str:
     return f"domain.{axis}"
 
 
+def data_dims(count: int) -> tuple[Dimension, ...]:
+    """Return the dimensions of the axes of a table.
+
+    >>> [dim.value for dim in data_dims(2)]
+    ['Data0', 'Data1']
+    """
+    return tuple(Dimension(f"Data{number}") for number in range(count))
+
+
 def dims_of(axes: str) -> tuple[Dimension, ...]:
     """Return the dimensions of a field by the letters of its axes.
 

@@ -23,7 +23,8 @@ class FieldInfo:
     """How a stencil uses a field.
 
     `boundary` gives for I, J and K how far before the first point of the domain and beyond the last
-    one it is read; a number is negative if not even the point itself is.
+    one it is read; a number is negative if not even the point itself is. Of a field with axes and
+    data axes, `elements` are the used ones by number, the last data axis fastest.
     """
 
     access: int
@@ -31,6 +32,7 @@ class FieldInfo:
     axes: tuple[str, ...]
     data_dims: tuple[int, ...]
     dtype: str
+    elements: tuple[int, ...] = ()
 
 
 @classes.frozen

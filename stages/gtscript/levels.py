@@ -11,7 +11,8 @@ from .reads import reads_below
 def boundaries_of(nodes: Sequence[Node], blocks: Sequence[Block]) -> dict[int, tuple[int, int]]:
     """Return for each variable how many levels below the domain and above it are accessed.
 
-    Only bounds that count from the near end of the domain count.
+    Only bounds that count from the near end of the domain count, and no read at a level that a
+    value gives, nor those that give it.
     """
     below: dict[int, int] = {}
     above: dict[int, int] = {}
@@ -42,6 +43,8 @@ def least_levels(blocks: Sequence[Block]) -> int:
 
 
 def _accesses(nodes: Sequence[Node], block: Block) -> list[tuple[int, int]]:
-    roots = [ref for each in block.body for ref in (each.value, each.mask)]
-    found = [(read.variable, read.offset[2]) for read in reads_below(nodes, roots)]
-    return [*found, *((each.variable, 0) for each in block.body)]
+    roots = [ref for each in block.body for ref in (each.value, each.mask)]  # no `level`
+    reads = reads_below(nodes, roots, places=False)
+    found = [(read.variable, read.offset[2]) for read in reads if read.level is None]
+    written = [(each.variable, each.offset) for each in block.body if each.level is None]
+    return [*found, *written]

@@ -11,7 +11,7 @@ from .check.info import info_of_tables
 from .check.races import check_races
 from .definition import StencilDefinition
 from .errors import GTScriptSyntaxError
-from .info import NONE
+from .parameters import used_by
 from .parsed import ParsedStencil
 from .read.stencil import read_stencil
 
@@ -33,9 +33,7 @@ def _parse(definition: StencilDefinition) -> dict[str, Artifact]:
     check_races(tables)
     docstring = ast.get_docstring(source.function) or ""
     info = info_of_tables(tables, docstring)
-    unused = {name for name, each in info.fields if each.access == NONE}
-    unused |= {name for name, each in info.parameters if each.access == NONE}
-    used = tuple(name for name in info.arguments if name not in unused)
+    used = tuple(each.name for each in used_by(info))
     root = Stencil(
         definition.name, tuple(tables.variables), tuple(tables.nodes), tuple(tables.blocks)
     )

@@ -7,8 +7,13 @@ from collections.abc import Iterable, Sequence
 from ..ir.stencil import Node, Read, Ref
 
 
-def reads_below(nodes: Sequence[Node], roots: Iterable[Ref | None]) -> list[Read]:
-    """Return the reads in some expressions, each once, in the order of the text."""
+def reads_below(
+    nodes: Sequence[Node], roots: Iterable[Ref | None], places: bool = True
+) -> list[Read]:
+    """Return the reads in some expressions, each once, in the order of the text.
+
+    Without `places`, those that only say where others read are left out.
+    """
     found: list[Read] = []
     seen: set[Ref] = set()
     stack = [root for root in reversed(list(roots)) if root is not None]
@@ -20,5 +25,7 @@ def reads_below(nodes: Sequence[Node], roots: Iterable[Ref | None]) -> list[Read
         node = nodes[ref]
         if isinstance(node, Read):
             found.append(node)
+            if not places:
+                continue
         stack += reversed(node.operands)
     return found

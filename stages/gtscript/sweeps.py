@@ -99,10 +99,9 @@ class Sweep:
         return own[place - 1] if place else None
 
 
-def roots_of(block: Block, index: int) -> tuple[Ref | None, Ref | None]:
+def roots_of(block: Block, index: int) -> tuple[Ref | None, ...]:
     """Return the expressions of an assignment."""
-    assign = block.body[index]
-    return assign.value, assign.mask
+    return block.body[index].roots
 
 
 def components(sweep: Sweep) -> list[list[int]]:
@@ -154,6 +153,37 @@ def shifted_cycle(nodes: Sequence[Node], variables: Sequence[Variable], block: B
                 if any(use.aside and use.of in inside for use in sweep.needed(index)):
                     return index
     return None
+
+
+def is_imperative(nodes: Sequence[Node], variables: Sequence[Variable], block: Block) -> int | None:
+    """Return an assignment that only an imperative column can make; None if there is none.
+
+    It is repeated, or writes another level; it reads what the block writes at a level that a value
+    gives, or at a place that it computes from itself, level by level.
+    """
+    sweep = Sweep.of(nodes, variables, block)
+    for index, each in enumerate(block.body):
+        if each.loops or each.moves:
+            return index
+    for index in range(len(block.body)):
+        for read in reads_below(nodes, roots_of(block, index)):
+            if read.level is not None and read.variable in sweep.own:
+                return index
+    for component in components(sweep):
+        if is_cycle(sweep, component):
+            for index in component:
+                if _is_led(sweep, index, set(component)):
+                    return index
+    return None
+
+
+def _is_led(sweep: Sweep, index: int, inside: set[int]) -> bool:
+    """Tell whether values of some assignments give the place of a read."""
+    for read in reads_below(sweep.nodes, roots_of(sweep.block, index)):
+        for place in reads_below(sweep.nodes, read.operands):
+            if sweep.use(index, place).of in inside:
+                return True
+    return False
 
 
 def _strong(edges: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -8,6 +8,7 @@ PACKAGES: Final = ("", "gt4py.cartesian.", "fieldforge.cartesian.")  # 'migrate'
 EXTERNAL_MODULES: Final = tuple(f"{package}__externals__" for package in PACKAGES)
 MODULES: Final = (*EXTERNAL_MODULES, *(f"{package}__gtscript__" for package in PACKAGES))
 
+AXES: Final = ("I", "J", "K")
 ORDERS: Final = {"PARALLEL": "parallel", "FORWARD": "forward", "BACKWARD": "backward"}
 
 # functions of the language, and the operations of the dataflow IR that they are

@@ -9,9 +9,11 @@ import numpy as np
 from ...runtime.language import operations
 from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
+from ..ir.column_rows import Column
 from ..ir.dataflow import (
     Displace,
     Gather,
+    Index,
     Input,
     Level,
     Literal,
@@ -30,6 +32,7 @@ from ..ir.dataflow import (
 from ..ir.literal import number
 from ..lower import regions
 from .accesses import displaced, gathered, reduced, slot_of
+from .acting import acted
 from .boxed import Array, Boxed, Memory, Spans, replaced, shape_of, view
 from .call import Call
 from .columns import at_levels, walked
@@ -69,6 +72,8 @@ class Done:
         value, spans = self.call.program.values[ref], self.boxes[ref]
         if isinstance(value, Scan):
             self.states[ref] = self._scan(value, spans)
+        elif isinstance(value, Column):
+            self.states[ref] = self._column(value, spans)
         else:
             self.boxed[ref] = Boxed(self._array(value, spans), value.dims, spans)
             valid = self._valid(value, spans)
@@ -103,6 +108,8 @@ class Done:
                 return np.dtype(value.dtype).type(self.call.arguments[value.name])
             case Literal():
                 return number(value.text, value.dtype)
+            case Index():
+                return np.arange(*spans[0], dtype=np.int64)
             case Map():
                 operands = (self.boxed[arg].on(value.dims, spans) for arg in value.args)
                 dtype = value.dtype if value.op == "cast" else None
@@ -223,6 +230,23 @@ class Done:
         init = [self.boxed[each].on(value.dims, first) for each in value.init]
         arrays = walked(value, init, [self.boxed[arg] for arg in value.args], box)
         return [Boxed(array, value.dims, box) for array in arrays]
+
+    def _column(self, value: Column, spans: Spans) -> list[Boxed]:
+        ends = (self.call.number(value.low), self.call.number(value.high))
+        box = replaced(value.dims, spans, {value.axis: ends})
+        flat = replaced(value.dims, spans, {value.axis: (ends[0], ends[0] + 1)})
+        init = [
+            self.boxed[each].on(value.dims, flat if place in value.planes else box)
+            for place, each in enumerate(value.init)
+        ]
+        levels = (self.call.number(value.start), self.call.number(value.stop))
+        arrays = acted(value, init, [self.boxed[arg] for arg in value.args], box, levels)
+        axis = value.dims.index(value.axis)
+        planes = (*box[:axis], *box[axis + 1 :])
+        return [
+            Boxed(array, value.dims_of(place), planes if place in value.planes else box)
+            for place, array in enumerate(arrays)
+        ]
 
 
 def _everywhere(value: Boxed) -> Boxed:

@@ -16,6 +16,7 @@ import numpy as np
 from ...runtime.process import classes
 from ..artifacts import Lowered
 from ..ir import dataflow
+from ..ir.column_rows import Column
 from .boxed import Spans
 from .call import Call
 from .stage import Entry
@@ -93,8 +94,9 @@ def _operations(program: dataflow.Dataflow, value: dataflow.Value, box: Spans) -
             return width * _size(box)
         case dataflow.Result(index=0):
             scan = program.values[value.scan]
-            assert isinstance(scan, dataflow.Scan)
-            inner = (row for row in scan.body.values if isinstance(row, dataflow.Map))
+            assert isinstance(scan, dataflow.Scan | Column)
+            rows = scan.body.values if isinstance(scan, dataflow.Scan) else scan.body
+            inner = (row for row in rows if isinstance(row, dataflow.Map))
             return sum(map(_weight, inner)) * _size(box)
     return 0
 

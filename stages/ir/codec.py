@@ -28,6 +28,7 @@ _STEMS: Final = {
     f"{_PACKAGE}.runtime.process.source": "source",
     f"{_PACKAGE}.runtime.language.types": "types",
     f"{__package__}.bound_nodes": "bounds",
+    f"{__package__}.column_rows": "column",
     **{f"{__package__}.{stem}_rows": stem for stem in ("dataflow", "syntax")},
     **{f"{__package__}.{stem}": stem for stem in ("dataflow", "stencil", "strides", "syntax")},
 }
@@ -174,6 +175,10 @@ def _module(stem: str) -> ModuleType:
             from . import bound_nodes
 
             return bound_nodes
+        case "column":
+            from . import column_rows
+
+            return column_rows
         case "dataflow":
             from . import dataflow
 

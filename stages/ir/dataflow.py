@@ -1,7 +1,7 @@
 """Dataflow IR: the values of a program in SSA form, without loops or memory.
 
     program   ::= leaves, values, statements
-    value     ::= Input | Scalar | Literal
+    value     ::= Input | Scalar | Literal | Index(dim)
                 | Map(op, value...)       pointwise; dims are the canonical union of the operands'
                 | Shift(value, dim, n)    g(i) = f(i + n)
                 | Displace(value, dim, value)
@@ -11,6 +11,7 @@
                 | Level(value, dim, bound)
                 | Region(boxes, value, value)
                 | Scan(body, first states, arguments) and Result(scan, k)
+                | Column(body, first values, arguments) and Result(column, k)    see `column_rows`
     statement ::= store...                a statement reads all its values before it writes
     store     ::= output[box] (of [box])? = value
 
@@ -34,6 +35,7 @@ from .dataflow_rows import (
     Body,
     Displace,
     Gather,
+    Index,
     Input,
     Level,
     Literal,
@@ -53,9 +55,10 @@ from .dataflow_rows import (
 )
 
 __all__ = [
-    "OPERATIONS", "REDUCTIONS", "Body", "Dataflow", "Displace", "Gather", "Input", "Leaf",
-    "Level", "Literal", "Local", "Map", "Neighbours", "OfOne", "Read", "Reduce", "Ref", "Region",
-    "Result", "Scalar", "Scan", "Shift", "Side", "Statement", "Store", "Table", "Value",
+    "OPERATIONS", "REDUCTIONS", "Body", "Dataflow", "Displace", "Gather", "Index", "Input",
+    "Leaf", "Level", "Literal", "Local", "Map", "Neighbours", "OfOne", "Read", "Reduce", "Ref",
+    "Region", "Result", "Scalar", "Scan", "Shift", "Side", "Statement", "Store", "Table",
+    "Value",
 ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from ...runtime.language.types import SCALARS
 from ...runtime.process import classes
 from .bound_reader import BoundReader
 from .bounds import Ranges
+from .column_rows import Column
 from .dataflow import (
     OPERATIONS,
     REDUCTIONS,
@@ -112,6 +113,8 @@ class _Reader(BoundReader):
             line.end()
             if isinstance(value, Scan):
                 value = classes.evolve(value, body=self._body())
+            elif isinstance(value, Column):
+                value = classes.evolve(value, body=self._body().values)
             values.append(value)
         if boxes and len(boxes) != len(values):
             raise ValueError("Some values have a box and some have none.")
@@ -124,10 +127,12 @@ class _Reader(BoundReader):
         dims, dtype = self._type(line)
         if cls is Scan:
             parts["body"] = Body((), ())  # its lines follow
+        elif cls is Column:
+            parts["body"] = ()
         return cls(**parts, dims=dims, dtype=dtype)
 
     def _body(self) -> Body:
-        """Read the lines below a scan."""
+        """Read the lines below a scan or column."""
         values: list[Value] = []
         for line in self._while(""):
             line.rows = len(values)

@@ -54,6 +54,13 @@ class Literal(Value):
 
 
 @classes.frozen(kw_only=True)
+class Index(Value):
+    """The index along `dim` itself, an int64; printed `index K`."""
+
+    dim: Dimension
+
+
+@classes.frozen(kw_only=True)
 class Map(Value):
     """Combine values point by point; printed `add %1 %2`."""
 

@@ -10,11 +10,11 @@
       out[I: start(out, I) .. stop(out, I)] = %1
     read 0 u[I: start(out, I) + 1 .. stop(out, I) + 1]
 
-The indented body of a scan follows its row and ends with the rows of the next state. The listing
-defines bounds of tables, and long bounds, before the first row: `bound $0 = lowest(E2C, 0, n)`.
-Names that are not chains of identifiers have quotes; a dimension that shares its name with another
-has its kind behind it, `K[vertical]`. A leaf has its path (`field u at 1.0: ...`) only if its name
-does not imply it. Equal programs have equal listings.
+The indented body of a scan or column follows its row, and ends with the rows of a scan's next
+state. The listing defines bounds of tables, and long bounds, before the first row:
+`bound $0 = lowest(E2C, 0, n)`. Names that are not chains of identifiers have quotes; a dimension
+that shares its name with another has its kind behind it, `K[vertical]`. A leaf has its path
+(`field u at 1.0: ...`) only if its name does not imply it. Equal programs have equal listings.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .bounds import Ranges
+from .column_rows import Column
 from .dataflow import Dataflow, Leaf, Read, Scan, Value
 from .dataflow_names import Names, natural_paths, quoted, rows_of
 from .listing_forms import READ, STORE, TABLE, VALUES, written
@@ -67,11 +68,14 @@ def _rows(program: Dataflow, boxes: tuple[Ranges, ...], names: Names) -> Iterato
         yield f"{text:{width}}  on {names.box(boxes[row])}" if row < len(boxes) else text
         value = program.values[row]
         if isinstance(value, Scan):
-            inside = enumerate(value.body.values)
-            yield from (
-                *(f"  %{inner} = {_value(names, each)}" for inner, each in inside),
-                f"  next{rows_of(value.body.results)}",
-            )
+            yield from _inside(names, value.body.values, value.body.results)
+        elif isinstance(value, Column):
+            yield from _inside(names, value.body, ())
+
+
+def _inside(names: Names, body: tuple[Value, ...], results: tuple[int, ...]) -> Iterator[str]:
+    yield from (f"  %{row} = {_value(names, each)}" for row, each in enumerate(body))
+    yield f"  next{rows_of(results)}"
 
 
 def parse(text: str) -> Parts:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ...runtime.process import classes
-from . import dataflow
+from . import column_rows, dataflow
 from .bound_reader import BoundReader
 from .bounds import Ranges
 from .dataflow_names import Names, quoted, rows_of
@@ -116,7 +116,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "int": INT, "name": NAME, "text": TEXT, "row": ROW, "rows": ROWS, "bound": BOUND, "box": BOX,
     "dim": DIM, "pointwise": either("pointwise"), "skip": either("skip"),
     "way": either("forward", "backward"), "version": maybe("@", INT, 0),
-    "whole": maybe("of ", BOX, None),
+    "whole": maybe("of ", BOX, None), "planes": maybe("planes ", many(INT), ()),
     "signed": Kind(lambda _, value: f"{value:+d}", lambda _, line: line.integer()),
     "region": Kind(
         lambda names, boxes: "".join(f" [{', '.join(map(names.side, box))}]" for box in boxes),
@@ -151,11 +151,12 @@ def _parts(pattern: str) -> tuple[tuple[str, str, str], ...]:
     return tuple(zip(pieces[::3], [*pieces[1::3], ""], [*pieces[2::3], ""], strict=True))
 
 
-# A type follows each value, ` : [I, K] float64`, and the rows of its body those of a scan.
+# A type follows each value, ` : [I, K] float64`, and the rows of its body a scan or column.
 VALUES: Final[Mapping[type[dataflow.Value], str]] = {
     dataflow.Input: "input {name:name}{version:version}",
     dataflow.Scalar: "scalar {name:name}",
     dataflow.Literal: "literal {text:text}",
+    dataflow.Index: "index {dim:dim}",
     dataflow.Map: "{op:name}{args:rows}",
     dataflow.Shift: "shift {arg:row} {dim:dim}{offset:signed}",
     dataflow.Displace: "displace {arg:row} {dim:dim} {by:row}",
@@ -168,6 +169,17 @@ VALUES: Final[Mapping[type[dataflow.Value], str]] = {
     dataflow.Scan: "scan {axis:dim}{forward:way} {start:bound} .. {stop:bound} init{init:rows}"
     " args{args:rows}",
     dataflow.Result: "result {scan:row} {index:int}",
+    column_rows.Column: "column {axis:dim}{forward:way} {start:bound} .. {stop:bound}"
+    " in {low:bound} .. {high:bound} init{init:rows} args{args:rows}{planes:planes}",
+    column_rows.Get: "get {variable:int}{offset:signed}",
+    column_rows.GetAt: "get_at {variable:int} {at:row}",
+    column_rows.Set: "set {variable:int}{offset:signed} {value:row}",
+    column_rows.SetAt: "set_at {variable:int} {at:row} {value:row}",
+    column_rows.If: "if {test:row}",
+    column_rows.Else: "else",
+    column_rows.While: "while",
+    column_rows.Holds: "holds {test:row}",
+    column_rows.End: "end",
 }
 TABLE: Final = (
     "{name:name}: [{target:dim}, {local:dim}] -> {source:dim} width {width:int}{skip:skip}"

@@ -15,11 +15,13 @@ from ...runtime.language.operation_table import NUMBERS
 from ...runtime.language.operations import BY_NAME
 from ...runtime.language.types import INTEGERS
 from ...runtime.process import classes
+from .column_rows import Column, column_complaints
 from .dataflow import (
     REDUCTIONS,
     Body,
     Displace,
     Gather,
+    Index,
     Input,
     Leaf,
     Level,
@@ -55,13 +57,13 @@ class Rules:
         """Yield the broken rules of a row."""
         if not isinstance(value, Result):
             for operand in value.operands:
-                if isinstance(self.values[operand], Scan):
+                if isinstance(self.values[operand], Scan | Column):
                     yield "uses a scan itself, expected one of its results"
         match value:
             case Input() | Scalar():
                 yield from self._leaf(value)
-            case Literal():
-                yield from _literal(value)
+            case Literal() | Index():
+                yield from _literal(value) if isinstance(value, Literal) else _index(value)
             case Map():
                 args = [self.values[arg] for arg in value.args]
                 if value.dims != union_of(arg.dims for arg in args):
@@ -69,8 +71,8 @@ class Rules:
                 yield from _operation(value, [arg.dtype for arg in args])
             case Region():
                 yield from self._region(value)
-            case Scan():
-                yield from self._scan(value)
+            case Scan() | Column():
+                yield from self._walk(value)
             case Result():
                 yield from self._result(value)
             case Shift() | Displace() | Gather() | Neighbours() | Reduce() | Local() | Level():
@@ -124,26 +126,35 @@ class Rules:
         if not value.dtype == then.dtype == otherwise.dtype:
             yield "has branches of different dtypes"
 
-    def _scan(self, value: Scan) -> Complaints:
+    def _walk(self, value: Scan | Column) -> Complaints:
         init, args = ([self.values[ref] for ref in refs] for refs in (value.init, value.args))
+        flat = range(len(init)) if isinstance(value, Scan) else value.planes
         if value.axis.kind is DimensionKind.LOCAL:
             yield f"walks along '{value.axis}', which is local"
-        if any(value.axis in each.dims for each in init):
+        if any(value.axis in init[place].dims for place in flat if 0 <= place < len(init)):
             yield f"has an initial state that varies along '{value.axis}'"
         if value.dims != union_of([(value.axis,), *(each.dims for each in (*init, *args))]):
             yield "has dimensions other than those of its arguments and its axis"
         if not init or value.dtype != init[0].dtype:
             yield "has a dtype other than that of the first leaf of its state"
-        state = [each.dtype for each in init]
-        yield from _body(value.body, state, [each.dtype for each in args])
+        state, given = ([each.dtype for each in rows] for rows in (init, args))
+        if isinstance(value, Scan):
+            yield from _body(value.body, state, given)
+        else:
+            leaves = {f"a{n}": Leaf(f"a{n}", (), "scalar", each) for n, each in enumerate(given)}
+            rules = Rules(value.body, leaves, {})
+            yield from column_complaints(value, state, rules.complaints)
 
     def _result(self, value: Result) -> Complaints:
         scan = self.values[value.scan]
-        if not isinstance(scan, Scan):
+        if not isinstance(scan, Scan | Column):
             yield "is the result of a row that is not a scan"
-        elif not 0 <= value.index < len(scan.init):
+            return
+        if not 0 <= value.index < len(scan.init):
             yield f"is result {value.index} of a scan that has {len(scan.init)}"
-        elif (value.dims, value.dtype) != (scan.dims, self.values[scan.init[value.index]].dtype):
+            return
+        dims = scan.dims if isinstance(scan, Scan) else scan.dims_of(value.index)
+        if (value.dims, value.dtype) != (dims, self.values[scan.init[value.index]].dtype):
             yield "has dimensions or a dtype other than those of the scan"
 
 
@@ -223,6 +234,11 @@ def _level(value: Level, given: Dims) -> Complaints:
         yield f"takes an index along '{value.dim}', which its operand does not have"
     if value.dims != tuple(dim for dim in given if dim is not value.dim):
         yield f"has dimensions other than those of its operand without '{value.dim}'"
+
+
+def _index(value: Index) -> Complaints:
+    if (value.dims, value.dtype) != ((value.dim,), "int64"):
+        yield "is an index with a dtype or dimensions other than its own"
 
 
 def _literal(value: Literal) -> Complaints:

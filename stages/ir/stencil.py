@@ -2,13 +2,16 @@
 
     stencil    ::= variables, nodes, block...
     block      ::= order, interval, assignment...        order is parallel, forward or backward
-    assignment ::= variable = node (where mask)? (inside region)?
-    node       ::= Number | Read(variable, offsets) | Operation(op, node...)
+    assignment ::= while...: variable (at level)? = node (where mask)? (inside region)?
+    node       ::= Number | Read(variable, offsets, level?, element...) | Operation(op, node...)
 
 Nodes are rows of a table; a reference is a row number. A branch of an `if` is a mask on each of
 its assignments; the mask of a condition on fields is a variable of its own, because the condition
 is evaluated once. A function is inlined. Assignments of one statement of the text have the same
 `statement`.
+
+Data axes are resolved: each element of a field with data axes is a variable of its own, "v.0", and
+a read of one that is known at the call only is a choice among them. A table keeps its axes.
 """
 
 from __future__ import annotations
@@ -27,13 +30,15 @@ Order: TypeAlias = OneOf["parallel", "forward", "backward"]
 class Variable:
     """A field or scalar of the caller, or a temporary; `axes` are the letters of its axes.
 
-    A mask is a temporary that only the statement that assigns it reads.
+    A mask is a temporary that only the statement that assigns it reads. The level is the number of
+    the level itself. A table has no axes but those of its `sizes`.
     """
 
     name: str
-    kind: OneOf["field", "scalar", "temporary", "mask"]
+    kind: OneOf["field", "scalar", "temporary", "mask", "level", "table"]
     dtype: str
     axes: str
+    sizes: tuple[int, ...] = ()
 
 
 @classes.frozen(kw_only=True)
@@ -57,10 +62,22 @@ class Number(Node):
 
 @classes.frozen(kw_only=True)
 class Read(Node):
-    """Read a variable, at offsets along I, J and K."""
+    """Read a variable, at offsets along I, J and K.
+
+    With a `level` the value of that row is the offset along K, or the level itself if the read
+    `is_absolute`. A table is read at `places`, one row for each of its axes.
+    """
 
     variable: int
     offset: Offset = (0, 0, 0)
+    level: Ref | None = None
+    is_absolute: bool = False
+    places: tuple[Ref, ...] = ()
+
+    @property
+    def operands(self) -> tuple[Ref, ...]:
+        """What says where it reads."""
+        return (*(() if self.level is None else (self.level,)), *self.places)
 
 
 @classes.frozen(kw_only=True)
@@ -97,13 +114,30 @@ class Limits:
 
 @classes.frozen
 class Assign:
-    """Assign a node to a variable, where the mask holds, inside a region."""
+    """Assign a node to a variable, where the mask holds, inside a region.
+
+    It may be assigned `offset` levels further, or as many as the row `level` gives. `loops` are the
+    numbers of the `while` around it; the first assignment of each is its condition, to a mask.
+    """
 
     variable: int
     value: Ref
     statement: int
     mask: Ref | None = None
     region: Limits | None = None
+    offset: int = 0
+    level: Ref | None = None
+    loops: tuple[int, ...] = ()
+
+    @property
+    def roots(self) -> tuple[Ref | None, ...]:
+        """The expressions that it reads."""
+        return self.value, self.mask, self.level
+
+    @property
+    def moves(self) -> bool:
+        """Whether it writes another level than its own."""
+        return bool(self.offset) or self.level is not None
 
 
 @classes.frozen

@@ -12,6 +12,7 @@ from ...runtime.process.errors import WorkflowError
 from ..artifacts import Lowered
 from . import bounds
 from .bounds import Bound, Const, DomainSymbol, Ranges, ScalarSymbol, TableBound
+from .column_rows import Column
 from .dataflow import Dataflow, Input, Leaf, Level, Region, Scan, Table, Value
 from .inside import BOUNDS, values_of
 from .row_rules import Rules
@@ -106,7 +107,7 @@ def _statements(program: Dataflow, leaves: Leaves) -> Complaints:
                 value = program.values[store.value]
                 for box in (store.box, store.output.box):
                     yield from _store(leaf, box, value, where)
-                if isinstance(value, Scan):
+                if isinstance(value, Scan | Column):
                     yield f"{where} writes a scan, expected one of its results"
 
 
@@ -161,7 +162,7 @@ def _boxes(lowered: Lowered, leaves: Leaves) -> Complaints:
 def _bounds(lowered: Lowered) -> Iterator[tuple[str, Bound]]:
     """Yield every bound and its place."""
     for row, value in enumerate(lowered.program.values):
-        if isinstance(value, Region | Scan | Level):
+        if isinstance(value, Region | Scan | Level | Column):
             yield from ((f"row %{row}", end) for end in values_of(value, *BOUNDS))
     boxes = [(f"row %{row}", box) for row, box in enumerate(lowered.boxes)]
     for index, statement in enumerate(lowered.program.statements):

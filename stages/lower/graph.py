@@ -6,11 +6,14 @@ from collections.abc import Iterable
 
 from ...runtime.language.dimension import Dimension, union_of
 from ...runtime.language.operation_table import TABLE
+from ...runtime.process import classes
 from ..ir.bounds import Bound
+from ..ir.column_rows import Column
 from ..ir.dataflow import (
     Body,
     Displace,
     Gather,
+    Index,
     Input,
     Level,
     Literal,
@@ -68,6 +71,10 @@ class Graph:
         """Add a number in its canonical spelling."""
         return self.add(Literal(dims=(), dtype=dtype, text=respell(text, dtype)))
 
+    def index(self, dim: Dimension) -> Ref:
+        """Add the index along a dimension."""
+        return self.add(Index(dim=dim, dims=(dim,), dtype="int64"))
+
     def map(self, op: str, args: Iterable[Ref], dtype: str = "") -> Ref:
         """Combine values point by point; `dtype` is needed for 'cast' only."""
         args = tuple(args)
@@ -100,6 +107,8 @@ class Graph:
         if isinstance(value, Displace) and value.dim is dim:
             further = self.displace(value.by, dim, by)
             return self.displace(value.arg, dim, self.map("add", map(self._wide, (by, further))))
+        if isinstance(value, Index):
+            return self.map("add", (arg, self._wide(by)))
         dims = union_of((value.dims, self.values[by].dims))
         return self.add(Displace(arg=arg, dim=dim, by=by, dims=dims, dtype=value.dtype))
 
@@ -185,6 +194,17 @@ class Graph:
         )  # fmt: skip
         return tuple(
             self.add(Result(scan=scan, index=index, dims=dims, dtype=dtype))
+            for index, dtype in enumerate(dtypes)
+        )
+
+    def column(self, column: Column) -> tuple[Ref, ...]:
+        """Add imperative columns, whose dimensions follow; return one row for each variable."""
+        operands = [self.values[each] for each in column.operands]
+        dims = union_of([(column.axis,), *(each.dims for each in operands)])
+        made = classes.evolve(column, dims=dims, dtype=operands[0].dtype)
+        row, dtypes = self.add(made), [self.values[each].dtype for each in made.init]
+        return tuple(
+            self.add(Result(scan=row, index=index, dims=made.dims_of(index), dtype=dtype))
             for index, dtype in enumerate(dtypes)
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ...runtime.language.dimension import union_of
 from ...runtime.process import classes
+from ..ir.column_rows import Column
 from ..ir.dataflow import (
     Dataflow,
     Displace,
@@ -48,7 +49,7 @@ def with_operands(value: Value, place: Callable[[Ref], Ref]) -> Value:
         case Region():
             then, otherwise = place(value.then), place(value.otherwise)
             return classes.evolve(value, then=then, otherwise=otherwise)
-        case Scan():
+        case Scan() | Column():
             init, args = tuple(map(place, value.init)), tuple(map(place, value.args))
             return classes.evolve(value, init=init, args=args)
         case Result():
@@ -79,13 +80,15 @@ def rebuilt(
             return graph.level(place(value.arg), value.dim, value.at)
         case Region():
             return graph.region(value.boxes, place(value.then), place(value.otherwise))
-        case Scan():
+        case Scan() | Column():
             moved = with_operands(value, place)
             dims = union_of([(value.axis,), *(graph[each].dims for each in moved.operands)])
             return graph.add(classes.evolve(moved, dims=dims))
         case Result():
             scan = place(value.scan)
-            return graph.add(classes.evolve(value, scan=scan, dims=graph[scan].dims))
+            made = graph[scan]
+            dims = made.dims_of(value.index) if isinstance(made, Column) else made.dims
+            return graph.add(classes.evolve(value, scan=scan, dims=dims))
     return graph.add(value)
 
 

@@ -34,6 +34,10 @@ class GivenField:
         """The size of each axis."""
         return tuple(self.array.shape)
 
+    def element(self, place: tuple[int, ...]) -> GivenField:
+        """Return the field of one element of the data axes, or the field itself without any."""
+        return GivenField(None, self.array[(..., *place)]) if place else self
+
 
 @classes.frozen(eq=False)
 class GivenCall:

@@ -10,9 +10,9 @@ from typing import Any, Final, Literal
 
 from ...runtime.process import classes
 from ...runtime.storage.layout import inwards_to_outwards
-from ...stages.gtscript.axes import dims_of
 from ...stages.gtscript.definition import StencilDefinition
 from ...stages.gtscript.info import StencilInfo
+from ...stages.gtscript.parameters import dims_in_program, used_by
 from ...stages.ir.literal import number
 from .arguments import GivenCall, Origins, field_of, given_field
 from .backends import RECOMMENDING, Backend
@@ -30,6 +30,7 @@ from .definitions import (
 )
 from .program import StencilProgram
 
+ENDLESS: Final = 2**62  # levels
 OPTIONS: Final = ("domain", "origin", "validate_args", "exec_info")
 
 
@@ -151,19 +152,20 @@ class StencilParts:
     ) -> list[Any]:
         """Return the arguments of the program: fields and numbers that it uses, then the sizes."""
         found: list[Any] = []
-        for name in self.program.parameters[: -len(domain)]:
+        for each in used_by(self.info):
+            name = each.argument
             if name in self.numbers:
                 found.append(call.numbers[name])
             else:
                 given = call.fields[name]
                 assert given is not None, f"Invalid value for '{name}' field."
-                found.append(field_of(given, self._dims[name], origins[name]))
+                found.append(field_of(given.element(each.place), self._dims[name], origins[name]))
         return [*found, *domain]
 
     @cached_property
     def _dims(self) -> dict[str, tuple[Any, ...]]:
         """The dimensions of each field."""
-        return {name: dims_of("".join(info.axes)) for name, info in self.fields.items()}
+        return {name: dims_in_program(info) for name, info in self.info.fields}
 
     def native(self) -> dict[str, Any]:
         """Return what the native core needs to make the calls."""
@@ -174,9 +176,14 @@ class StencilParts:
             "positional": sum(not each.keyword_only for each in arguments),
             "slots": tuple(self._slot(each.name) for each in arguments),
             "defaults": dict(self.defaults),
-            "least_levels": self.domain.min_sequential_axis_size,
+            "least_levels": ENDLESS if self.has_data_axes else self.domain.min_sequential_axis_size,
             "waits": self.waits,
         }
+
+    @property
+    def has_data_axes(self) -> bool:
+        """Whether a field has data axes: no domain is large enough to call natively then."""
+        return any(info.data_dims for info in self.fields.values())
 
     def _slot(self, name: str) -> tuple[Any, ...]:
         """Return what the native core compares an argument with, see `_core.Stencil`."""
@@ -185,7 +192,7 @@ class StencilParts:
             place = used.index(name) if name in used else -1
             return place, self.numbers[name].dtype.name
         info = self.fields[name]
-        if name not in used:
+        if name not in used or info.data_dims:
             return -1, info.dtype.name
         axes = tuple(map(SPATIAL.index, info.axes))
         layout = self.backend.storage_info["layout_map"](info.axes)

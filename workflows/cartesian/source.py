@@ -9,9 +9,10 @@ from ...runtime.language.types import FieldType, OperatorType, ScalarType, Type
 from ...runtime.process import classes
 from ...runtime.storage.layout import inwards_to_outwards
 from ...runtime.storage.presets import from_name
-from ...stages.gtscript.axes import AXES, dims_of, size_of
+from ...stages.gtscript.axes import AXES, data_dims, size_of
 from ...stages.gtscript.definition import StencilDefinition
-from ...stages.gtscript.info import NONE, WRITE, DomainInfo, StencilInfo
+from ...stages.gtscript.info import WRITE, DomainInfo, StencilInfo
+from ...stages.gtscript.parameters import dims_in_program, used_by
 from ...stages.parse.summary import Summary
 
 KIND: Final = "stencil"
@@ -58,8 +59,10 @@ class StencilSource(StencilDefinition):
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The fields that it writes."""
-        return tuple(name for name, each in self.info.fields if each.access & WRITE)
+        """The fields that it writes, as parameters of its program."""
+        fields = dict(self.info.fields)
+        written = {name for name, each in fields.items() if each.access & WRITE}
+        return tuple(each.name for each in used_by(self.info) if each.argument in written)
 
 
 def stencil_source(
@@ -74,12 +77,12 @@ def summary_of(info: StencilInfo) -> Summary:
     """Return the parameters of the program of a stencil: what it uses, then the domain's sizes."""
     found: dict[str, Type] = {}
     fields, numbers = dict(info.fields), dict(info.parameters)
-    for name in info.arguments:
-        if name in fields and fields[name].access != NONE:
-            own = fields[name]
-            found[name] = FieldType(dims_of("".join(own.axes)), ScalarType(own.dtype))
-        elif name in numbers and numbers[name].access != NONE:
-            found[name] = ScalarType(numbers[name].dtype)
+    for each in used_by(info):
+        if each.argument in numbers:
+            found[each.name] = ScalarType(numbers[each.argument].dtype)
+        else:
+            own = fields[each.argument]
+            found[each.name] = FieldType(dims_in_program(own), ScalarType(own.dtype))
     sizes = {size_of(axis): ScalarType("int64") for axis in AXES}
     return Summary(OperatorType(KIND, tuple({**found, **sizes}.items()), None))
 
@@ -87,8 +90,12 @@ def summary_of(info: StencilInfo) -> Summary:
 def _units(info: StencilInfo, preset: str) -> tuple[tuple[str, str], ...]:
     layout = from_name(preset) or from_name("cpu")
     assert layout is not None, "'cpu' has a preset"
-    return tuple(
-        (name, each.axes[inwards_to_outwards(layout["layout_map"](each.axes))[0]])
-        for name, each in info.fields
-        if each.access and each.axes
-    )
+    fields, found = dict(info.fields), []
+    for each in used_by(info):
+        own = fields.get(each.argument)
+        if own is not None and own.axes:
+            inner = inwards_to_outwards(layout["layout_map"](own.axes))[0]
+            found.append((each.name, own.axes[inner]))
+        elif own is not None:  # a table
+            found.append((each.name, data_dims(len(own.data_dims))[-1].value))
+    return tuple(found)

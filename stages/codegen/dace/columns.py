@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...ir.loops.column import Column
+from ...ir.loops.kernel import Kernel
 from ...ir.loops.nest import Argument, Store
-from ...ir.loops.traverse import arrays_of, instructions
+from ...ir.loops.traverse import arrays_of, code_of, instructions
 from ..errors import CodegenError
 from ..rows.acts import write_acts
 from ..rows.options import WriterOptions
@@ -20,8 +21,9 @@ from .tasklet_nodes import declare_symbols
 def add_column(own: SdfgNest, room: Room, column: Column) -> None:
     """Add the tasklet of a column to the room inside its loops.
 
-    It has whole arrays, as levels and conditions say what it touches. Arrays that it writes go in,
-    too, since it may leave elements as they were.
+    It has whole arrays, as levels and conditions say what it touches. What it writes goes in, too,
+    since it may leave elements as they were, but for arrays that nothing else writes. DaCe may not
+    remove the tasklet: it looks for the dead by comparing sizes that only a call knows.
 
     Raises:
         CodegenError: if the program is checked.
@@ -39,11 +41,12 @@ def add_column(own: SdfgNest, room: Room, column: Column) -> None:
     text = "\n".join([*_levels(own, column), *write_acts(scope, column)])
     declare_symbols(own, room, text)
     build.functions.update(scope.uses.functions)
-    written = arrays_of(column, Store)
+    written, others = arrays_of(column, Store), _written_by_others(names.kernel, column)
     outputs = {scope.buffers[name]: names.data[name] for name in scope.buffers if name in written}
     inputs = {
         f"{pointer}_before" if name in written else pointer: names.data[name]
         for name, pointer in scope.buffers.items()
+        if name not in written - others or names.buffers[names.data[name]].memory == "field"
     }
     node = room.state.add_tasklet(
         "column",
@@ -51,12 +54,18 @@ def add_column(own: SdfgNest, room: Room, column: Column) -> None:
         _pointers(build, outputs),
         text,
         language=build.dace.Language.CPP,
+        side_effects=True,
     )
     for connector, data in (inputs | scalars).items():
         room.feed(node, connector, data, dynamic=True)
     room.hang(node)
     for connector, data in outputs.items():
         room.store(node, connector, data, dynamic=True)
+
+
+def _written_by_others(kernel: Kernel, column: Column) -> set[str]:
+    nodes = (each for each in code_of(kernel) if each is not column)
+    return {name for each in nodes for name in arrays_of(each, Store)}
 
 
 def _levels(own: SdfgNest, column: Column) -> Iterator[str]:

@@ -135,6 +135,8 @@ class BodyWriter(IndexRows):
             return [*self.points.needed_to_find(point), *self._finders(found.guards[point])]
         if point in found.chosen:
             return [found.chosen[point]]
+        if isinstance(self.points.nodes[point[0]].value, dataflow.Index):
+            return self.points.needed_to_find(point)
         operands = self.points.operands(point)
         choice = found.choices.get(point)
         return operands if choice is None else [*self._finders(choice), *operands]
@@ -155,6 +157,8 @@ class BodyWriter(IndexRows):
         match value:
             case dataflow.Scalar(name=name):
                 return self.add(Argument(dtype=value.dtype, name=name))
+            case dataflow.Index(dim=dim):
+                return self.shifted(dim, point[1][0], part)
             case dataflow.Literal(text=text):
                 return self.add(Constant(dtype=value.dtype, text=text))
             case dataflow.Map(op=op):

@@ -109,7 +109,9 @@ class _Discovery:
 
     def _finders(self, point: Point) -> list[Point]:
         """Return the points that give the index of a load, or the side of a region."""
-        if point in self.choices or home_of(self.points, point[0], self.homes) is not None:
+        is_index = isinstance(self.points.nodes[point[0]].value, dataflow.Index)
+        is_found = is_index or home_of(self.points, point[0], self.homes) is not None
+        if point in self.choices or is_found:
             return self.points.needed_to_find(point)
         return []
 

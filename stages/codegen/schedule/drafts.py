@@ -9,9 +9,12 @@ from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Ranges, is_empty_box
+from ...ir.column_rows import Column as ValueColumn
 from ...ir.loops.buffers import Buffer
+from ...ir.loops.column import Column
 from ...ir.loops.nest import Nest, NestLoop
 from .body import NestBody, write_body
+from .columns import Place, column_of
 from .discovery import Home, Homes
 from .jamming import jammed
 from .needs import Need, joined
@@ -49,7 +52,7 @@ class Draft:
     """The nests of some groups in order, and the arrays that they fill."""
 
     groups: tuple[StoreGroup, ...]
-    nests: tuple[Nest, ...]
+    nests: tuple[Nest | Column, ...]
     arrays: tuple[Buffer, ...]
     notes: tuple[str, ...]
 
@@ -125,7 +128,9 @@ class _Drafting:
         notes = self.placement.notes
         return Draft(tuple(self.groups), tuple(nests), (*arrays, *self.states), notes)
 
-    def _of_group(self, group: int, roots: Sequence[Point], fills: Sequence[_Fill]) -> list[Nest]:
+    def _of_group(
+        self, group: int, roots: Sequence[Point], fills: Sequence[_Fill]
+    ) -> list[Nest | Column]:
         """Return the nests that fill arrays for one group only, then the one that stores."""
         nests = [nest for fill in fills for nest in self._filled(fill)]
         by_scans = {store for walk in self.placement.walks for store in walk.stores}
@@ -142,7 +147,7 @@ class _Drafting:
         if nests or not self.rules.jam or not self.homes.keys().isdisjoint(needs):
             return [*nests, nest]
         dims = [range_.dim for range_ in own.box]
-        return jammed(self.points, nest, dims, pairs, self.homes, needs)
+        return [*jammed(self.points, nest, dims, pairs, self.homes, needs)]
 
     def _fills(self) -> dict[int | None, list[_Fill]]:
         """Return the fills in order by the one group that needs them, None for several.
@@ -198,7 +203,7 @@ class _Drafting:
         node = self.points.nodes[array.node]
         return node.operands[0][0] if isinstance(node.value, dataflow.Result) else None
 
-    def _filled(self, fill: _Fill) -> list[Nest]:
+    def _filled(self, fill: _Fill) -> list[Nest | Column]:
         if fill.walk is not None:
             return self._scanned(fill.walk, fill.arrays)
         nodes = [array.node for array in fill.arrays]
@@ -231,10 +236,40 @@ class _Drafting:
     def _made(self, node: int, body: NestBody, loops: tuple[NestLoop, ...], reason: str) -> Nest:
         return Nest(self._number(node), loops, body.rows, reason, body.reads, body.parts)
 
-    def _scanned(self, walk: Walk, arrays: Sequence[Array]) -> list[Nest]:
+    def _acting(self, walk: Walk, column: ValueColumn, arrays: Sequence[Array]) -> Column:
+        """Return a column; variables that nobody reads have arrays of their own."""
+        leaves = leaves_of(self.points, walk.node)
+        found = {leaves[array.node]: self._array(array) for array in arrays}
+        held = {}
+        for variable, (operand, _) in enumerate(self.points.nodes[walk.node].operands):
+            if variable < len(column.init) and variable not in column.planes:
+                dtype = self.points.nodes[operand].value.dtype
+                held[variable] = found.get(variable) or self._held(walk, dtype)
+        planes = {k: array for k, array in found.items() if k in column.planes}
+        needs, name = self._needs([walk.node]), self.points.nodes[walk.node].name
+        group = self._number(walk.node)
+        drafted = Place(self.points, walk.node, group, walk.box, self.homes, needs, held, planes)
+        return column_of(drafted, self.units, f"acts by {name}")
+
+    def _held(self, walk: Walk, dtype: str) -> Buffer:
+        """Return an array for a variable of a column."""
+        order, _ = order_of(walk.box, self.rules)
+        number = self._number(walk.node) * 1000 + len(self.states)
+        dims = tuple(each.dim for each in walk.box)
+        name = self.points.nodes[walk.node].name
+        made = Buffer(
+            f"@v{number}", "arena", dtype, dims, order[-1], walk.box, order,
+            reason=f"a variable of {name}",
+        )  # fmt: skip
+        self.states.append(made)
+        return made
+
+    def _scanned(self, walk: Walk, arrays: Sequence[Array]) -> list[Nest | Column]:
         """Return the nest of a scan, after the nest that sets its states if they are arrays."""
         scan = self.points.nodes[walk.node]
         value = self.points.scan(walk.node)
+        if isinstance(value, ValueColumn):
+            return [self._acting(walk, value, arrays)]
         loops, beside = scan_loops(value, walk.box, self.units, self.rules.columns_apart)
         pairs = [(self.names[array.node], self.points.here(array.node)) for array in arrays]
         for group, number in walk.stores:
@@ -242,7 +277,7 @@ class _Drafting:
             pairs.append((store.target, self.points.at(store.value)))
         needs = self._needs([walk.node])
         states: tuple[Held, ...] = ()
-        nests = []
+        nests: list[Nest | Column] = []
         why = f"walks {scan.name}, stores {', '.join(buffer for buffer, _ in pairs)}"
         if beside:
             number = self._number(walk.node) * 1000 + len(self.states)
@@ -271,12 +306,15 @@ class _Drafting:
         value = self.points.nodes[array.node].value
         order, _ = order_of(array.box, self.rules)
         name = self.names[array.node]
+        unit = order[-1] if order else None
         made = Buffer(
-            name, "arena", value.dtype, value.dims, order[-1], array.box, order, reason=array.reason
+            name, "arena", value.dtype, value.dims, unit, array.box, order, reason=array.reason
         )
         walk = self._walk_of(array)
         if walk is not None:
             scan = self.points.scan(walk)
+            if isinstance(scan, ValueColumn):
+                return made
             if scan_loops(scan, array.box, self.units, self.rules.columns_apart)[1]:
                 return classes.evolve(made, box=first_levels(made.box, scan, around=True))
         return made

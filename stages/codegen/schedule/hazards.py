@@ -6,12 +6,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from ....runtime.language.dimension import Dimension
+from ....runtime.process import classes
 from ...ir.bounds import Ranges, difference
+from ...ir.loops.column import Column
 from ...ir.loops.group import Member
 from ...ir.loops.nest import Load, Nest, Store
-from ...ir.loops.traverse import arrays_of
+from ...ir.loops.traverse import arrays_of, instructions
 
 Turn: TypeAlias = tuple[Member, ...]  # nests that run one after the other, or tile by tile
+
+
+def as_nest(node: Nest | Column) -> Nest:
+    """Return a column as a nest with its rows; no load of it counts as one of its own point."""
+    if isinstance(node, Nest):
+        return node
+    rows = (
+        classes.evolve(row, offsets=()) if isinstance(row, Store) else row
+        for row in instructions(node)
+    )
+    return Nest(node.group, node.loops, tuple(rows), node.reason, node.reads)
 
 
 def fields_to_stage(nest: Nest, later: Sequence[Nest], boxes: Sequence[Ranges]) -> frozenset[str]:

@@ -15,6 +15,7 @@ from ....runtime.language.dimension import Dimension, DimensionKind
 from ....runtime.process import classes
 from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range, Ranges
+from ...ir.column_rows import Column
 from ...ir.gates import FAR, far_unless
 from ...ir.settled import settled
 from ...lower.regions import EVERYWHERE, Box, Boxes, is_empty, met
@@ -224,9 +225,12 @@ def _without(piece: Box, hole: Box) -> Boxes:
     return tuple(rest)
 
 
-def scan_need(value: dataflow.Scan, need: Need) -> Need:
-    """Return all levels of a scan on the columns that are needed, maybe none."""
-    levels = Span(value.start, value.stop)
+def scan_need(value: dataflow.Scan | Column, need: Need) -> Need:
+    """Return all levels of a scan or column where columns are needed, maybe none."""
+    if isinstance(value, Column):
+        levels = Span(value.low, value.high)
+    else:
+        levels = Span(value.start, value.stop)
     whole: Need = {dim: levels if dim is value.axis else need[dim] for dim in value.dims}
     if any(span is None for span in whole.values()):
         raise CodegenError(

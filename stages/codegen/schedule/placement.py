@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ....runtime.language.dimension import Dimension
 from ...ir import dataflow
-from ...ir.bounds import Ranges
+from ...ir.bounds import Range, Ranges
+from ...ir.column_rows import Column
 from ...ir.loops.traverse import reached
 from .costs import ITEMSIZES, own_cost, point_costs, users_of
 from .needs import (
@@ -83,7 +84,8 @@ class _Placing:
         for group, (roots, box) in enumerate(groups):
             for number, point in enumerate(roots):
                 is_result = isinstance(points.nodes[point[0]].value, dataflow.Result)
-                if is_result and is_still(point[1]):
+                is_scan = is_result and isinstance(points.scan(point[0]), dataflow.Scan)
+                if is_scan and is_still(point[1]):
                     self.roots.setdefault(point[0], []).append((group, number))
                 else:
                     self._ask(point, {}, stores(group), need_of(box))
@@ -97,7 +99,7 @@ class _Placing:
             elif isinstance(value, dataflow.Result):
                 scan, _ = self.points.nodes[index].operands[0]
                 self.results.setdefault(scan, []).append(index)
-            elif isinstance(value, dataflow.Scan):
+            elif isinstance(value, dataflow.Scan | Column):
                 self._walk(index, value)
         last = {walk.nest: walk.node for walk in self.walks}
         needs: dict[int, dict[int, Need]] = {}
@@ -194,7 +196,7 @@ class _Placing:
         outer = outside_of(boxes)
         return [inside(need, boxes), need if outer is None else inside(need, outer)]
 
-    def _walk(self, index: int, value: dataflow.Scan) -> None:
+    def _walk(self, index: int, value: dataflow.Scan | Column) -> None:
         """Open the nest of a scan over its levels, on all columns that any nest needs."""
         results = self.results_of[index] = sorted(self.results.pop(index, []))
         asks = [(nest, use.need) for result in results for nest, use in self.uses[result].items()]
@@ -207,6 +209,9 @@ class _Placing:
         asks = [(nest, scan_need(value, need)) for nest, need in asks]
         whole = self._around(index, asks)
         self.boxes[index] = box_of(gated_like(whole, whole), value.dims)
+        if isinstance(value, Column):
+            self._act(index, value, results, box_of(around([n for _, n in asks]), value.dims))
+            return
         if self._is_fused(index, results):
             (group,) = self.groups[index]
             own = [(group, number) for number in range(self.counts[group])]
@@ -221,6 +226,20 @@ class _Placing:
                 self._hand_on(index, results, value.axis)
         for operand in self.points.nodes[index].operands:
             self._ask(operand, {}, self.walks[-1].nest, need_of(self.boxes[index]))
+
+    def _act(self, index: int, value: Column, results: Sequence[int], room: Ranges) -> None:
+        """Open the nest of a column: its results are arrays, planes among them."""
+        self.walks.append(Walk(index, self.boxes[index], ()))
+        for result in results:
+            node = self.points.nodes[result]
+            own = tuple(each for each in room if each.dim in node.dims)
+            self.arrays.append(Array(result, own, f"{node.name} is an array: of a column"))
+        walked = Range(value.axis, value.start, value.stop)
+        box = self.boxes[index]
+        inside = tuple(walked if each.dim is value.axis else each for each in box)
+        for place, operand in enumerate(self.points.nodes[index].operands):
+            need = need_of(box if place < len(value.init) else inside)
+            self._ask(operand, {}, self.walks[-1].nest, need)
 
     def _kept(self, index: int, result: int, room: Ranges) -> Iterator[tuple[int, int]]:
         """Yield the roots that a scan stores of a result; others and other nests read an array."""

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from ....runtime.language.dimension import Dimension, flip_staggered, is_staggered
 from ....runtime.process import classes
 from ...ir import dataflow
+from ...ir.column_rows import Column
 from ...ir.dataflow import Ref
 from .places import (
     FIXED,
@@ -120,12 +121,12 @@ class Points:
         assert isinstance(value, dataflow.Reduce)
         return self._tables[value.table].width
 
-    def scan(self, index: int) -> dataflow.Scan:
-        """Return the scan of a node, or the one whose result it is."""
+    def scan(self, index: int) -> dataflow.Scan | Column:
+        """Return the scan or column of a node, or the one whose result it is."""
         node = self.nodes[index]
         if isinstance(node.value, dataflow.Result):
             node = self.nodes[node.operands[0][0]]
-        assert isinstance(node.value, dataflow.Scan)
+        assert isinstance(node.value, dataflow.Scan | Column)
         return node.value
 
     def placed(self, point: Point, env: Env) -> Point:
@@ -172,7 +173,7 @@ class Points:
             case dataflow.Reduce(op=op, table=table):
                 operands = self._slots(row, value, self._tables[table])
                 return self._combined(row, value, f"reduce {op}", operands)
-        key: tuple[object, ...] = (row,) if isinstance(value, dataflow.Scan) else (value,)
+        key: tuple[object, ...] = (row,) if isinstance(value, dataflow.Scan | Column) else (value,)
         operands = [self._views[operand] for operand in value.operands]
         if isinstance(value, dataflow.Region | dataflow.Result):
             own = value.boxes if isinstance(value, dataflow.Region) else value.index

@@ -65,7 +65,7 @@ def held_states(
     results: Mapping[int, Buffer],
 ) -> tuple[Held, ...]:
     """Return the array of each leaf: that of its result, or one over the columns."""
-    value = points.scan(scan)
+    value = _scan(points, scan)
     back = -1 if value.forward else 1
     columns = tuple(range_ for range_ in box if range_.dim is not value.axis)
     dims = tuple(range_.dim for range_ in columns)
@@ -125,7 +125,7 @@ def scan_body(
 
     `stores` are buffers and their values: leaves of the state, or values computed from them.
     """
-    value, operands = points.scan(scan), points.nodes[scan].operands
+    value, operands = _scan(points, scan), points.nodes[scan].operands
     count, level, dtypes = len(value.init), len(loops), _dtypes(points, scan)
     results = leaves_of(points, scan)
     known = {**homes, **{node: Home(f"%{node}") for node in results}}  # rows, not in memory
@@ -186,6 +186,12 @@ def leaves_of(points: Points, scan: int) -> dict[int, int]:
     }
 
 
-def _dtypes(points: Points, scan: int) -> list[str]:
+def _scan(points: Points, scan: int) -> dataflow.Scan:
     value = points.scan(scan)
+    assert isinstance(value, dataflow.Scan)  # columns have no states
+    return value
+
+
+def _dtypes(points: Points, scan: int) -> list[str]:
+    value = _scan(points, scan)
     return [value.body.values[ref].dtype for ref in value.body.results]

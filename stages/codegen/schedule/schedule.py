@@ -11,13 +11,14 @@ from ...ir import dataflow
 from ...ir.bounds import Ranges, hull, is_empty_box
 from ...ir.loops import kernel
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.kernel import Kernel, Step, in_order
+from ...ir.loops.column import Column
+from ...ir.loops.kernel import Kernel, Node, Step, in_order
 from ...ir.loops.nest import Instruction, Load, Nest, Reading, Store
-from ...ir.loops.traverse import nests_of
+from ...ir.loops.traverse import code_of
 from ...ir.verify import versions
 from .discovery import table_buffer
 from .drafts import Draft, StoreGroup, draft_nests, order_of
-from .hazards import are_disjoint, fields_to_stage
+from .hazards import are_disjoint, as_nest, fields_to_stage
 from .order import loops_over, unit_dims
 from .points import Points
 from .rules import Rules
@@ -84,7 +85,7 @@ def _given(program: dataflow.Dataflow, units: Mapping[str, Dimension]) -> Iterat
 def _padded(made: Kernel) -> Kernel:
     """Give arrays room for the one element that clamped indices read."""
     buffers = {buffer.name: buffer for buffer in made.buffers}
-    for reading in (reading for nest in nests_of(made) for reading in nest.reads):
+    for reading in (reading for each in code_of(made) for reading in each.reads):
         array = buffers[reading.buffer]
         if reading.moved and array.memory == "arena":
             buffers[array.name] = classes.evolve(array, box=hull([array.box, reading.box]))
@@ -118,17 +119,21 @@ def _together(groups: Sequence[StoreGroup]) -> list[list[StoreGroup]]:
 
 def _stage(
     drafts: Sequence[Draft], boxes: Sequence[Ranges], rules: Rules
-) -> tuple[list[Nest], list[Buffer]]:
+) -> tuple[list[Node], list[Buffer]]:
     """Redirect stores that overwrite values still to be read; copy their arrays at the end."""
     planned = [nest for draft in drafts for nest in draft.nests]
+    plain = [as_nest(nest) for nest in planned]
     risky: dict[int, set[str]] = {}  # by group: its nests share one task
-    for at, nest in enumerate(planned):
-        names = risky.setdefault(nest.group, set())
-        names |= fields_to_stage(nest, planned[at + 1 :], boxes)
-    nests: list[Nest] = []
+    for at, own in enumerate(plain):
+        names = risky.setdefault(own.group, set())
+        names |= fields_to_stage(own, plain[at + 1 :], boxes)
+    nests: list[Node] = []
     copies: list[Nest] = []
     arrays: dict[str, Buffer] = {}
     for nest in planned:
+        if isinstance(nest, Column):  # it stores arrays only
+            nests.append(nest)
+            continue
         body: list[Instruction] = []
         for row in nest.body:
             if isinstance(row, Store) and row.buffer in risky[nest.group]:

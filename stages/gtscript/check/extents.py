@@ -62,7 +62,7 @@ def _accesses(
         if not meets(each.region, around):
             continue
         yield each.variable, _reached(each.region, around, (0, 0))
-        for read in reads_below(nodes, (each.value, each.mask)):
+        for read in reads_below(nodes, each.roots):
             yield read.variable, _reached(each.region, around, read.offset[:2])
 
 

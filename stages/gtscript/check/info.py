@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...ir.stencil import Assign, Variable
 from ..definition import FieldOf
@@ -12,6 +12,7 @@ from ..info import (
     READ,
     READ_WRITE,
     WRITE,
+    Boundary,
     DomainInfo,
     FieldInfo,
     ParameterInfo,
@@ -26,21 +27,26 @@ from .extents import ZERO, Extents, extents_of, meets
 def info_of_tables(tables: Tables, docstring: str) -> StencilInfo:
     """Return the facts about a stencil that has been read."""
     extents = extents_of(tables.nodes, tables.blocks)
-    accesses = _accesses(tables, extents)
+    owners = {v: own[0] for own in tables.arguments.values() for v in own}
+    accesses, touched = _accesses(tables, extents, owners)
     levels = boundaries_of(tables.nodes, tables.blocks)
     fields: list[tuple[str, FieldInfo]] = []
     parameters: list[tuple[str, ParameterInfo]] = []
     arguments = tables.definition.arguments
-    for number, argument in enumerate(arguments):
-        access, kind = accesses.get(number, NONE), argument.annotation
+    for argument in arguments:
+        own = tables.arguments[argument.name]
+        access, kind = accesses.get(own[0], NONE), argument.annotation
         if not isinstance(kind, FieldOf):
             parameters.append((argument.name, ParameterInfo(access, kind.dtype)))
             continue
         boundary = CENTRE
         if access != NONE:
-            i, j = extents.variables.get(number, ZERO)
-            boundary = ((-i[0], i[1]), (-j[0], j[1]), levels.get(number, (0, 0)))
-        info = FieldInfo(access, boundary, tuple(kind.axes), kind.data_dims, kind.dtype)
+            used = [each for each in own if each in touched]
+            boundary = _around([_boundary(extents, levels, each) for each in used])
+        elements: tuple[int, ...] = ()
+        if kind.axes and kind.data_dims:
+            elements = tuple(place for place, each in enumerate(own) if each in touched)
+        info = FieldInfo(access, boundary, tuple(kind.axes), kind.data_dims, kind.dtype, elements)
         fields.append((argument.name, info))
     return StencilInfo(
         name=tables.definition.name,
@@ -54,19 +60,41 @@ def info_of_tables(tables: Tables, docstring: str) -> StencilInfo:
     )
 
 
-def _accesses(tables: Tables, extents: Extents) -> dict[int, int]:
-    """Return how each variable is accessed; one that is written first counts as written only."""
+def _boundary(extents: Extents, levels: dict[int, tuple[int, int]], variable: int) -> Boundary:
+    i, j = extents.variables.get(variable, ZERO)
+    return (-i[0], i[1]), (-j[0], j[1]), levels.get(variable, (0, 0))
+
+
+def _around(boundaries: Sequence[Boundary]) -> Boundary:
+    """Return the boundary of a field, from those of its elements."""
+    i, j, k = (
+        (max(low for low, _ in sides), max(high for _, high in sides))
+        for sides in zip(*boundaries, strict=True)
+    )
+    return i, j, k
+
+
+def _accesses(
+    tables: Tables, extents: Extents, owners: Mapping[int, int]
+) -> tuple[dict[int, int], set[int]]:
+    """Return how each variable is accessed, and all that are; elements count by the first one.
+
+    One that is written first counts as written only.
+    """
     found: dict[int, int] = {}
+    touched: set[int] = set()
     for number, block in enumerate(tables.blocks):
         for each in block.body:
             if not meets(each.region, extents.statements[number, each.statement]):
                 continue
-            for read in reads_below(tables.nodes, (each.mask, each.value)):
-                found.setdefault(read.variable, READ)
-            old = found.setdefault(each.variable, WRITE)
-            if old == READ:
-                found[each.variable] = READ_WRITE
-    return found
+            for read in reads_below(tables.nodes, (each.level, each.mask, each.value)):
+                touched.add(read.variable)
+                found.setdefault(owners.get(read.variable, read.variable), READ)
+            touched.add(each.variable)
+            owner = owners.get(each.variable, each.variable)
+            if found.setdefault(owner, WRITE) == READ:
+                found[owner] = READ_WRITE
+    return found, touched
 
 
 def _unset(tables: Tables) -> Iterator[str]:

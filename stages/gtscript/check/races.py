@@ -11,10 +11,10 @@ from itertools import groupby
 
 from ....runtime.process.source import Span
 from ...ir.stencil import Assign, Block, Read
-from ..errors import StencilRefusedError
+from ..errors import NotYetSupportedError, StencilRefusedError
 from ..read.scope import Tables
 from ..reads import reads_below
-from ..sweeps import shifted_cycle
+from ..sweeps import is_imperative, shifted_cycle
 from .extents import ZERO, extents_of
 
 
@@ -36,7 +36,7 @@ def _refuse(where: Span, message: str, *hints: str) -> StencilRefusedError:
 
 
 def _reads(tables: Tables, assigns: Sequence[Assign]) -> list[Read]:
-    roots = [ref for each in assigns for ref in (each.value, each.mask)]
+    roots = [ref for each in assigns for ref in each.roots]
     return reads_below(tables.nodes, roots)
 
 
@@ -59,6 +59,7 @@ def _check_block(tables: Tables, number: int, block: Block, wheres: Sequence[Spa
     reads = _reads(tables, block.body)
     aside = {read.variable for read in reads if _is_aside(read)}
     levels = {read.variable for read in reads if read.offset[2]}
+    moved = {read.variable for read in reads if read.level is not None}
     is_parallel = block.order == "parallel" and not _is_one_level(block)
     for each, where in zip(block.body, wheres, strict=True):
         variable = tables.variables[each.variable]
@@ -68,6 +69,13 @@ def _check_block(tables: Tables, number: int, block: Block, wheres: Sequence[Spa
                 where,
                 "Illegal write and read with horizontal offset detected for "
                 f"{{'{variable.name}'}}.",
+                "Write it in one computation, and read it in another.",
+            )
+        if each.variable in moved and block.order == "parallel":
+            raise _refuse(
+                where,
+                "Not allowed to write and read with `VariableKOffset` and/or `AbsoluteKIndex` in "
+                f"PARALLEL loops: `{variable.name}`",
                 "Write it in one computation, and read it in another.",
             )
         if each.variable in levels and is_parallel:
@@ -104,6 +112,10 @@ def _check_branches(tables: Tables, block: Block, wheres: Sequence[Span]) -> Non
 
 
 def _check_sweep(tables: Tables, block: Block, wheres: Sequence[Span]) -> None:
+    index = is_imperative(tables.nodes, tables.variables, block)
+    if index is not None:
+        _check_column(tables, block, wheres)
+        return
     found = shifted_cycle(tables.nodes, tables.variables, block)
     if found is not None:
         name = tables.variables[block.body[found].variable].name.partition(".")[0]
@@ -113,6 +125,29 @@ def _check_sweep(tables: Tables, block: Block, wheres: Sequence[Span]) -> None:
             "extent would grow with each level.",
             "Carry only values of the same column from level to level.",
         )
+
+
+def _check_column(tables: Tables, block: Block, wheres: Sequence[Span]) -> None:
+    """Refuse what columns that see only themselves cannot do."""
+    own = {each.variable for each in block.body}
+    for each, where in zip(block.body, wheres, strict=True):
+        for read in _reads(tables, [each]):
+            name = tables.variables[read.variable].name.partition(".")[0]
+            if read.variable in own and _is_aside(read):
+                raise NotYetSupportedError(
+                    where,
+                    f"'{name}' is written and read at other columns in one computation with "
+                    "'while', writes at other levels, or levels that it computes: that is not "
+                    "supported yet.",
+                    hints=("Read it in a computation of its own.",),
+                )
+            led = {place.variable for place in reads_below(tables.nodes, read.operands)}
+            if read.places and led & own:
+                raise NotYetSupportedError(
+                    where,
+                    f"The place in table '{name}' follows from what the computation carries from "
+                    "level to level: that is not supported yet.",
+                )
 
 
 def _check_outputs(tables: Tables) -> None:

@@ -9,7 +9,7 @@ from ....runtime.process.errors import OptionError
 from ...artifacts import Variant
 from ...ir.bounds import Const, Range
 from ...ir.dataflow import Dataflow, Leaf
-from ..axes import AXES, dims_of, size_of
+from ..axes import AXES, data_dims, dims_of, size_of
 from ..check.extents import extents_of
 from ..parsed import ParsedStencil
 from .blocks import run_parallel
@@ -28,7 +28,7 @@ def build(parsed: ParsedStencil, variant: Variant) -> Dataflow:
     extents, live = extents_of(root.nodes, root.blocks), live_after(root)
     for place, block in enumerate(root.blocks):
         if block.order == "parallel":
-            run_parallel(environment, block)
+            run_parallel(environment, block, live[place])
         else:
             around = [extents.statements[place, each.statement] for each in block.body]
             run_sequential(environment, block, around, live[place])
@@ -53,7 +53,7 @@ def _leaves(parsed: ParsedStencil, variant: Variant) -> Iterator[Leaf]:
             scalars.append(name)
             yield Leaf(name, (place,), "scalar", variable.dtype)
             continue
-        dims = dims_of(variable.axes)
+        dims = (*data_dims(len(variable.sizes)), *dims_of(variable.axes))
         leaf = Leaf(name, (place,), "field", variable.dtype, dims)
         ends = [(dim, known.get((name, dim.value))) for dim in dims]
         if all(each is not None for _, each in ends):

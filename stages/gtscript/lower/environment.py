@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 
 from ....runtime.process import classes
-from ...ir.dataflow import Leaf, Ref
+from ...ir.bounds import Const
+from ...ir.dataflow import Input, Leaf, Ref, Side
 from ...ir.stencil import Block, Limits, Node, Number, Operation, Read, Stencil, Variable
 from ...lower.graph import Graph
-from ..axes import I, J, K, dims_of
+from ..axes import I, J, K, data_dims
 from ..levels import least_levels
 from ..reads import reads_below
-from .bounds import box_of, side_of, stays_inside
+from .bounds import box_of, side_of, size, stays_inside
 
 
 @classes.frozen
@@ -34,10 +35,13 @@ class Environment:
         known = {leaf.name: leaf for leaf in leaves}
         values: dict[int, Ref] = {}
         for number, variable in enumerate(root.variables):
-            if variable.name not in known or variable.kind not in ("field", "scalar"):
+            if variable.kind == "level":
+                values[number] = _as(graph, graph.index(K), variable.dtype)
+            if variable.name not in known or variable.kind not in ("field", "table", "scalar"):
                 continue
-            if variable.kind == "field":
-                values[number] = graph.input(variable.name, dims_of(variable.axes), variable.dtype)
+            if variable.kind != "scalar":
+                dims = known[variable.name].dims
+                values[number] = graph.input(variable.name, dims, variable.dtype)
             elif variable.name in static:
                 values[number] = graph.literal(variable.dtype, static[variable.name])
             else:
@@ -71,6 +75,27 @@ class Environment:
             ref = self.graph.shift(ref, dim, by)
         return ref
 
+    def placed(self, ref: Ref, node: Read, row: Callable[[int], Ref]) -> Ref:
+        """Return a value where a read of it is; `row` gives the values of rows of the tree."""
+        graph = self.graph
+        for dim, place in zip(data_dims(len(node.places)), node.places, strict=True):
+            ref = graph.level(graph.displace(ref, dim, self._wide(row(place))), dim, Const(0))
+        ref = self.at(ref, node.offset)
+        if node.level is None or K not in graph[ref].dims:
+            return ref
+        by = self._wide(row(node.level))
+        if not isinstance(graph[ref], Input):  # it has a value in the domain only
+            box = ((Side(K, Const(0), size(K)),),)
+            ref = graph.region(box, ref, self.nothing(graph[ref].dtype))
+        if not node.is_absolute:
+            return graph.displace(ref, K, by)
+        if K in graph[by].dims:
+            return graph.displace(ref, K, graph.map("sub", (by, graph.index(K))))
+        return graph.level(graph.displace(ref, K, by), K, Const(0))
+
+    def _wide(self, ref: Ref) -> Ref:
+        return _as(self.graph, ref, "int64")
+
     def value(self, root: int, read: Callable[[Read], Ref]) -> Ref:
         """Return the value of an expression; `read` gives those of its reads."""
         return valued(self.graph, self.root.nodes, root, read)
@@ -99,7 +124,8 @@ def valued(graph: Graph, nodes: tuple[Node, ...], root: int, read: Callable[[Rea
     while stack:
         place = stack[-1]
         node = nodes[place]
-        missing = [each for each in node.operands if each not in done]
+        operands = () if isinstance(node, Read) else node.operands  # `read` gives the others
+        missing = [each for each in operands if each not in done]
         if missing:
             stack += reversed(missing)
             continue
@@ -115,12 +141,19 @@ def valued(graph: Graph, nodes: tuple[Node, ...], root: int, read: Callable[[Rea
     return done[root]
 
 
+def _as(graph: Graph, ref: Ref, dtype: str) -> Ref:
+    return ref if graph[ref].dtype == dtype else graph.map("cast", (ref,), dtype)
+
+
 def _beyond(root: Stencil) -> Iterator[int]:
     """Yield the variables that are read at levels that may lie outside of the domain."""
     least = least_levels(root.blocks)
     for block in root.blocks:
-        roots = [ref for each in block.body for ref in (each.value, each.mask)]
+        roots = [ref for each in block.body for ref in each.roots]
         for read in reads_below(root.nodes, roots):
+            is_given = root.variables[read.variable].kind == "field"
+            if read.level is not None and is_given:
+                yield read.variable
             k = read.offset[2]
             if k and not stays_inside(block, k, least):
                 yield read.variable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from ...ir.stencil import Block, Node, Stencil
 from ..reads import reads_below
@@ -11,25 +11,22 @@ from .bounds import is_whole
 
 def live_after(root: Stencil) -> list[frozenset[int]]:
     """Return for each block the variables whose values after it later blocks may read."""
-    live: frozenset[int] = frozenset()
-    found: list[frozenset[int]] = []
-    for block in reversed(root.blocks):
-        found.append(live)
-        needed, assigned = _needed(root.nodes, block)
-        live = frozenset(needed | (live - (assigned if is_whole(block) else set())))
+    found: list[frozenset[int]] = [frozenset()]
+    for block in root.blocks[:0:-1]:
+        found.append(live_before(root.nodes, block, found[-1]))
     return found[::-1]
 
 
-def _needed(nodes: Sequence[Node], block: Block) -> tuple[set[int], set[int]]:
-    """Return the variables whose values before a block it may read, and those that it sets."""
+def live_before(nodes: Sequence[Node], block: Block, live: Set[int]) -> frozenset[int]:
+    """Return the variables that a block may read, and those of `live` that it may leave."""
     needed: set[int] = set()
     assigned: set[int] = set()
     for each in block.body:
-        for read in reads_below(nodes, (each.value, each.mask)):
-            if read.offset[2] or read.variable not in assigned:
+        for read in reads_below(nodes, each.roots):
+            if read.offset[2] or read.level is not None or read.variable not in assigned:
                 needed.add(read.variable)
-        if each.mask is None and each.region is None:
+        if each.mask is None and each.region is None and not each.moves:
             assigned.add(each.variable)
         elif each.variable not in assigned:
             needed.add(each.variable)
-    return needed, assigned
+    return frozenset(needed | (live - (assigned if is_whole(block) else set())))

@@ -28,15 +28,16 @@ State = tuple[int, int]  # an assignment, and how many levels ago; 0 is the leve
 class Column:
     """One component of a sweep as a scan.
 
-    `used` gives the value of a use outside of the component, `live` are the variables that later
-    blocks may read. `states` are in order: their rows in
-    the body, their first values, and the arguments of the scan with their rows in the body.
+    `used` gives the value of a use outside of the component, `placed` that of a read whose place a
+    value gives; `live` are the variables that later blocks may read. `states` are in order: their
+    rows in the body, their first values, and the arguments of the scan with their rows in the body.
     """
 
     environment: Environment
     sweep: Sweep
     component: Sequence[int]
     used: Callable[[int, Use, Offset], Ref]
+    placed: Callable[[int, Read], Ref]
     live: Set[int]
     body: Graph = classes.field(factory=Graph)
     states: dict[State, int] = classes.field(factory=dict)
@@ -169,6 +170,8 @@ class Column:
         return new
 
     def _read(self, index: int, node: Read) -> Ref:
+        if node.level is not None or node.places:
+            return self._argument(self.placed(index, node))
         use, region = self.sweep.use(index, node), self.sweep.block.body[index].region
         if use.of in self.component or region is None or not use.aside:
             return self._used(node.variable, use, node.offset)

@@ -10,8 +10,9 @@ from ...ir.dataflow import Ref, Side
 from ...ir.stencil import Block, Read
 from ..axes import K
 from ..check.extents import Extent
-from ..sweeps import Sweep, Use, is_cycle, walks
+from ..sweeps import Sweep, Use, is_cycle, is_imperative, walks
 from .bounds import levels_of
+from .columns import run_column
 from .environment import Environment
 from .scans import Column, at_level
 
@@ -31,7 +32,15 @@ class Levels:
 
     def read(self, index: int, node: Read) -> Ref:
         """Return the value of a read of assignment `index`."""
-        return self.used(node.variable, self.sweep.use(index, node), node.offset)
+        use, environment = self.sweep.use(index, node), self.environment
+        if node.level is None and not node.places:
+            return self.used(node.variable, use, node.offset)
+
+        def inner(each: Read) -> Ref:
+            return self.read(index, each)
+
+        ref = environment.current(node.variable)
+        return environment.placed(ref, node, lambda row: environment.value(row, inner))
 
     def used(self, number: int, use: Use, offset: tuple[int, int, int] = (0, 0, 0)) -> Ref:
         """Return the value that a use means."""
@@ -74,11 +83,14 @@ def run_sequential(
     `around` are their extents, `live` the variables that later blocks may read.
     """
     root = environment.root
+    if is_imperative(root.nodes, root.variables, block) is not None:
+        run_column(environment, block, live)
+        return
     sweep = Sweep.of(root.nodes, root.variables, block)
     levels = Levels(environment, sweep)
     for component in walks(sweep, around):
         if is_cycle(sweep, component):
-            column = Column(environment, sweep, component, levels.used, live)
+            column = Column(environment, sweep, component, levels.used, levels.read, live)
             levels.made |= column.scanned()
             levels.longer |= column.led
         else:

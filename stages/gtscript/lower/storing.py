@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence, Set
 from ....runtime.process import classes
 from ...ir.bounds import is_empty_box
 from ...ir.dataflow import Input, Literal, Ref, Scalar, Shift, Statement, Store
-from ...ir.stencil import Block, Limits
+from ...ir.stencil import Assign, Block, Limits
 from ...lower.rewrite import reachable
 from ..axes import dims_of
 from ..levels import least_levels
-from .bounds import written_box
+from .bounds import FIRST, LAST, written_box
 from .environment import Environment
 
 
@@ -38,7 +38,8 @@ class Storing:
         variables = self.environment.root.variables
         for each in block.body:
             if variables[each.variable].kind == "field":
-                self.pending.setdefault(each.variable, []).append((block, each.region))
+                written = (with_moves(block, each), each.region)
+                self.pending.setdefault(each.variable, []).append(written)
         if not later:
             self._store(sorted(self.pending))
         elif (block.order, later[0].order) != ("parallel", "parallel"):
@@ -106,3 +107,13 @@ class Storing:
             environment.values[number] = self._old(number)
         if stores:
             self.statements.append(Statement(tuple(stores)))
+
+
+def with_moves(block: Block, each: Assign) -> Block:
+    """Return a block with the levels that an assignment in it may write."""
+    if each.level is not None:
+        return classes.evolve(block, start=FIRST, stop=LAST)
+    start, stop = (
+        classes.evolve(end, offset=end.offset + each.offset) for end in (block.start, block.stop)
+    )
+    return classes.evolve(block, start=start, stop=stop) if each.offset else block

@@ -15,6 +15,7 @@ from ..definition import Constant, FunctionDefinition, Number, Parameter
 from ..errors import GTScriptSyntaxError
 from . import expressions
 from .assignments import assign
+from .elements import Elements
 from .scope import Binding, Scope
 from .statements import assigned_names, read_imports, read_statements
 
@@ -65,6 +66,7 @@ def _scope(scope: Scope, function: FunctionDefinition, source: Source) -> Scope:
         callers=(*scope.callers, function.name),
         assigned=assigned_names(source.function.body),
         block=scope.block,
+        part=scope.part,
     )
 
 
@@ -112,7 +114,7 @@ def _binding(
     path = path_of(argument) if isinstance(argument, ast.expr) else ""
     meaning = scope.meaning(path or "?") if isinstance(argument, ast.expr) else argument
     is_kept = name not in inner.assigned
-    if is_kept and isinstance(meaning, int | FunctionDefinition):
+    if is_kept and isinstance(meaning, int | Elements | FunctionDefinition):
         return meaning
     if is_kept and isinstance(meaning, Number) and not isinstance(argument, ast.Attribute):
         return meaning

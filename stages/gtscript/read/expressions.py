@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from ...ir.stencil import Operation, Ref
+from ...ir.stencil import Operation, Ref, Variable
 from ...parse.source import Located
 from .. import definition as given
 from ..capture import path_of
-from ..words import CASTS, FUNCTIONS
+from ..words import AXES, CASTS, FUNCTIONS
 from . import composed
-from .offsets import offset_of
+from .accesses import read_at_level, read_at_offsets
+from .data_axes import access_of, no_index, part_of, product_of
+from .elements import Elements
 from .scope import Scope, shown
 from .typing import (
     ARITHMETIC,
@@ -24,7 +26,6 @@ from .typing import (
 )
 
 PYTHON_TYPES: Final = {"int": "literal_int", "float": "literal_float"}
-AXES: Final = ("I", "J", "K")
 
 
 def read(scope: Scope, node: ast.expr) -> Ref:
@@ -83,13 +84,19 @@ def _literal(scope: Scope, node: ast.Constant) -> Ref:
 
 def _name(scope: Scope, node: ast.Name | ast.Attribute) -> Ref:
     path = path_of(node)
-    if isinstance(node, ast.Attribute) and (not path or node.attr in ("T", "A")):
-        if node.attr in ("T", "A"):
-            raise scope.not_yet(node, f"Data axes ('.{node.attr}') are")
+    if isinstance(node, ast.Attribute):
+        base = scope.meaning(path_of(node.value) or "?")
+        if isinstance(base, Elements) and node.attr == "T":
+            return scope.read(part_of(scope, node, base, transposed=True), node)
+    if not path:
         raise scope.syntax_error(node, f"Unsupported syntax in an expression: '{shown(node)}'.")
     match scope.meaning(path):
+        case int() as variable if scope.tables.variables[variable].kind == "table":
+            raise no_index(scope, node, scope.tables.variables[variable])
         case int() as variable:
             return scope.read(variable, node)
+        case Elements() as elements:
+            return scope.read(part_of(scope, node, elements), node)
         case given.Number() as number:
             return constant(scope, number, node)
         case None if path in AXES:
@@ -105,26 +112,25 @@ def _name(scope: Scope, node: ast.Name | ast.Attribute) -> Ref:
 
 def _axis(scope: Scope, axis: str, node: Located) -> Ref:
     if axis == "K":
-        raise scope.not_yet(node, "The level 'K' as a value is")
+        tables = scope.tables
+        if tables.level is None:
+            dtype = tables.definition.literal_int
+            tables.level = tables.declare(Variable("K", "level", dtype, "K"))
+        return scope.read(tables.level, node)
     raise scope.syntax_error(node, f"Parallel axis {axis} can't be queried - only K.")
 
 
 def _subscript(scope: Scope, node: ast.Subscript) -> Ref:
-    if isinstance(node.value, ast.Subscript) or (
-        isinstance(node.value, ast.Attribute) and node.value.attr == "A"
-    ):
-        raise scope.not_yet(node, "Data axes are")
-    path = path_of(node.value)
+    access = access_of(node)
+    row = read_at_offsets(scope, node, access, read)
+    if row is not None:
+        return row
+    path = path_of(access.base)
     found = scope.meaning(path) if path else None
-    if isinstance(found, int):
-        variable = scope.tables.variables[found]
-        if variable.kind == "scalar":  # an argument of a function that shifts its parameter
-            return scope.read(found, node)
-        return scope.read(found, node, offset_of(scope, node, variable))
-    if isinstance(found, given.Number):
+    if isinstance(found, given.Number) and access.index is None:
         return constant(scope, found, node)
     if path and found is None:
-        raise scope.unknown(node.value, path)
+        raise scope.unknown(access.base, path)
     raise scope.syntax_error(node, f"Unrecognized subscript expression '{shown(node)}'.")
 
 
@@ -142,7 +148,7 @@ def _unary(scope: Scope, node: ast.UnaryOp) -> Ref:
 
 def _binary(scope: Scope, node: ast.BinOp) -> Ref:
     if isinstance(node.op, ast.MatMult):
-        raise scope.not_yet(node, "Products of matrices ('@') are")
+        return product_of(scope, node, read)
     op = ARITHMETIC.get(type(node.op))
     if op is None:
         raise scope.syntax_error(
@@ -164,7 +170,7 @@ def _compare(scope: Scope, node: ast.Compare) -> Ref:
 
 def _call(scope: Scope, node: ast.Call) -> Ref:
     if isinstance(node.func, ast.Attribute) and node.func.attr == "at":
-        raise scope.not_yet(node, "Absolute levels ('.at') are")
+        return read_at_level(scope, node, node.func.value, read)
     name = path_of(node.func)
     found = scope.meaning(name) if name else None
     if isinstance(found, given.FunctionDefinition):

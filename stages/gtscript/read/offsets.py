@@ -14,7 +14,7 @@ AXES: Final = "IJK"
 
 
 def offset_of(scope: Scope, node: ast.Subscript, variable: Variable) -> Offset:
-    """Return the offset along I, J and K that a subscript gives."""
+    """Return the offset along I, J and K that a subscript gives; 0 for an expression along K."""
     given = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     for each in given:
         if isinstance(each, ast.Slice):
@@ -43,9 +43,18 @@ def _distance(scope: Scope, node: ast.expr, axis: str) -> int:
     found = whole(scope, node)
     if found is not None:
         return found
-    if axis == "K":
-        raise scope.not_yet(node, "Offsets along K that are expressions are")
+    if axis == "K":  # `level_of` returns it
+        return 0
     raise scope.syntax_error(node, f"Offsets along {axis} must be integers, got '{shown(node)}'.")
+
+
+def level_of(scope: Scope, node: ast.Subscript, variable: Variable) -> ast.expr | None:
+    """Return the offset along K if it is an expression that only a call knows."""
+    given = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if "K" not in variable.axes or any(_names_axis(scope, each) for each in given):
+        return None
+    last = given[-1]  # axes are in order
+    return last if whole(scope, last) is None else None
 
 
 def _names_axis(scope: Scope, node: ast.expr) -> bool:

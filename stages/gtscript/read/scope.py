@@ -18,9 +18,11 @@ from ..errors import (
     NotYetSupportedError,
     StencilRefusedError,
 )
+from ..parameters import element_name
+from .elements import Elements, Part
 
 Inline: TypeAlias = Callable[["Scope", ast.Call, given.FunctionDefinition, int], tuple[Ref, ...]]
-Binding: TypeAlias = int | given.Constant | None  # a variable by number, or a constant
+Binding: TypeAlias = int | Elements | given.Constant | None  # a variable by number, a constant
 MOST_SHOWN: Final = 60
 
 
@@ -30,7 +32,8 @@ class Tables:
 
     `places` are the spans of the nodes, `wheres` those of the assignments of each block.
     `first_block` is the block that first assigns a temporary, `written` what is assigned so far
-    outside of regions, `constants` what the text has used of the externals.
+    outside of regions, `constants` what the text has used of the externals. `arguments` are the
+    variables of each argument: one, or one for each element.
     """
 
     definition: given.StencilDefinition
@@ -42,6 +45,9 @@ class Tables:
     first_block: dict[int, int] = classes.field(factory=dict)  # of temporaries
     constants: dict[str, given.Number] = classes.field(factory=dict)
     written: set[int] = classes.field(factory=set)
+    arguments: dict[str, tuple[int, ...]] = classes.field(factory=dict)
+    level: int | None = None  # the variable that is the level
+    loops: int = 0  # how many `while` the text has so far
     calls: int = 0
     rows: dict[Node, Ref] = classes.field(factory=dict)
     externals: Mapping[str, given.Constant] = classes.field(init=False)
@@ -64,13 +70,22 @@ class Tables:
         self.variables.append(variable)
         return len(self.variables) - 1
 
+    def elements(self, whole: Variable, sizes: tuple[int, ...]) -> Elements:
+        """Add one variable for each element of a field with data axes."""
+        found = Elements(whole, sizes, ())
+        numbers = [
+            self.declare(classes.evolve(whole, name=element_name(whole.name, place)))
+            for place in found.places
+        ]
+        return classes.evolve(found, variables=tuple(numbers))
+
 
 @classes.define
 class BlockDraft:
     """A block while it is read.
 
-    `mask` and `region` are those of the statement that is read, `statement` its number; it
-    `is_inside` if it is a part of an `if`.
+    `mask`, `region` and `loops` are those of the statement that is read, `statement` its number; it
+    `is_inside` if it is a part of an `if` or a `while`.
     """
 
     order: Order
@@ -78,6 +93,7 @@ class BlockDraft:
     mask: Ref | None = None
     region: Limits | None = None
     is_inside: bool = False
+    loops: tuple[int, ...] = ()
     body: list[Assign] = classes.field(factory=list)
     wheres: list[Span] = classes.field(factory=list)
 
@@ -89,7 +105,7 @@ class Scope:
     `names` binds arguments and locals, `constants` what else the text mentions, by path. `suffix`
     tells the locals of one call of a function from those of all others; `callers` are the functions
     around it, and `assigned` the names that the text assigns. `inline` reads a call of a function
-    and returns the rows of its results.
+    and returns the rows of its results. A vector is read element by element, for one `part`.
     """
 
     tables: Tables
@@ -102,6 +118,7 @@ class Scope:
     assigned: frozenset[str] = frozenset()
     imported: set[str] = classes.field(factory=set)
     block: BlockDraft | None = None
+    part: Part | None = None
 
     @property
     def draft(self) -> BlockDraft:
@@ -121,10 +138,20 @@ class Scope:
         """Return the dtype of a node."""
         return self.tables.nodes[ref].dtype
 
-    def read(self, variable: int, node: Located, offset: tuple[int, int, int] = (0, 0, 0)) -> Ref:
-        """Read a variable."""
+    def read(
+        self,
+        variable: int,
+        node: Located,
+        offset: tuple[int, int, int] = (0, 0, 0),
+        level: Ref | None = None,
+        is_absolute: bool = False,
+    ) -> Ref:
+        """Read a variable; `level` is the row of an offset along K, or of a level."""
         dtype = self.tables.variables[variable].dtype
-        return self.add(Read(dtype=dtype, variable=variable, offset=offset), node)
+        made = Read(
+            dtype=dtype, variable=variable, offset=offset, level=level, is_absolute=is_absolute
+        )
+        return self.add(made, node)
 
     def number(self, dtype: str, text: str, node: Located) -> Ref:
         """Add a literal."""

@@ -81,7 +81,7 @@ def _statement(scope: Scope, node: ast.stmt) -> None:
         case ast.Expr(value=ast.Call(func=ast.Name(id="compile_assert")) as call):
             check_assertion(scope, call)
         case ast.While():
-            raise scope.not_yet(node.test, "Loops with 'while' are")
+            _while(scope, node)
         case ast.Expr():
             raise scope.syntax_error(
                 node,
@@ -128,19 +128,38 @@ def _kept_mask(scope: Scope, test: Ref, node: ast.expr) -> Ref:
     tables, draft = scope.tables, scope.draft
     variable = tables.declare(Variable(f"mask.{len(tables.variables)}", "mask", "bool", "IJK"))
     tables.first_block[variable] = len(tables.blocks)
-    draft.body.append(Assign(variable, test, draft.statement, None, draft.region))
+    made = Assign(variable, test, draft.statement, None, draft.region, loops=draft.loops)
+    draft.body.append(made)
     draft.wheres.append(scope.place(node))
     return scope.read(variable, node)
 
 
-def _refuse_calls(scope: Scope, test: ast.expr) -> None:
+def _while(scope: Scope, node: ast.While) -> None:
+    """Read `while`: its condition is a mask, which the loop evaluates once a round.
+
+    What stands below `else` is ignored.
+    """
+    _refuse_calls(scope, node.test, "a while")
+    tables, draft = scope.tables, scope.draft
+    outer, loops, was_inside = draft.mask, draft.loops, draft.is_inside
+    tables.loops += 1
+    draft.is_inside, draft.loops = True, (*loops, tables.loops)
+    test = condition(scope, expressions.read(scope, node.test), node.test)
+    test = expressions.mask_of(scope, outer, test, node.test)
+    draft.mask = _kept_mask(scope, test, node.test)
+    read_statements(scope, node.body)
+    draft.mask, draft.loops, draft.is_inside = outer, loops, was_inside
+    draft.statement += not was_inside
+
+
+def _refuse_calls(scope: Scope, test: ast.expr, what: str = "an if") -> None:
     for each in ast.walk(test):
         if isinstance(each, ast.Call):
             found = scope.meaning(path_of(each.func) or "?")
             if isinstance(found, given.FunctionDefinition):
                 raise scope.syntax_error(
                     each,
-                    "Using function calls in the condition of an if is not allowed, the function "
+                    f"Using function calls in the condition of {what} is not allowed, the function "
                     "needs to be assigned to a variable outside the condition.",
                 )
 
@@ -184,7 +203,7 @@ def _check_shifted(scope: Scope, call: ast.Call, first: int, before: frozenset[i
     """Refuse to read at an offset what the stencil has written before the region."""
     nodes = scope.tables.nodes
     wrong: dict[str, None] = {}
-    roots = [ref for each in scope.draft.body[first:] for ref in (each.value, each.mask)]
+    roots = [ref for each in scope.draft.body[first:] for ref in each.roots]
     for read in reads_below(nodes, roots):
         if read.offset[:2] != (0, 0) and read.variable in before:
             wrong[scope.tables.variables[read.variable].name] = None

@@ -11,12 +11,12 @@ from ...ir.stencil import Block, End, Order, Variable
 from ...parse.source import Source
 from ...parse.source import read as read_source
 from ..capture import path_of
-from ..definition import FieldOf, StencilDefinition
+from ..definition import Argument, FieldOf, StencilDefinition
 from ..errors import GTScriptSyntaxError
 from ..words import ORDERS
-from . import expressions
-from .assignments import declare, store
+from .assignments import assign_value, declare, declare_elements
 from .calls import inlined
+from .elements import Elements
 from .intervals import check_order, interval_of
 from .scope import BlockDraft, Scope, Tables, shown
 from .statements import assigned_names, check_assertion, in_regions, read_imports, read_statements
@@ -43,19 +43,25 @@ def read_stencil(definition: StencilDefinition) -> tuple[Tables, Source]:
 
 
 def _arguments(scope: Scope) -> None:
-    parameters = scope.source.function.args
-    nodes = {each.arg: each for each in (*parameters.args, *parameters.kwonlyargs)}
     for each in scope.tables.definition.arguments:
-        kind = each.annotation
-        if isinstance(kind, FieldOf):
-            if kind.data_dims or not kind.axes:
-                raise scope.not_yet(
-                    nodes[each.name], f"Data axes of fields, as '{each.name}' has, are"
-                )
-            variable = Variable(each.name, "field", kind.dtype, kind.axes)
-        else:
-            variable = Variable(each.name, "scalar", kind.dtype, "")
-        scope.names[each.name] = scope.tables.declare(variable)
+        scope.names[each.name] = _declared(scope.tables, each)
+
+
+def _declared(tables: Tables, argument: Argument) -> int | Elements:
+    name, kind = argument.name, argument.annotation
+    if isinstance(kind, FieldOf) and kind.axes and kind.data_dims:
+        made = tables.elements(Variable(name, "field", kind.dtype, kind.axes), kind.data_dims)
+        tables.arguments[name] = made.variables
+        return made
+    if not isinstance(kind, FieldOf):
+        variable = Variable(name, "scalar", kind.dtype, "")
+    elif kind.axes:
+        variable = Variable(name, "field", kind.dtype, kind.axes)
+    else:
+        variable = Variable(name, "table", kind.dtype, "", kind.data_dims)
+    number = tables.declare(variable)
+    tables.arguments[name] = (number,)
+    return number
 
 
 def _top(scope: Scope, node: ast.stmt) -> None:
@@ -86,9 +92,12 @@ def _typed(scope: Scope, node: ast.AnnAssign) -> None:
     axes = type_.axes if isinstance(type_, FieldOf) else "IJK"
     order: Order = "parallel" if axes == "IJK" else "forward"
     scope.block = BlockDraft(order)
-    declare(scope, node.target.id, type_.dtype, axes)
+    if isinstance(type_, FieldOf) and type_.data_dims:
+        declare_elements(scope, node.target.id, type_)
+    else:
+        declare(scope, node.target.id, type_.dtype, axes)
     if node.value is not None:
-        store(scope, node.target, expressions.read(scope, node.value), node)
+        assign_value(scope, node.target, node.value, node)
     _finish(scope, End(False, 0), End(True, 0))
 
 

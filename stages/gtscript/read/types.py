@@ -6,6 +6,7 @@ import ast
 
 from ..capture import path_of
 from ..definition import Annotation, FieldOf, ScalarOf
+from .evaluate import whole
 from .scope import Scope, shown
 
 NAMES = ("int32", "int64", "float32", "float64", "bool", "int8", "int16")
@@ -21,15 +22,11 @@ def type_of(scope: Scope, node: ast.expr, name: str, first: bool = False) -> Ann
         raise scope.syntax_error(
             node, f"Failed to recognize type {shown(node)} for local symbol {name}."
         )
-    if isinstance(found, FieldOf):
-        if found.data_dims:
-            raise scope.not_yet(node, "Temporaries with data axes are")
-        if found.axes != "IJ" and not (first and found.axes == "IJK"):
-            raise scope.syntax_error(
-                node,
-                f"Typed temporaries must be IJ, temporaries for axes {found.axes} is not yet "
-                "available.",
-            )
+    axes = found.axes if isinstance(found, FieldOf) else "IJ"
+    if axes != "IJ" and not (first and axes == "IJK"):
+        raise scope.syntax_error(
+            node, f"Typed temporaries must be IJ, temporaries for axes {axes} is not yet available."
+        )
     return found
 
 
@@ -63,7 +60,12 @@ def _field(scope: Scope, node: ast.expr) -> FieldOf | None:
         axes, dtype = path_of(node.elts[0]).rpartition(".")[2], node.elts[1]
     sizes: tuple[int, ...] = ()
     if isinstance(dtype, ast.Tuple) and len(dtype.elts) == 2:
-        dtype, sizes = dtype.elts[0], (1,)  # refused, whatever they are
+        dtype, given = dtype.elts
+        items = given.elts if isinstance(given, ast.Tuple) else [given]
+        known = [whole(scope, each) for each in items]
+        sizes = tuple(each for each in known if each is not None and each > 0)
+        if len(sizes) < len(known):
+            return None
     found = _type(scope, dtype)
     if not isinstance(found, ScalarOf) or not set(axes) <= set("IJK"):
         return None

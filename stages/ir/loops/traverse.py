@@ -95,6 +95,11 @@ def nests_of(node: Node | Kernel) -> tuple[Nest, ...]:
     return tuple(dict.fromkeys(nodes_of(node, Nest)))
 
 
+def code_of(node: Node | Kernel) -> tuple[Nest | Column, ...]:
+    """Return the nests and columns below a node, each once, in the order of `walk`."""
+    return tuple(dict.fromkeys(each for each in walk(node) if isinstance(each, CODE)))
+
+
 def instructions(node: Nest | Column) -> Iterator[Instruction]:
     """Yield the rows of a nest or a column in order."""
     if isinstance(node, Nest):

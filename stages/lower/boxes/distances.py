@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from ....runtime.language.dimension import Dimension
 from ...ir import bounds
 from ...ir.bounds import Bound, Const, ScalarSymbol
-from ...ir.dataflow import Displace, Input, Literal, Map, Ref, Region, Scalar, Shift, Value
+from ...ir.dataflow import Displace, Index, Input, Literal, Map, Ref, Region, Scalar, Shift, Value
 
 Distances: TypeAlias = tuple[Bound, ...] | None  # None says that only data know them
 
@@ -45,6 +45,8 @@ def distances(values: Sequence[Value], ref: Ref, dim: Dimension) -> Distances:
 def _of(value: Value, dim: Dimension, done: dict[Ref, Distances]) -> Distances:
     match value:
         case Input() if dim in value.dims:  # ends by itself
+            return ()
+        case Index():  # whatever it leads to is clamped
             return ()
         case Literal():
             is_whole = value.dtype.startswith(("int", "uint"))

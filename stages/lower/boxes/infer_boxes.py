@@ -10,6 +10,7 @@ from ....runtime.process.errors import DSLError
 from ...artifacts import Lowered
 from ...ir import bounds
 from ...ir.bounds import Const, Range, Ranges, table_range
+from ...ir.column_rows import Column
 from ...ir.dataflow import (
     Dataflow,
     Displace,
@@ -23,6 +24,7 @@ from ...ir.dataflow import (
     Reduce,
     Ref,
     Region,
+    Result,
     Scan,
     Shift,
     Side,
@@ -55,9 +57,10 @@ def infer_boxes(program: Dataflow) -> Lowered:
 def _box(value: Value, need: Need, areas: Areas) -> Ranges:
     """Return the box on which a value is computed; that of a scan has all its levels."""
     box = areas.of(value.dims, need)
-    if not isinstance(value, Scan) or not need:
+    if not isinstance(value, Scan | Column) or not need:
         return box
-    levels = Range(value.axis, value.start, value.stop)
+    ends = (value.start, value.stop) if isinstance(value, Scan) else (value.low, value.high)
+    levels = Range(value.axis, *ends)
     return tuple(levels if each.dim is value.axis else each for each in box)
 
 
@@ -141,6 +144,8 @@ class Walk:
                 new = Range(value.axis, *map(self.areas.resolve, (value.start, value.stop)))
                 asked = self.areas.firm(self._replaced(value.dims, need, new))
                 yield from ((operand, value.dims, asked) for operand in value.operands)
+            case Column() | Result():
+                yield from self._of_columns(value, need)
             case Map(op="select"):
                 condition, *branches = value.args
                 yield condition, value.dims, need
@@ -148,6 +153,25 @@ class Walk:
                 yield from ((branch, value.dims, soft) for branch in branches)
             case _:
                 yield from ((operand, value.dims, need) for operand in value.operands)
+
+    def _of_columns(self, value: Column | Result, need: Need) -> Iterator[tuple[Ref, Dims, Need]]:
+        if isinstance(value, Column):
+            inside, walked = (value.low, value.high), (value.start, value.stop)
+            for operands, ends in ((value.init, inside), (value.args, walked)):
+                new = Range(value.axis, *map(self.areas.resolve, ends))
+                asked = self.areas.firm(self._replaced(value.dims, need, new))
+                yield from ((operand, value.dims, asked) for operand in operands)
+        elif value.dims == self.values[value.scan].dims:
+            yield value.scan, value.dims, need
+        else:
+            yield value.scan, *self._planes(value, need)
+
+    def _planes(self, value: Result, need: Need) -> tuple[Dims, Need]:
+        """Return the need of the columns whose planes are needed: on all levels."""
+        column = self.values[value.scan]
+        assert isinstance(column, Column)  # scans have no planes
+        levels = Range(column.axis, *map(self.areas.resolve, (column.low, column.high)))
+        return self._slots(value.dims, need, levels)
 
     def _shifted(self, value: Shift, need: Need) -> Need:
         axis, by = value.dims.index(value.onto), value.offset

@@ -14,6 +14,7 @@ from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ....runtime.process.errors import DSLError
 from ...ir.bounds import Bound, Const, add, greatest, least, maximum, minimum, subtract
+from ...ir.column_rows import Column
 from ...ir.dataflow import (
     Displace,
     Gather,
@@ -115,7 +116,7 @@ class Spans:
             yield value.arg, value.dim
         elif isinstance(value, Gather | Neighbours) and self.tables[value.table].target is dim:
             return
-        elif not (isinstance(value, Scan) and value.axis is dim):
+        elif not (isinstance(value, Scan | Column) and value.axis is dim):
             for operand in value.operands:
                 if dim in self.values[operand].dims:
                     yield operand, dim
@@ -128,6 +129,8 @@ class Spans:
                 return self.leaves[value.name].ends(dim)
             case Scan() if value.axis is dim:
                 return value.start, value.stop
+            case Column() if value.axis is dim:
+                return value.low, value.high
             case Shift() if value.onto is dim:
                 ((start, stop),) = found
                 back = -value.offset

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .examples import EXAMPLES, add, some
+from .column_examples import EXAMPLES
+from .examples import add, some
 
 __all__ = ["EXAMPLES"]
 

@@ -24,7 +24,7 @@ def names_of(text):
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     names = {"__name__": f"case_{hashlib.sha256(text.encode()).hexdigest()[:8]}", "np": np}
     exec("from gt4py.cartesian.gtscript import *", names)
-    names["enum"] = gtscript.enum
+    names |= {"enum": gtscript.enum, "GlobalTable": gtscript.GlobalTable}
     exec(compile(text, file, "exec", dont_inherit=True), names)
     return names
 

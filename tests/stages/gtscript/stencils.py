@@ -55,16 +55,18 @@ class Made:
         found = []
         sizes = dict(zip(AXES, domain, strict=True))
         for name in self.lowered.program.parameters:
-            head, _, axis = name.partition(".")
-            if axis:
-                found.append(np.int64(sizes[axis]))
+            head, *place = name.split(".")
+            if head == "domain":
+                found.append(np.int64(sizes[place[0]]))
                 continue
             value = given[head]
             leaf = next(each for each in self.lowered.program.leaves if each.name == name)
             if leaf.kind == "scalar":
                 found.append(np.dtype(leaf.dtype).type(value))
                 continue
-            starts = [-each for each in origin.get(name, (0,) * len(leaf.dims))]
+            value = value[(..., *map(int, place))]
+            starts = [-each for each in origin.get(head, ())[: len(leaf.dims)]]
+            starts = starts or [0] * len(leaf.dims)
             ranges = {
                 dim: (start, start + count)
                 for dim, start, count in zip(leaf.dims, starts, value.shape, strict=True)

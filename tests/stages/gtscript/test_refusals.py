@@ -11,6 +11,10 @@ from fieldforge.stages.gtscript.inform import info_of
 from .stencils import define, definition_of
 
 FIELDS = "a: Field[float], b: Field[float], c: Field[float], p: Field[IJ, float], w: float"
+DATA = (
+    "v: Field[IJK, (float64, (3,))], m: Field[IJK, (float64, (2, 3))], "
+    "table: GlobalTable[(float64, (4,))], n: Field[int]"
+)
 
 SYNTAX = [
     ("b[1, 0, 0] = a", "Assignment to non-zero offsets is not supported in IJ", 4, 9),
@@ -29,6 +33,7 @@ SYNTAX = [
     ("b = sin(a, a)", "Invalid native function call", 4, 13),
     ("twice(a)", "An expression is no statement", 4, 9),
     ("if twice(a) > 0.0:\n            b = a", "Using function calls in the condition", 4, 12),
+    ("while twice(a) > 0.0:\n            b = a", "in the condition of a while is not", 4, 15),
     ("x, y = twice(a)", "Number of returns values does not match", 4, 16),
     ("b = both(a)", "Only functions with a single return value", 4, 13),
     ("b = twice(a, a)", "Invalid call signature when calling twice", 4, 13),
@@ -54,13 +59,42 @@ MEANING = [
     ("if a > 0 and w:\n            b = a", "Arithmetic expression is not allowed in boolean", 4),
 ]  # fmt: skip
 
-LATER = [
-    "b = K",
-    "b = a.at(K=0)",
-    "b = a[0, 0, w]",
-    "while a > 0:\n            b = a",
-    "b = a @ c",
+DATA_SYNTAX = [
+    ("b = v", "Field v has data dimensions but no data dimensions index is specified"),
+    ("b = table", "Field table has data dimensions but no data dimensions index is specified"),
+    ("b = v.A[3]", "Data index out of bounds"),
+    ("b = v[0, 0, 0][-1]", "Data index out of bounds"),
+    ("b = m[0, 0, 0][1]", "Incorrect data index length 1"),
+    ("b = table[2]", "Did you mean absolute indexing via .A[2]?"),
+    ("v.A[1] = a", "writing to an GlobalTable"),
+    ("table.A[1] = a", "writing to an GlobalTable"),
+    ("v = m", "'m' has data axes [2, 3], expected [3]"),
+    ("v = m @ v", "'m @ v' is no product of a matrix and a vector"),
+    ("b = a @ c", "'a @ c' is no product of a matrix and a vector"),
+    ("z = 2.0 * v", "Field v has data dimensions but no data dimensions index is specified"),
+    ("b = a.at(K=K)", "you cannot write `.at(K=K)`"),
+    ("b = a.at(0)", "Must be of the form `.at(K=..., ddim=[...])`"),
+    ("b = a.at(I=1, K=0)", "Must be of the form `.at(K=..., ddim=[...])`"),
+    ("b = a.at(K=0, ddim=[1])", "Field a has no data dimensions"),
 ]
+
+DATA_MEANING = [
+    ("b = a[0, 0, w]", "Variable vertical index must be an integer expression"),
+    ("b = a.at(K=w)", "Absolute vertical index must be an integer expression"),
+    ("b = p.at(K=0)", "Tried accessing a field with no K-dimensions"),
+    ("b = v.A[w]", "Data indices must be integer expressions"),
+    ("b = a[1, 0, n]", "is read in another column, at a level that a value gives"),
+    ("a = b\n        c = a.at(K=0)", "Not allowed to write and read with `VariableKOffset`"),
+    ("a = b\n        c = a[0, 0, n]", "Not allowed to write and read with `VariableKOffset`"),
+]
+
+LATER = [
+    ("x = 1.0\n        while x < a:\n            x += 1.0\n        b = x[1, 0, 0]",
+     "'x' is written and read at other columns in one computation with 'while'"),
+    ("b[0, 0, 1] = a\n        x = b + 1.0\n        c = x[1, 0, 0]",
+     "'x' is written and read at other columns in one computation with 'while'"),
+    ("b = b[0, 0, -1] + table.A[int64(b[0, 0, -1])]", "The place in table 'table' follows from"),
+]  # fmt: skip
 
 FUNCTIONS = """
 @function
@@ -80,7 +114,7 @@ def endless(u):
 def stencil(body, order="PARALLEL", interval="..."):
     """Return a stencil whose statements begin in line 4; it may call the functions."""
     head = f"    with computation({order}), interval({interval}):\n        "
-    defined = define(f"\ndef s({FIELDS}):\n{head}{body}\n")
+    defined = define(f"\ndef s({FIELDS}, {DATA}):\n{head}{body}\n")
     names = define(FUNCTIONS)
     defined.update({name: names[name] for name in ("twice", "both", "endless")})
     return capture(defined["s"])
@@ -110,13 +144,38 @@ def test_what_has_no_meaning_is_a_value_error(body, words, line):
     assert error.loc.line == line
 
 
-@pytest.mark.parametrize("body", LATER)
-def test_what_is_not_there_yet_is_refused_by_name(body):
+@pytest.mark.parametrize(("body", "words"), DATA_SYNTAX)
+def test_what_data_axes_and_levels_cannot_be(body, words):
     error = refused(body)
 
-    assert isinstance(error, errors.NotYetSupportedError)
-    assert error.message.endswith("not supported yet.")
+    assert isinstance(error, errors.GTScriptSyntaxError)
+    assert words in error.message
     assert error.loc.line == 4
+
+
+@pytest.mark.parametrize(("body", "words"), DATA_MEANING)
+def test_data_axes_and_levels_without_a_meaning(body, words):
+    error = refused(body)
+
+    assert isinstance(error, ValueError)
+    assert words in error.message
+
+
+def test_an_index_that_chooses_among_too_many_elements():
+    text = "def s(v: Field[IJK, (float64, (9, 9))], b: Field[float], n: Field[int]):\n"
+    text += "    with computation(PARALLEL), interval(...):\n        b = v.A[n, n]\n"
+
+    with pytest.raises(errors.StencilRefusedError, match="81 elements of 'v', 64 are the most"):
+        info_of(definition_of(text))
+
+
+@pytest.mark.parametrize(("body", "words"), LATER)
+def test_what_is_not_there_yet_is_refused_by_name(body, words):
+    error = refused(body, order="FORWARD", interval="1, -1")
+
+    assert isinstance(error, errors.NotYetSupportedError)
+    assert error.message.startswith(words)
+    assert error.message.endswith("not supported yet.")
 
 
 def test_a_name_that_nothing_defines_is_a_symbol_error():

@@ -55,9 +55,14 @@ class _Field:
         return Descriptor(axes, given)
 
 
+class _GlobalTable:
+    def __getitem__(self, given: Any) -> Descriptor:
+        return Descriptor((), given[0], tuple(given[1]))
+
+
 I, J, K = Axis("I"), Axis("J"), Axis("K")
 IJK, IJ, IK, JK = [I, J, K], [I, J], [I, K], [J, K]
-Field = _Field()
+Field, GlobalTable = _Field(), _GlobalTable()
 
 
 def function(definition: Any) -> Any:
@@ -73,6 +78,7 @@ def enum(given: Any) -> Any:
 
 NAMES = {
     "I": I, "J": J, "K": K, "IJK": IJK, "IJ": IJ, "IK": IK, "JK": JK, "Field": Field,
+    "GlobalTable": GlobalTable,
     "function": function, "enum": enum, "np": np,
     **{name: getattr(np, name) for name in ("int32", "int64", "float32", "float64")},
 }  # fmt: skip

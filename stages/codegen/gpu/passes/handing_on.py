@@ -23,7 +23,7 @@ from ....ir.loops.buffers import Buffer
 from ....ir.loops.gpu import Columns, Long, RowTiles, marked, marks_of
 from ....ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
 from ....ir.loops.nest import Load, Nest, Store
-from ....ir.loops.traverse import arrays_of, nests_of, with_runs
+from ....ir.loops.traverse import arrays_of, code_of, with_runs
 from ...schedule.costs import ITEMSIZES
 from ...schedule.hazards import is_own_column
 from ...schedule.rules import Rules
@@ -80,7 +80,7 @@ def _made(kernel: Kernel, scans: tuple[Nest, ...], rules: Rules) -> Choice | Non
     if not options_of(rules).shared or scans[0].parts or len(scans[0].loops) < 2 or _crosses(scans):
         return None
     own = arrays_of(Seq(scans), Store)
-    own -= arrays_of(Seq(tuple(nest for nest in nests_of(kernel) if nest not in scans)))
+    own -= arrays_of(Seq(tuple(each for each in code_of(kernel) if each not in scans)))
     arrays = tuple(b for b in kernel.buffers if b.memory == "arena" and b.name in own)
     in_rows = options_of(rules).tile_columns >= 0
     if in_rows and (tiled := in_tiles(kernel, scans, arrays, rules)) is not None:

@@ -1,0 +1,281 @@
+"""Lower what only imperative columns can do: `while`, writes at other levels, levels of their own.
+
+The block becomes one `Column`. A variable that it assigns is a variable of the column, with all
+levels or, without an axis K, as a plane; so is a temporary that lives on one level only. What the
+block only reads are arguments, but for what it reads on levels that it computes itself: those are
+variables that nobody changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+
+from ....runtime.process import classes
+from ...ir.bounds import Bound, Const, add
+from ...ir.column_rows import Column, End, Get, GetAt, Holds, If, Set, SetAt, While
+from ...ir.dataflow import Ref, Side, Value
+from ...ir.stencil import Assign, Block, Limits, Read
+from ...lower.graph import Graph
+from ..axes import K
+from ..reads import reads_below
+from .bounds import box_of, levels_of, size
+from .environment import Environment, valued
+
+
+class Rows(Graph):
+    """The rows of a column: each stands where it is added, because variables change."""
+
+    def add(self, value: Value) -> Ref:
+        """Append a row."""
+        self.values.append(value)
+        return len(self.values) - 1
+
+
+@classes.frozen
+class Slot:
+    """A variable of the column: its number, and how many levels it has below and above the domain.
+
+    A plane has no levels.
+    """
+
+    number: int
+    around: tuple[int, int] | None
+
+    @property
+    def levels(self) -> tuple[Bound, Bound]:
+        """The levels of a variable that is no plane."""
+        assert self.around is not None  # the caller looks
+        return Const(self.around[0]), add(size(K), self.around[1])
+
+
+def run_column(environment: Environment, block: Block, live: Collection[int]) -> None:
+    """Update the environment by the assignments of a block, as one column."""
+    _Acting.of(environment, block, live).run()
+
+
+@classes.define
+class _Acting:
+    """A block while it becomes a column.
+
+    `slots` are the variables of the column by number of the variable of the stencil. `path` are the
+    loops around the rows so far, `begun` all loops with rows, `test` the mask and region of the
+    conditional block around the last rows.
+    """
+
+    environment: Environment
+    block: Block
+    slots: dict[int, Slot]
+    locals: frozenset[int]
+    rows: Rows = classes.field(factory=Rows)
+    args: dict[Ref, int] = classes.field(factory=dict)
+    path: tuple[int, ...] = ()
+    begun: set[int] = classes.field(factory=set)
+    test: tuple[int | None, Limits | None] = (None, None)
+
+    @classmethod
+    def of(cls, environment: Environment, block: Block, live: Collection[int]) -> _Acting:
+        """Begin with the variables of the column."""
+        written = dict.fromkeys(each.variable for each in block.body)
+        local = frozenset(each for each in written if _is_local(environment, block, each, live))
+        found = cls(environment, block, {}, local)
+        for variable in [*written, *found.followed(written)]:
+            is_plane = variable in local or "K" not in environment.variable(variable).axes
+            around = None if is_plane else _around(environment, block, variable)
+            found.slots.setdefault(variable, Slot(len(found.slots), around))
+        return found
+
+    def followed(self, written: dict[int, None]) -> list[int]:
+        """Return what is only read, on levels that the block computes."""
+        nodes = self.environment.root.nodes
+        found = []
+        for each in self.block.body:
+            for read in reads_below(nodes, each.roots):
+                led = (place.variable for place in reads_below(nodes, (read.level,)))
+                if read.level is not None and any(variable in written for variable in led):
+                    found.append(read.variable)
+        return found
+
+    def run(self) -> None:
+        """Add the column, and give the variables their new values."""
+        for assign in self.block.body:
+            self._assign(assign)
+        self._leave((), (None, None))
+        environment = self.environment
+        around = [slot.around for slot in self.slots.values() if slot.around is not None]
+        whole = min((a for a, _ in around), default=0), max((b for _, b in around), default=0)
+        low, high = Slot(0, whole).levels
+        start, stop = levels_of(self.block)
+        column = Column(
+            body=tuple(self.rows.values),
+            init=tuple(self._first(number, slot, whole) for number, slot in self.slots.items()),
+            args=tuple(self.args),
+            planes=tuple(s.number for s in self.slots.values() if s.around is None),
+            axis=K,
+            forward=self.block.order != "backward",
+            start=start, stop=stop, low=low, high=high, dims=(), dtype="",
+        )  # fmt: skip
+        results = environment.graph.column(column)
+        for number, slot in self.slots.items():
+            if number not in self.locals and any(a.variable == number for a in self.block.body):
+                new, old = results[slot.number], environment.current(number)
+                if slot.around is not None and number in environment.beyond:
+                    new = environment.graph.region(((Side(K, *slot.levels),),), new, old)
+                environment.values[number] = new
+
+    def _first(self, number: int, slot: Slot, whole: tuple[int, int]) -> Ref:
+        """Return what a variable begins with; nothing where it has no levels."""
+        environment = self.environment
+        nothing = environment.nothing(environment.variable(number).dtype)
+        if number in self.locals:
+            return nothing
+        old = environment.current(number)
+        if slot.around in (None, whole):
+            return old
+        return environment.graph.region(((Side(K, *slot.levels),),), old, nothing)
+
+    # --- assignments ---------------------------------------------------------------------------
+
+    def _assign(self, assign: Assign) -> None:
+        if assign.loops and assign.loops[-1] not in self.begun:
+            self._leave(assign.loops[:-1], (None, None))
+            self._begin_loop(assign)
+            return
+        is_mask = self.environment.variable(assign.variable).kind == "mask"
+        self._leave(assign.loops, (None, None) if is_mask else (assign.mask, assign.region))
+        self._set(assign, self._value(assign.value))
+
+    def _begin_loop(self, assign: Assign) -> None:
+        """Open a loop with its condition, which is false outside of the region."""
+        self.rows.add(While())
+        row = self._value(assign.value)
+        if assign.region is not None and box_of(assign.region):
+            row = self.rows.map("and", (row, self._inside(assign.region)))
+        self._set(assign, row)
+        self.rows.add(Holds(test=row))
+        self.path = assign.loops
+        self.begun.add(assign.loops[-1])
+
+    def _leave(self, path: tuple[int, ...], test: tuple[int | None, Limits | None]) -> None:
+        """Close what is open around the last row only, and open the condition of the next one."""
+        common = 0
+        while common < min(len(path), len(self.path)) and path[common] == self.path[common]:
+            common += 1
+        same = test == self.test and path == self.path and self._is_constant(test[0])
+        if not same:
+            if self.test != (None, None):
+                self.rows.add(End())
+            for _ in self.path[common:]:
+                self.rows.add(End())
+            self.path, self.test = path[:common], test
+            self._open()
+
+    def _open(self) -> None:
+        mask, region = self.test
+        row = None if mask is None else self._value(mask)
+        if region is not None and box_of(region):
+            inside = self._inside(region)
+            row = inside if row is None else self.rows.map("and", (row, inside))
+        if row is None:
+            self.test = (None, None)
+        else:
+            self.rows.add(If(test=row))
+
+    def _is_constant(self, mask: int | None) -> bool:
+        """Tell whether a mask is still what it was: masks are, and what no assignment changes."""
+        if mask is None:
+            return True
+        environment = self.environment
+        reads = reads_below(environment.root.nodes, (mask,))
+        kinds = {environment.variable(each.variable).kind for each in reads}
+        return kinds <= {"mask", "scalar"}
+
+    def _set(self, assign: Assign, value: Ref) -> None:
+        slot, dtype = self.slots[assign.variable], self.rows[value].dtype
+        if assign.level is None:
+            made: Value = Set(
+                variable=slot.number, value=value, offset=assign.offset, dims=(), dtype=dtype
+            )
+        else:
+            at = self._at(assign.level, is_absolute=False)
+            made = SetAt(variable=slot.number, at=at, value=value, dims=(), dtype=dtype)
+        self.rows.add(made)
+
+    # --- expressions ---------------------------------------------------------------------------
+
+    def _value(self, root: int) -> Ref:
+        return valued(self.rows, self.environment.root.nodes, root, self._read)
+
+    def _read(self, node: Read) -> Ref:
+        slot = self.slots.get(node.variable)
+        if slot is None:
+            environment = self.environment
+            ref = environment.current(node.variable)
+            row: Callable[[int], Ref] = partial(environment.value, read=self._outside)
+            return self._argument(environment.placed(ref, node, row))
+        dtype = self.environment.variable(node.variable).dtype
+        if node.level is not None and slot.around is not None:
+            at = self._at(node.level, node.is_absolute)
+            return self.rows.add(GetAt(variable=slot.number, at=at, dims=(), dtype=dtype))
+        offset = 0 if slot.around is None else node.offset[2]
+        return self.rows.add(Get(variable=slot.number, offset=offset, dims=(), dtype=dtype))
+
+    def _outside(self, node: Read) -> Ref:
+        """Return the value of a read that only says where an argument is read."""
+        environment = self.environment
+        row: Callable[[int], Ref] = partial(environment.value, read=self._outside)
+        return environment.placed(environment.current(node.variable), node, row)
+
+    def _at(self, level: int, is_absolute: bool) -> Ref:
+        row = self._wide(self._value(level))
+        if is_absolute:
+            return row
+        here = self._argument(self.environment.graph.index(K))
+        return self.rows.map("add", (here, row))
+
+    def _wide(self, row: Ref) -> Ref:
+        if self.rows[row].dtype == "int64":
+            return row
+        return self.rows.map("cast", (row,), "int64")
+
+    def _inside(self, region: Limits) -> Ref:
+        graph = self.environment.graph
+        yes, no = (graph.literal("bool", text) for text in ("True", "False"))
+        return self._argument(graph.region((box_of(region),), yes, no))
+
+    def _argument(self, ref: Ref) -> Ref:
+        place = self.args.setdefault(ref, len(self.args))
+        return self.rows.scalar(f"a{place}", self.environment.graph[ref].dtype)
+
+
+def _is_local(environment: Environment, block: Block, variable: int, live: Collection[int]) -> bool:
+    """Tell whether a temporary lives on one level: it is assigned there before it is read."""
+    kind = environment.variable(variable).kind
+    if kind == "mask":
+        return True
+    if kind != "temporary" or variable in live or "K" not in environment.variable(variable).axes:
+        return False
+    nodes, is_set = environment.root.nodes, variable not in environment.values
+    for each in block.body:
+        for read in reads_below(nodes, each.roots):
+            is_own = read.level is None and read.offset[2] == 0
+            if read.variable == variable and not (is_set and is_own):
+                return False
+        if each.variable == variable:
+            if each.moves:
+                return False
+            is_set |= each.mask is None and each.region is None
+    return True
+
+
+def _around(environment: Environment, block: Block, variable: int) -> tuple[int, int]:
+    """Return how many levels below and above the domain a block reads and writes of a variable."""
+    if environment.variable(variable).kind != "field":
+        return 0, 0
+    offsets = [each.offset for each in block.body if each.variable == variable]
+    for each in block.body:
+        reads = reads_below(environment.root.nodes, each.roots)
+        offsets += [read.offset[2] for read in reads if read.variable == variable]
+    below = 0 if block.start.of_end else min(0, block.start.offset + min(offsets))
+    above = max(0, block.stop.offset + max(offsets)) if block.stop.of_end else 0
+    return below, above

@@ -1,0 +1,333 @@
+"""Class B: data axes, tables, the level as a number, levels that a value gives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .examples import EXAMPLES, add, column, some
+
+__all__ = ["DATA", "EXAMPLES"]
+
+BEFORE = frozenset(EXAMPLES)
+
+VECTORS = (
+    "v: Field[IJK, (np.float64, (3,))], w: Field[IJK, (np.float64, (3,))], "
+    "m: Field[IJK, (np.float64, (3, 3))], b: Field[float]"
+)
+LEVELS = "a: Field[float], b: Field[float], n: Field[np.int64], p: Field[IJ, np.int64]"
+
+
+def vectors():
+    """Return fields with data axes."""
+    return {
+        "b": some((2, 3, 4), 60),
+        "v": some((2, 3, 4, 3), 61),
+        "w": some((2, 3, 4, 3), 62),
+        "m": some((2, 3, 4, 3, 3), 63),
+    }
+
+
+def levels():
+    """Return a field and levels that lie inside of it."""
+    return {
+        "a": some((2, 2, 4), 64),
+        "b": np.zeros((2, 2, 4)),
+        "n": np.tile(np.array([1, 0, -1, -3]), (2, 2, 1)),
+        "p": np.array([[2, 0], [1, 3]]),
+    }
+
+
+# --- the level ------------------------------------------------------------------------------------
+
+add(
+    "the level as a number",
+    """
+with computation(PARALLEL), interval(0, 1):
+    b = K
+with computation(BACKWARD), interval(1, None):
+    if K > 2 and a > 0.0:
+        b = a * K + K / 2
+    else:
+        b = -1.0
+""",
+    arrays={"a": some((2, 2, 5), 65), "b": np.zeros((2, 2, 5))},
+)
+
+add(
+    "the level in a sweep",
+    """
+with computation(FORWARD):
+    with interval(0, 1):
+        b = a
+        top = 0
+    with interval(1, None):
+        b = b[0, 0, -1] * 0.5 + a * K
+        if a > 1.0:
+            top = K
+with computation(PARALLEL), interval(...):
+    t = a - K
+    c = t[1, 0, 0] + t
+""",
+    "a: Field[float], b: Field[float], c: Field[float], top: Field[IJ, np.int64]",
+    arrays={
+        "b": np.zeros((2, 2, 5)),
+        "a": some((3, 2, 5), 66),
+        "c": np.zeros((2, 2, 5)),
+        "top": np.ones((2, 2), "int64"),
+    },
+)
+
+add(
+    "the level as a short integer",
+    """
+with computation(PARALLEL), interval(...):
+    i = K
+    c = i + 1
+""",
+    "c: Field[np.int32]",
+    arrays={"c": column(0, 0, 0, dtype="int32")},
+)
+
+add(
+    "levels that a field gives",
+    """
+with computation(PARALLEL), interval(...):
+    b = a[0, 0, n] + a[0, 0, p - p + n * 1]
+""",
+    LEVELS,
+    arrays=levels(),
+)
+
+add(
+    "absolute levels",
+    """
+with computation(PARALLEL), interval(...):
+    b = a.at(K=0) + 2.0 * a.at(K=p) - a.at(K=n + K) * a.at(K=m - 1)
+""",
+    LEVELS + ", m: int",
+    arrays=levels(),
+    scalars={"m": ("int64", 3)},
+)
+
+add(
+    "absolute levels count from the origin",
+    """
+with computation(PARALLEL), interval(...):
+    b = a.at(K=0) + a.at(K=p)
+with computation(PARALLEL), interval(1, -1):
+    b = b + a.at(K=m)
+""",
+    LEVELS + ", m: int",
+    arrays={**levels(), "a": some((3, 2, 9), 68)},
+    domain=(2, 2, 4),
+    origin={"a": (1, 0, 2)},
+    scalars={"m": ("int64", 5)},
+)
+
+add(
+    "absolute levels of temporaries",
+    """
+with computation(PARALLEL), interval(...):
+    t = a * 2.0 + K
+    far = p + 0
+with computation(PARALLEL), interval(1, None):
+    t = a - 1.0
+with computation(PARALLEL), interval(...):
+    b = t.at(K=far) + t[0, 0, n]
+""",
+    LEVELS,
+    arrays=levels(),
+)
+
+add(
+    "levels that another computation has written",
+    """
+with computation(PARALLEL), interval(1, None):
+    a = a * 2.0
+with computation(FORWARD):
+    with interval(0, 1):
+        b = a.at(K=3)
+    with interval(1, None):
+        b = b[0, 0, -1] + a[0, 0, n] * a.at(K=p)
+""",
+    LEVELS,
+    arrays=levels(),
+)
+
+add(
+    "a level that a sweep finds",
+    """
+with computation(FORWARD), interval(...):
+    if a > 0.5:
+        top = K
+with computation(PARALLEL), interval(...):
+    b = a.at(K=top) + a[0, 0, top - top]
+""",
+    "a: Field[float], b: Field[float], top: Field[IJ, np.int64]",
+    arrays={"a": some((3, 3, 5), 69), "b": np.zeros((3, 3, 5)), "top": np.zeros((3, 3), "int64")},
+)
+
+# --- data axes ------------------------------------------------------------------------------------
+
+add(
+    "elements of fields",
+    """
+with computation(PARALLEL), interval(...):
+    b = v[0, 0, 0][2] + v.A[0] * m[0, 0, 0][1, 2] - m.A[n - 1, 0]
+    w[0, 0, 0][1] = b
+    w[0, 0, 0][n] = w[0, 0, 0][1] + w.A[0]
+""",
+    "b: Field[float], v: Field[IJK, (np.float64, (3,))], w: Field[IJK, (np.float64, (3,))], "
+    "m: Field[IJK, (np.float64, (3, 3))], n: int",
+    arrays=vectors(),
+    scalars={"n": ("int64", 2)},
+)
+
+add(
+    "elements at offsets",
+    """
+with computation(PARALLEL), interval(...):
+    b = v[1, 0, 0][1] - v[0, -1, 0][0]
+with computation(FORWARD), interval(1, None):
+    w[0, 0, 0][0] = w[0, 0, -1][0] * 0.5 + v[0, 0, -1][2]
+""",
+    VECTORS,
+    arrays={**vectors(), "v": some((3, 4, 4, 3), 70)},
+    domain=(2, 3, 4),
+    origin={"v": (0, 1, 0, 0)},
+)
+
+add(
+    "vectors",
+    """
+with computation(PARALLEL), interval(...):
+    w = 2.0 * v + b
+    w += v * w
+    w = w - 1.0
+""",
+    VECTORS,
+    arrays=vectors(),
+)
+
+add(
+    "products of matrices",
+    """
+with computation(PARALLEL), interval(...):
+    w = m @ v
+    w = m @ w + v
+    w = m.T @ (w + v)
+""",
+    VECTORS,
+    arrays=vectors(),
+)
+
+add(
+    "functions of vectors",
+    """
+with computation(PARALLEL), interval(...):
+    b = first(v)
+    w = twice(v)
+""",
+    VECTORS,
+    before="""
+@function
+def first(u):
+    return u[0, 0, 0][1] + u.A[0]
+
+@function
+def twice(u):
+    return u * 2.0
+""",
+    arrays=vectors(),
+)
+
+add(
+    "elements that fields choose",
+    """
+with computation(FORWARD), interval(...):
+    b = v[0, 0, 0][n] + v[0, 0, 0][p] * m[0, 0, 0][p, n]
+    w[0, 0, 0][n] = b
+    q[0, 0][p] = b
+""",
+    "b: Field[float], v: Field[IJK, (np.float64, (3,))], w: Field[IJK, (np.float64, (3,))], "
+    "m: Field[IJK, (np.float64, (3, 3))], n: Field[np.int64], p: Field[IJ, np.int64], "
+    "q: Field[IJ, (np.float64, (3,))]",
+    arrays={
+        **vectors(),
+        "n": np.random.default_rng(71).integers(0, 3, (2, 3, 4)),
+        "p": np.random.default_rng(72).integers(0, 3, (2, 3)),
+        "q": np.zeros((2, 3, 3)),
+    },
+)
+
+add(
+    "temporaries with data axes",
+    """
+z: Field[IJK, (np.float64, (3,))] = 1.0
+with computation(PARALLEL), interval(...):
+    z[0, 0, 0][1] = b + 1.0
+    z[0, 0, 0][2] = z[0, 0, 0][1] * v[0, 0, 0][0]
+with computation(PARALLEL), interval(...):
+    w = z + v
+    c = z[1, 0, 0][2]
+""",
+    VECTORS + ", c: Field[float]",
+    arrays={
+        **vectors(),
+        "v": some((3, 3, 4, 3), 73),
+        "b": some((3, 3, 4), 74),
+        "c": np.zeros((2, 3, 4)),
+    },
+    domain=(2, 3, 4),
+)
+
+add(
+    "absolute levels of elements",
+    """
+with computation(PARALLEL), interval(...):
+    b = v.at(K=1, ddim=[2]) + v.at(K=p, ddim=[p - 1])
+""",
+    "v: Field[IJK, (np.float64, (3,))], b: Field[float], p: Field[IJ, np.int64]",
+    arrays={"b": np.zeros((2, 2, 4)), "v": some((2, 2, 4, 3), 75), "p": np.array([[2, 1], [1, 3]])},
+)
+
+# --- tables ---------------------------------------------------------------------------------------
+
+add(
+    "tables",
+    """
+with computation(PARALLEL), interval(...):
+    i = trunc(a)
+    f = a - i
+    k = int64(i)
+    b = t.A[k] * (1.0 - f) + t.A[k + 1] * f + u.A[1, 2] - u.A[n, k - k]
+""",
+    "a: Field[float], b: Field[float], t: GlobalTable[(np.float64, (8,))], "
+    "u: GlobalTable[(np.float64, (2, 3))], n: int",
+    arrays={
+        "a": some((2, 3, 4), 76, 0, 6),
+        "b": np.zeros((2, 3, 4)),
+        "t": some((8,), 77),
+        "u": some((2, 3), 78),
+    },
+    scalars={"n": ("int64", 1)},
+)
+
+add(
+    "a table of a short type in a sweep",
+    """
+with computation(FORWARD):
+    with interval(0, 1):
+        b = t.A[0]
+    with interval(1, None):
+        b = b[0, 0, -1] * 0.5 + t.A[K] * a
+""",
+    "a: Field[float], b: Field[float], t: GlobalTable[(np.float32, (6,))]",
+    arrays={
+        "a": some((2, 2, 5), 79),
+        "b": np.zeros((2, 2, 5)),
+        "t": some((6,), 80).astype("float32"),
+    },
+)
+
+DATA = tuple(name for name in EXAMPLES if name not in BEFORE)
