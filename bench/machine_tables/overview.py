@@ -154,7 +154,7 @@ def step(machine: Machine) -> str:
         if "step_of_100" in row:
             return f"{10 * row['step_of_100']['replayed_us']:.0f} ns"
     for row in machine.read("calls").get("rows", []):
-        if row["call"] == "step_of_100" or row["call"] == "step of 100":
+        if row["call"] == "step of 100":
             return f"{row['ours'] / 100:.0f} ns"
     return NONE
 
