@@ -78,7 +78,8 @@ def pages() -> Mapping[str, str]:
 def _page(machine: Machine) -> Iterator[str]:
     yield f"# Results: {machine.name}\n"
     yield (
-        f"All tables of `bench/results/{machine.folder.name}/`, in which ratios above 1 mean that "
-        "fieldforge is faster. [Performance](../performance.md) has the summary of all machines.\n"
+        f"What was measured (`bench/results/{machine.folder.name}/`). In columns *x / ours*, "
+        "fieldforge is faster where a number is above 1. "
+        "[Performance](../performance.md) has the summary of all machines.\n"
     )
     yield from sections(machine)
