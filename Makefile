@@ -152,8 +152,7 @@ ulps: $(STAMP)  ## errors and times of the functions in generated code, all of f
 bench-others: THREADS ?= 1,2
 bench-others: $(STAMP) $(OTHERS_STAMP)  ## measure programs beside kernels by hand, Numba, JAX and pystencils: make bench-others [THREADS=1,2,16]
 	$(BIN)/python bench/brief.py --others --seconds 3600 --threads $(THREADS) --cases $(BESIDE)
-	$(BIN)/python bench/machine_tables.py
-	$(BIN)/python bench/summary.py
+	$(BIN)/python bench/page.py --pictures
 
 bench-adjoint: THREADS ?= 1,2
 bench-adjoint: $(STAMP) $(OTHERS_STAMP)  ## measure adjoints over their forward calls and beside JAX's adjoints: make bench-adjoint [THREADS=1,2,16]
@@ -170,8 +169,8 @@ bench-calls: $(STAMP)  ## measure what calls cost; beside gt4py where `make benc
 	$(BIN)/python bench/run.py calls
 
 bench-gpu: PARTS ?= runtime
-bench-gpu: $(STAMP)  ## measure the GPU runtime beside its peers: make bench-gpu PARTS=runtime [STUB=1]
-	$(foreach part,$(PARTS),$(BIN)/python bench/gpu_$(part).py $(if $(STUB),--stub);)
+bench-gpu: $(STAMP)  ## measure the GPU runtime, or programs: make bench-gpu PARTS=runtime [STUB=1], PARTS=programs [BESIDE=gt4py]
+	$(foreach part,$(PARTS),$(BIN)/python bench/gpu_$(part).py $(if $(STUB),--stub) $(if $(BESIDE),--beside $(BESIDE));)
 
 format: $(STAMP)  ## format and mend what ruff can mend
 	$(BIN)/ruff format .

@@ -2,8 +2,8 @@
 
     python bench/brief.py --threads 1,2,8,16 --cases diffusion,mpdata --seconds 60 [--others]
 
-Kernels and programs are built side by side first. Writes rows like those of `machines.py`, in the
-order of the cases, until the seconds are over. With `--others`, Numba, JAX and pystencils
+Kernels and programs are built side by side first. Writes rows to `results/<machine>/brief.json`, in
+the order of the cases, until the seconds are over. With `--others`, Numba, JAX and pystencils
 (`others/`) take turns with them, in processes of their own, where they know the program.
 """
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import re
 import tempfile
 import threading
 import time
@@ -29,16 +28,17 @@ from agreement import compared, flat
 from cases import chosen_cases
 from cases.by_hand import library
 from cases.case import Case
-from machines import cells
+from figures import OURS, taken
+from machine_tables.programs import by_hand
+from machine_tables.text import milliseconds, ratio
 from native import use_threads
 from peer.client import RefusedError, described
 from programs import DTYPES, row_of
 from results import Results
-from run import RESULTS, machine
+from run import RESULTS, machine, place
 from timing import PAUSE, GaveUpError, TimeCalls, timed
 
 import fieldforge as ff
-from fieldforge.runtime.calls.machine import processor
 
 KERNELS = ("diffusion", "laplacians", "mpdata", "tridiagonal", "vertical_advection", "upwind")
 CASES = "diffusion,advection,laplacians,tridiagonal,vertical_advection"
@@ -71,9 +71,7 @@ def main(
 ) -> None:
     """Measure rows until the time is over, and print the ratio of each."""
     end = time.monotonic() + seconds
-    place = folder / re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
-    place.mkdir(parents=True, exist_ok=True)
-    kept = Results(place / "brief.json", fresh=False)
+    kept = Results(place(folder) / "brief.json", fresh=False)
     kept.describe(machine=machine())
     counts = [int(part) for part in threads.split(",")]
     makers = [
@@ -195,8 +193,15 @@ def _loops(call: TimeCalls) -> int:
     return max(FEWEST, round(VALUE * FEWEST / call(FEWEST)))
 
 
+def cells(row: dict[str, Any]) -> list[str]:
+    """Return what a line of a row shows: ours, and the best by hand over it."""
+    shown = [row["program"], row["size"], row["dtype"], str(row["threads"])]
+    ratios = (by_hand(row, kind) for kind in ("least", "median"))
+    return [*shown, milliseconds(taken(row, OURS)), *map(ratio, ratios), str(row["load"])]
+
+
 def _line(row: dict[str, Any]) -> list[str]:
-    ours = row["times"]["fieldforge"]["least"]
+    ours = row["times"][OURS]["least"]
     ratios = [
         f"{tool} {row['times'][tool]['least'] / ours:.2f}"
         for tool in others.client.TOOLS

@@ -32,8 +32,6 @@ SEQUENCE = 100
 OURS, POINT, OURS_ARRAYS = "ours", "ours, one point", "ours, arrays"
 EMPTY, ARRAYS = "nanobind, nothing", "nanobind, arrays"
 GT4PY, OPTIMISED = "gt4py", "gt4py -O"
-BEGIN = "<!-- calls: made by `make bench-calls`; edits are lost -->"
-END = "<!-- end of calls -->"
 
 Rounds = dict[str, Callable[[], None]]
 
@@ -163,25 +161,3 @@ def _add_gt4py(rows: list[dict[str, Any]], folder: Path) -> None:
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
     columns = (OURS, POINT, OURS_ARRAYS, EMPTY, ARRAYS, GT4PY, OPTIMISED)
     return {"call": row["call"], **{name: row.get(name, "") for name in columns}}
-
-
-def table(rows: list[dict[str, Any]]) -> str:
-    """Return the rows as a table in Markdown, with gt4py's times as multiples of ours."""
-    head = (
-        "call",
-        OURS,
-        POINT,
-        OURS_ARRAYS,
-        EMPTY,
-        ARRAYS,
-        f"{GT4PY} / ours",
-        f"{OPTIMISED} / ours",
-    )
-    lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
-    for row in rows:
-        cells = [f"{row[name]:,.0f}" if row[name] else "" for name in head[1:6]]
-        cells += [
-            f"{row[name] / row[OURS]:,.0f}" if row[name] else "" for name in (GT4PY, OPTIMISED)
-        ]
-        lines.append(f"| {row['call'].replace('_', ' ')} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import statistics
 import tempfile
 import time
@@ -23,10 +22,9 @@ from cases import chosen_cases
 from cases.case import Case
 from native import use_threads
 from rich.console import Console
-from run import RESULTS, machine
+from run import machine, place
 
 import fieldforge as ff
-from fieldforge.runtime.calls.machine import processor
 
 VARIANTS: Mapping[str, Callable[[], Any]] = {
     "cpu": lambda: ff.cpu,
@@ -91,9 +89,7 @@ def _seconds(call: Callable[[], object], loops: int) -> float:
 @click.option("--seconds", default=3.0, help="of each program")
 def main(cases: str, scale: float, seconds: float) -> None:
     """Measure, and keep the rows as they come; rows of cases that are not chosen stay."""
-    place = RESULTS / re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
-    place.mkdir(parents=True, exist_ok=True)
-    path = place / "dace_cpu.json"
+    path = place() / "dace_cpu.json"
     console = Console(width=150)
     kept = json.loads(path.read_text())["rows"] if cases and path.exists() else []
     rows = {(row["case"], row["size"]): row for row in kept}

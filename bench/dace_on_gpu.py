@@ -21,7 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import gpu_programs
+from gpu_latency import call_latency
 from gpu_programs import copy_speed, large_cases, seconds
 
 import fieldforge as ff
@@ -67,8 +67,7 @@ def latency() -> Mapping[str, float]:
     """Return the microseconds after which a call with 15 fields returns, by each backend."""
     found = {}
     for name in NAMES:
-        gpu_programs.GPU = BACKENDS[name]
-        found[f"{name}_call_of_15_fields_us"] = gpu_programs.call_latency()
+        found[f"{name}_call_of_15_fields_us"] = call_latency(BACKENDS[name])
     return found
 
 

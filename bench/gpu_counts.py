@@ -45,7 +45,7 @@ def _prepare_program(folder: Path) -> None:
 
 
 def _programs(folder: Path) -> dict[str, Any]:
-    from gpu_programs import of_fifteen
+    from gpu_latency import of_fifteen
 
     return {"one row": write_module(folder, "fieldforge", "None").fields_15, "planes": of_fifteen}
 

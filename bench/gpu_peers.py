@@ -1,20 +1,30 @@
-"""The programs of `gpu_cases.py` in CuPy arrays and in JAX under `jit`, on the same numbers.
+"""The programs of `gpu_cases.py` by others on the same numbers, for `gpu_programs.py`.
 
-Written as a user of each would: whole arrays, `lax.scan` for sweeps, index arrays for tables.
-JAX gets contiguous arrays in the order of the layout that is measured, on meshes levels only.
+CuPy and JAX run in this process; JAX gets contiguous arrays in the order of the layout that is
+measured, on meshes levels only. gt4py runs in an environment of its own (`PEER_VENV`), which needs
+CuPy, nvcc and CMake besides gt4py; each of its backends has a process, so that they build at the
+same time.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
+import gpu_cases as made
 import numpy as np
+from gpu_arrays import PROGRAMS
+from peer import on_gpu
+from peer.client import Peer, RefusedError, described
 
-from fieldforge.examples.vertical_advection import NEW, OLD
+from fieldforge.runtime import gpu
+from fieldforge.workflows.backends.ready_made import BACKENDS
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the card is shared with ours
 ROUNDS, CALLS = 8, 5
@@ -105,146 +115,123 @@ def _jax(make: Any, case: Any, levels: bool) -> tuple[Any, Any, Any]:
     return call, jax.block_until_ready, back
 
 
-# --- the programs -------------------------------------------------------------------------------
+SHAPE, ACROSS, LEVELS = (512, 512, 80), 384, 80
+# Each as it is, and told that horizontal dimensions have unit stride, as models on meshes do.
+HORIZONTAL = "GT4PY_UNSTRUCTURED_HORIZONTAL_HAS_UNIT_STRIDE"
+GT4PY = tuple((name, unit) for name in ("gtfn_gpu", "dace_gpu") for unit in (False, True))
+TIMES = 20
+ALLOWED = 1e-12  # relative: contraction and another order of sums
 
-
-def _diffusion(xp: Any, lax: Any, levels: bool) -> Any:
-    def limited(flux: Any, rise: Any) -> Any:
-        return xp.where(flux * rise > 0, xp.zeros_like(flux), flux)
-
-    def program(u: Any, coeff: Any, out: Any) -> Any:
-        h = (u.shape[1] - coeff.shape[1]) // 2 - 2
-        u = u[:, h : u.shape[1] - h, h : u.shape[2] - h]
-        inner = u[:, 1:-1, 1:-1]
-        lap = 4 * inner - (u[:, 1:-1, 2:] + u[:, 1:-1, :-2] + u[:, 2:, 1:-1] + u[:, :-2, 1:-1])
-        east = limited(
-            lap[:, 1:-1, 1:] - lap[:, 1:-1, :-1], inner[:, 1:-1, 1:] - inner[:, 1:-1, :-1]
-        )
-        north = limited(
-            lap[:, 1:, 1:-1] - lap[:, :-1, 1:-1], inner[:, 1:, 1:-1] - inner[:, :-1, 1:-1]
-        )
-        change = east[:, :, 1:] - east[:, :, :-1] + north[:, 1:] - north[:, :-1]
-        return u[:, 2:-2, 2:-2] - coeff * change
-
-    return program
-
-
-def _solved(xp: Any, lax: Any, levels: bool, system: Any) -> Any:
-    """Solve a tridiagonal system along the levels."""
-    axis = -1 if levels else 0
-    a, b, c, d = (xp.moveaxis(each, axis, 0) for each in system)
-    zero = xp.zeros_like(a[0])
-    if lax is not None:
-
-        def down(above: Any, row: Any) -> Any:
-            a, b, c, d = row
-            pivot = b - a * above[0]
-            made = c / pivot, (d - a * above[1]) / pivot
-            return made, made
-
-        def up(below: Any, row: Any) -> Any:
-            found = row[1] - row[0] * below
-            return found, found
-
-        _, (cp, dp) = lax.scan(down, (zero, zero), (a, b, c, d))
-        _, x = lax.scan(up, zero, (cp, dp), reverse=True)
-        return xp.moveaxis(x, 0, axis)
-    cp, dp = xp.empty_like(a), xp.empty_like(a)
-    above = zero, zero
-    for k in range(a.shape[0]):
-        pivot = b[k] - a[k] * above[0]
-        cp[k], dp[k] = c[k] / pivot, (d[k] - a[k] * above[1]) / pivot
-        above = cp[k], dp[k]
-    for k in range(a.shape[0] - 2, -1, -1):
-        dp[k] -= cp[k] * dp[k + 1]
-    return xp.moveaxis(dp, 0, axis)
-
-
-def _tridiagonal(xp: Any, lax: Any, levels: bool) -> Any:
-    def program(a: Any, b: Any, c: Any, d: Any, x: Any) -> Any:
-        return _solved(xp, lax, levels, (a, b, c, d))
-
-    return program
-
-
-def _advection(xp: Any, lax: Any, levels: bool) -> Any:
-    k_axis, i_axis = (2, 0) if levels else (0, 2)
-
-    def cut(x: Any, axis: int, first: int | None, last: int | None) -> Any:
-        places = [slice(None)] * 3
-        places[axis] = slice(first, last)
-        return x[tuple(places)]
-
-    def program(
-        u: Any, u_before: Any, w: Any, tendency: Any, new_tendency: Any, per_step: Any, last: Any
-    ) -> Any:
-        wind = u.dtype.type(0.25) * (cut(w, i_axis, 1, None) + cut(w, i_axis, None, -1))
-        between = cut(wind, k_axis, 1, -1)  # on the faces between two levels
-        none = xp.zeros_like(cut(u, k_axis, 0, 1))
-        up = xp.concatenate([none, between], axis=k_axis)
-        down = xp.concatenate([between, none], axis=k_axis)
-        flux = between * (cut(u, k_axis, 1, None) - cut(u, k_axis, None, -1))
-        fluxes = xp.concatenate([none, flux], axis=k_axis) + xp.concatenate(
-            [flux, none], axis=k_axis
-        )
-        new, old = u.dtype.type(NEW), u.dtype.type(OLD)
-        a, c = -new * up, new * down
-        d = per_step * u_before + tendency - old * fluxes
-        return per_step * (_solved(xp, lax, levels, (a, per_step - a - c, c, d)) - u_before)
-
-    return program
-
-
-def _nabla2(xp: Any, lax: Any, levels: bool) -> Any:
-    def program(vn: Any, along_dual: Any, difference: Any, out: Any, **tables: Any) -> Any:
-        v2e, e2v = tables["V2E"], tables["E2V"]
-        curl = sum(vn[v2e[:, n]] * along_dual[:, n, None] for n in range(6))
-        return curl[e2v[:, 0]] * difference[:, :1] + curl[e2v[:, 1]] * difference[:, 1:]
-
-    return program
-
-
-def _velocity(xp: Any, lax: Any, levels: bool) -> Any:
-    def mean(x: Any) -> Any:
-        return x.dtype.type(0.5) * (x[:, 1:] + x[:, :-1])
-
-    def total(x: Any, table: Any, weights: Any) -> Any:
-        return sum(x[table[:, n]] * weights[:, n, None] for n in range(table.shape[1]))
-
-    def program(
-        vn: Any, vt: Any, vn_half: Any, w: Any, w_terrain: Any, per_depth_e: Any, per_depth_c: Any,
-        rot: Any, to_vertex: Any, bilinear: Any, linear: Any, coriolis: Any, orientation: Any,
-        per_length: Any, per_dual: Any, dtime: Any, limit: Any, damping: Any, ddt_vn: Any,
-        ddt_w: Any, courant: Any, **tables: Any,
-    ) -> Any:  # fmt: skip
-        half, e2c, e2v = vn.dtype.type(0.5), tables["E2C"], tables["E2V"]
-        turned, across = (per_length * orientation)[:, None], per_dual[:, None]
-        w_con, w_cell = mean(w - w_terrain), mean(w)
-        number = abs(w_con) * dtime * per_depth_c
-        zeta = total(vn, tables["V2E"], rot)
-        energy = total(half * (vn * vn + vt * vt), tables["C2E"], bilinear)
-        w_edge = total(w_con, e2c, linear)
-        first, second = zeta[e2v[:, 0]], zeta[e2v[:, 1]]
-        climb = (energy[e2c[:, 1]] - energy[e2c[:, 0]]) * across
-        lift = w_edge * (vn_half[:, :-1] - vn_half[:, 1:]) * per_depth_e
-        tendency = -(climb + vt * (coriolis[:, None] + half * (first + second)) + lift)
-        damped = tendency - damping * (second - first) * turned
-        fast = abs(w_edge) * dtime * per_depth_e > limit
-        w_vertex = total(w_cell, tables["V2C"], to_vertex)
-        drift = vn * ((w_cell[e2c[:, 1]] - w_cell[e2c[:, 0]]) * across)
-        drift += vt * ((w_vertex[e2v[:, 1]] - w_vertex[e2v[:, 0]]) * turned)
-        brake = xp.where(number > limit, damping * (number - limit) * w_con, xp.zeros_like(w_con))
-        lifted = w_con * (w[:, :-1] - w[:, 1:]) * per_depth_c
-        change = -(total(drift, tables["C2E"], bilinear) + lifted + brake)
-        return xp.where(fast, damped, tendency), change, number
-
-    return program
-
-
-PROGRAMS = {
-    "velocity tendency": (_velocity, "ddt_vn", "ddt_w", "courant"),
-    "diffusion": (_diffusion, "out"),
-    "tridiagonal": (_tridiagonal, "x"),
-    "vertical advection": (_advection, "new_tendency"),
-    "nabla2": (_nabla2, "out"),
+CASES: Mapping[str, Callable[[bool], Any]] = {
+    "diffusion": lambda _: made.diffusion("float64", False, SHAPE),
+    "tridiagonal": lambda _: made.tridiagonal("float64", False, SHAPE),
+    "nabla2": lambda levels: made.nabla2("float64", levels, ACROSS, LEVELS),
+    "velocity tendency": lambda levels: made.velocity_tendency("float64", levels, ACROSS, LEVELS),
+    "ICON-like": lambda levels: made.dynamics("float64", levels, ACROSS, LEVELS),
 }
+ON_MESHES = ("nabla2", "velocity tendency", "ICON-like")  # in both of our layouts
+LARGE = ("velocity tendency", "ICON-like")  # by peers that know of the unit stride only
+
+
+class Beside:
+    """A backend of the peer, from the start of its process until its times are taken."""
+
+    def __init__(
+        self, peer: tuple[str, bool], name: str, described: Mapping[str, Any], folder: Path
+    ) -> None:
+        self.backend, is_unit = peer
+        self.name, self.by = name, self.backend + (", unit stride" if is_unit else "")
+        self._settings = {HORIZONTAL: "1" if is_unit else "0"}
+        self._described = dict(described)
+        self._folder = folder / f"{self.backend}-{is_unit}-{name}"
+        self._folder.mkdir()
+        self._peer: Peer | None = None
+
+    def build(self) -> tuple[float, Mapping[str, np.ndarray]] | str:
+        """Return the seconds of the build and what it computes, or why there is nothing."""
+        try:
+            self._peer = Peer(self._folder, 1, kept=True, settings=self._settings).__enter__()
+            return self._peer.build(self.name, self._described, self.backend, "its own")
+        except RefusedError as error:
+            return str(error)
+
+    def times(self) -> Mapping[str, float]:
+        """Return the times of a call on the device and on the host."""
+        assert self._peer is not None
+        return self._peer.ask(do="run_on_gpu", name=self.name, times=TIMES)
+
+    def end(self) -> None:
+        """End the process."""
+        if self._peer is not None:
+            self._peer.__exit__()
+
+
+def ours(case: Any) -> tuple[Mapping[str, float], Mapping[str, np.ndarray]]:
+    """Time a case by our backend and return what it computes."""
+    import cupy
+
+    program = case.program.with_backend(BACKENDS["gpu"])
+    began = time.perf_counter()
+    program(**case.arguments, offset_provider=case.tables)
+    built = time.perf_counter() - began
+    values = {name: np.array(case.arguments[name].asnumpy()) for name in case.outputs}
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with gpu.Stream.from_object(stream):
+        found = on_gpu.measure(
+            lambda: program(**case.arguments, offset_provider=case.tables), TIMES, stream
+        )
+    return {**found, "built": built}, values
+
+
+def differences(mine: Mapping[str, np.ndarray], theirs: Mapping[str, np.ndarray]) -> float:
+    """Return the largest difference of any output, by the largest value of that output."""
+    found = 0.0
+    for name, values in mine.items():
+        other = theirs[f"{name}-0"]
+        found = max(found, float(np.abs(values - other).max() / np.abs(values).max()))
+    return found
+
+
+def beside_gt4py(names: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each case by us and by each backend of gt4py."""
+    with tempfile.TemporaryDirectory(prefix="fieldforge-peer-") as scratch:
+        yield from _beside_gt4py(Path(scratch), names or list(CASES))
+
+
+def _beside_gt4py(folder: Path, names: Collection[str]) -> Iterator[dict[str, Any]]:
+    chosen = {name: CASES[name](True) for name in names}
+    beside = []
+    for name, case in chosen.items():
+        place = folder / name
+        place.mkdir()
+        what = described(case, place)
+        backends = [each for each in GT4PY if each[1] or name not in LARGE]
+        beside += [Beside(each, name, what, folder) for each in backends]
+    with ThreadPoolExecutor(len(beside)) as pool:
+        built = list(pool.map(Beside.build, beside))  # they build at once and are timed in turn
+    for name, case in chosen.items():
+        found, values = ours(case)
+        layout = ", levels contiguous" if name in ON_MESHES else ""
+        yield row(name, f"fieldforge{layout}", found, None)
+        for peer, answer in zip(beside, built, strict=True):
+            if peer.name != name:
+                continue
+            if isinstance(answer, str):
+                yield {"case": name, "by": peer.by, "refused": answer}
+                continue
+            seconds, theirs = answer
+            apart = differences(values, theirs)
+            yield row(name, peer.by, {**peer.times(), "built": seconds}, apart)
+            peer.end()
+    for name in names:
+        if name in ON_MESHES:
+            yield row(name, "fieldforge", ours(CASES[name](False))[0], None)
+
+
+def row(name: str, by: str, found: Mapping[str, float], apart: float | None) -> dict[str, Any]:
+    """Return what is kept of one measurement; times in milliseconds and microseconds."""
+    return {
+        "case": name, "by": by, "ms": 1e3 * found["device"], "returns_us": 1e6 * found["host"],
+        "first_call_s": found["built"], "differs_by": apart,
+        "agrees": apart is None or apart <= ALLOWED,
+    }  # fmt: skip

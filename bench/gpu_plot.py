@@ -1,7 +1,4 @@
-"""The programs on a GPU in one picture: bytes a second of ours, by hand and by peers, under a copy.
-
-`gpu_table.py` draws it.
-"""
+"""The programs on a GPU in one picture: bytes a second of ours, by hand and by peers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 """Programs on a GPU: the same bits as on the CPU, times beside a copy, builds, calls.
 
-`python bench/gpu_programs.py [FILE [CASES]]` runs where there is a GPU. With the names of some
-cases, as in 'tridiagonal,nabla2', it times those and keeps the other rows of the file.
+    python bench/gpu_programs.py [FILE [CASES]] [--beside gt4py]
+
+With the names of some cases, as in 'tridiagonal,nabla2', it times those and keeps the other rows of
+the file. The usual peers are arrays of CuPy and JAX. `--beside gt4py` times ours and gt4py's GPU
+backends instead, in rows of `gpu_peer.json` (`gpu_peers.py` has both).
 """
 
 from __future__ import annotations
@@ -18,92 +21,17 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from cases import all_cases
-from cases.case import Case
-from gpu_peers import peers
+import click
+from gpu_bits import GPU, IS_SIMULATED, bits, bits_in_layouts
+from gpu_latency import call_latency, step_latency
 
-import fieldforge as ff
-from fieldforge.constructors import as_connectivity
 from fieldforge.runtime import gpu
-from fieldforge.workflows.backends.ready_made import BACKENDS
 
-SMALL = {"diffusion": 0.08, "mesh": 0.004, "velocity": 0.004, "laplacians": 0.05}
 LARGE = (512, 512, 80)  # points
 LONG = 300  # levels that shared memory cannot hold
 ACROSS, LEVELS = 384, 80  # vertices of a torus along each side
 POINTS = {"passes": ("spread", "plan_arena")}  # one thread a point or a column
 ROUNDS = 12
-IS_SIMULATED = gpu.platform() == "null"
-GPU = BACKENDS["gpu-host"].with_options(on_device=True) if IS_SIMULATED else BACKENDS["gpu"]
-
-
-def on_gpu(value: Any) -> Any:
-    """Return a field or table on the device, anything else as it is."""
-    if hasattr(value, "skip_value"):
-        data = value.asnumpy()
-        return as_connectivity(
-            value.domain, codomain=value.codomain, data=data, allocator=BACKENDS["gpu"]
-        )
-    if isinstance(value, ff.Field):
-        return ff.as_field(value.domain, value.asnumpy(), allocator=BACKENDS["gpu"])
-    return value
-
-
-def on_cpu(value: Any) -> Any:
-    """Return an array of the host."""
-    return value.asnumpy()
-
-
-def place(case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return arguments and tables of a case on the device."""
-    arguments = {name: on_gpu(value) for name, value in case.arguments.items()}
-    return arguments, {name: on_gpu(value) for name, value in case.tables.items()}
-
-
-def same_bits(case: Case) -> bool:
-    """Run a case on both, and compare every output bit by bit."""
-    program: Any = case.program
-    arguments, tables = place(case)
-    program.with_backend(BACKENDS["cpu"])(**case.arguments, offset_provider=case.tables)
-    program.with_backend(GPU)(**arguments, offset_provider=tables)
-    return all(
-        on_cpu(arguments[name]).tobytes() == np.array(case.arguments[name].asnumpy()).tobytes()
-        or bool((on_cpu(arguments[name]) == case.arguments[name].asnumpy()).all())
-        for name in case.outputs
-    )
-
-
-def same_bits_in_layout(case: Any) -> bool:
-    """Run a case of `gpu_cases` on the GPU and, copied, on the CPU, and compare every output."""
-    case.program.with_backend(GPU)(**case.arguments, offset_provider=case.tables)
-    found = [case.arguments[name].asnumpy() for name in case.outputs]
-    on_host = {
-        name: ff.as_field(value.domain, value.asnumpy()) if isinstance(value, ff.Field) else value
-        for name, value in case.arguments.items()
-    }
-    tables = {
-        name: as_connectivity(
-            table.domain, codomain=table.codomain, data=table.asnumpy(),
-            skip_value=table.skip_value,
-        )
-        for name, table in case.tables.items()
-    }  # fmt: skip
-    case.program.with_backend(BACKENDS["cpu"])(**on_host, offset_provider=tables)
-    wanted = [on_host[name].asnumpy() for name in case.outputs]
-    return all(bool((one == other).all()) for one, other in zip(found, wanted, strict=True))
-
-
-def small_cases() -> Iterator[tuple[str, Any]]:
-    """Yield small cases in both layouts, with rows that no width divides."""
-    import gpu_cases as made
-
-    for dtype in ("float64", "float32"):
-        for levels, layout in ((False, "horizontal contiguous"), (True, "levels contiguous")):
-            for columns in (made.tridiagonal, made.vertical_advection):
-                yield layout, columns(dtype, levels, (41, 9, 80))
-                yield layout, columns(dtype, levels, (37, 5, 83))
-            for on_mesh in (made.nabla2, made.velocity_tendency, made.dynamics):
-                yield layout, on_mesh(dtype, levels, 16, 21)
 
 
 def seconds(call: Any) -> float:
@@ -180,6 +108,8 @@ def measure(layout: str, case: Any, speed: float) -> Mapping[str, Any]:
     took, first, returns = timed(GPU)
     plain = timed(GPU.with_options(**POINTS))[0]
     hand, off = on_our_stream(partial(by_hand, case))()
+    from gpu_peers import peers
+
     others, why = {}, ""
     try:
         for name, spent in peers(case, layout == "levels contiguous"):
@@ -241,110 +171,57 @@ def on_our_stream(call: Any) -> Any:
     return run
 
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-Plane = ff.Field[ff.Dims[I, J], ff.float64]
-
-
-@ff.field_operator
-def summed(
-    a: Plane, b: Plane, c: Plane, d: Plane, e: Plane, f: Plane, g: Plane, h: Plane, i: Plane,
-    j: Plane, k: Plane, l: Plane, m: Plane, n: Plane, x: ff.float64,
-) -> Plane:  # fmt: skip
-    return x * (a + b + c + d + e + f + g + h + i + j + k + l + m + n)
-
-
-@ff.program
-def of_fifteen(
-    a: Plane, b: Plane, c: Plane, d: Plane, e: Plane, f: Plane, g: Plane, h: Plane, i: Plane,
-    j: Plane, k: Plane, l: Plane, m: Plane, n: Plane, x: ff.float64, out: Plane,
-):  # fmt: skip
-    summed(a, b, c, d, e, f, g, h, i, j, k, l, m, n, x, out=out)
-
-
-def call_latency() -> float:
-    """Return the microseconds after which a call with 15 fields returns."""
-    fields = [ff.zeros({I: 64, J: 64}, allocator=BACKENDS["gpu"]) for _ in range(15)]
-    program = of_fifteen.with_backend(GPU)
-    given = (*fields[:14], 2.0, fields[14])
-    program(*given)
-    found = []
-    for _ in range(50):
-        gpu.current_stream().sync()
-        began = time.perf_counter()
-        for _ in range(20):
-            program(*given)
-        found.append((time.perf_counter() - began) / 20)
-    return 1e6 * min(found)
-
-
-def step_latency(count: int = 100) -> Mapping[str, float]:
-    """Return the microseconds after which a recorded step of `count` programs returns."""
-    fields = [ff.zeros({I: 64, J: 64}, allocator=BACKENDS["gpu"]) for _ in range(15)]
-    program = of_fifteen.with_backend(GPU)
-
-    def one_by_one() -> None:
-        for place in range(count):
-            at = place % 15
-            program(*fields[:at], *fields[at + 1 :], 0.5, fields[at])
-
-    one_by_one()
-    with ff.record(first=fields[0]) as step:
-        one_by_one()
-    step(first=fields[0])
-
-    def shortest(call: Any) -> float:
-        found = []
-        for _ in range(30):
-            gpu.current_stream().sync()
-            began = time.perf_counter()
-            call()
-            found.append(time.perf_counter() - began)
-        return 1e6 * min(found)
-
-    return {
-        "replayed_us": shortest(lambda: step(first=fields[0])),
-        "one_by_one_us": shortest(one_by_one),
-    }
-
-
-def main() -> None:
-    """Print a row for each case, and keep what there is in the file that the command line names."""
-    rows: list[Mapping[str, Any]] = []
-    chosen = sys.argv[2].split(",") if len(sys.argv) > 2 else []
-
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else None
-    before = json.loads(path.read_text()) if chosen and path and path.exists() else []
-
-    def keep() -> None:
-        if path is not None:
-            path.write_text(
-                json.dumps(_replaced(before, rows) if before else rows, indent=1) + "\n"
-            )
-
+@click.command(help=__doc__)
+@click.argument("path", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
+@click.argument("cases", metavar="[CASES]", default="")
+@click.option("--beside", type=click.Choice(["arrays", "gt4py"]), default="arrays")
+def main(path: Path | None, cases: str, beside: str) -> None:
+    """Print a row for each case, and keep what there is in the file."""
+    chosen = tuple(name for name in cases.split(",") if name)
     device = gpu.Device(0)
     print(device.name, device.arch, flush=True)
+    if beside == "gt4py":
+        keep_beside_gt4py(path or folder_of(device) / "gpu_peer.json", chosen)
+        return
+    before = json.loads(path.read_text()) if chosen and path and path.exists() else []
+    rows: list[Mapping[str, Any]] = []
+    for row in measured(chosen):
+        rows.append(row)
+        if path is not None:
+            kept = _replaced(before, rows) if before else rows
+            path.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def folder_of(device: Any) -> Path:
+    """Return the folder of a device's results."""
+    folder = Path(__file__).parent / "results" / device.name.replace(" ", "-").lower()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def keep_beside_gt4py(path: Path, chosen: Sequence[str]) -> None:
+    """Print and keep a row for each case and backend of gt4py; rows of other cases stay."""
+    from gpu_peers import beside_gt4py
+
+    rows = json.loads(path.read_text()) if chosen and path.exists() else []
+    for one in beside_gt4py(chosen):
+        print(json.dumps(one), flush=True)
+        same = [each for each in rows if (each["case"], each["by"]) == (one["case"], one["by"])]
+        rows = [each for each in rows if each not in same] + [one]
+        path.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def measured(chosen: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield times on a device, and unless some are chosen, whether bits are those of a CPU."""
     if not IS_SIMULATED:
         with gpu.Stream():
-            for row in times(chosen):
-                rows.append(row)
-                keep()
-        for layout, case in () if chosen else small_cases():
-            row = {"case": case.name, "layout": layout, "dtype": case.dtype, "size": case.size}
-            rows.append(row | {"same_bits": same_bits_in_layout(case)})
-            print(rows[-1], flush=True)
-        keep()
-    if chosen:
-        return
-    for name, make in all_cases().items():
-        module = name.partition(".")[0]
-        for dtype in ("float64", "float32"):
-            try:
-                is_same = same_bits(make(dtype, SMALL.get(module, 0.08)))
-                rows.append({"case": name, "dtype": dtype, "same_bits": is_same})
-                print(f"{name:40} {dtype} same bits: {is_same}", flush=True)
-            except Exception as error:  # the other cases still say something
-                print(f"{name:40} {dtype} {type(error).__name__}: {str(error)[:300]}", flush=True)
-    keep()
+            yield from times(chosen)
+        for row in () if chosen else bits_in_layouts():
+            print(row, flush=True)
+            yield row
+    for row in () if chosen else bits():
+        print(row, flush=True)
+        yield row
 
 
 def _replaced(
@@ -364,9 +241,9 @@ def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
 def times(chosen: Container[str] = ()) -> Iterator[Mapping[str, Any]]:
     """Yield the times of a device in one run beside a copy."""
     speed = copy_speed()
-    step = step_latency()
-    print(f"copy {speed / 1e9:.0f} GB/s, 15 fields {call_latency():.2f} us, {step}", flush=True)
-    yield {"copy_gb_s": speed / 1e9, "call_of_15_fields_us": call_latency(), "step_of_100": step}
+    call, step = call_latency(GPU), step_latency(GPU)
+    print(f"copy {speed / 1e9:.0f} GB/s, 15 fields {call:.2f} us, {step}", flush=True)
+    yield {"copy_gb_s": speed / 1e9, "call_of_15_fields_us": call, "step_of_100": step}
     for layout, case in large_cases(chosen):
         try:
             row = measure(layout, case, speed)

@@ -101,7 +101,7 @@ def ours(image: bytes) -> dict[str, Any]:
 
 def _program(names: dict[str, Any]) -> Row:
     """Return the call of a program with 15 fields, whose kernel is launched as `fifteen` is."""
-    from gpu_programs import I, J, of_fifteen
+    from gpu_latency import I, J, of_fifteen
 
     import fieldforge as ff
     from fieldforge.workflows.backends.ready_made import BACKENDS

@@ -22,7 +22,8 @@ from typing import Any
 import click
 import numpy as np
 from peer.client import PYTHON
-from ranks import LLOYD, machine_folder
+from ranks import LLOYD
+from run import place
 
 import fieldforge as ff
 from fieldforge.examples.moist_columns.columns import columns, mixing, wind_of
@@ -240,8 +241,7 @@ def measure(
     add(f"moist columns, {size}, a step", least(columned.step), outside=least(few.step))
     for name, call, moved in parts_of_a_step(air, dt):
         add(f"moist columns, {size}, {name}", least(call), moved)
-    folder = machine_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = place()
     document = {
         "threads": threads,
         "copy_bytes_per_s": rate,

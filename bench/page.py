@@ -1,34 +1,39 @@
-"""The tables of docs/performance.md, written from the file of measured programs.
+"""Pages and pictures from the files of results: python bench/page.py [--pictures].
 
-python bench/page.py        writes them again without measuring
+Writes the summary of docs/performance.md and the table of README.md. The site makes a page of
+each machine from the same files (`bench/machine_tables/pages.py`).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import figures
-from figures import Row, best_by_hand, over_ours, rival, share_of_roof, taken
-from variants import BY_HAND, DACE, GTFN, OURS
+import click
+from machine_tables.overview import summary
+from machine_tables.pages import Machine, machines
+from machine_tables.programs import HEAD, cells
+from machine_tables.text import table
 
-BEGIN = "<!-- programs: made by `make bench`; edits are lost -->"
-END = "<!-- end of programs -->"
 ROOT = Path(__file__).parent.parent
-HEAD = (
-    "program", "size", "ms", "by hand: ms", "variant", "by hand / ours", "medians",
-    *(f"{name} / ours" for name in figures.RIVALS.values()), "of roof",
+PAGE, README = ROOT / "docs" / "performance.md", ROOT / "README.md"
+BEGIN = "<!-- summary: made by `python bench/page.py`; edits are lost -->"
+END = "<!-- end of summary -->"
+README_BEGIN = "<!-- measured: made by `python bench/page.py`; edits are lost -->"
+README_END = "<!-- end of measured -->"
+README_MACHINE = "AMD-EPYC-x-2"  # where all variants of programs were measured
+README_COLUMNS = (
+    "program", "size", "ms", "by hand / ours", "gt4py C++ / ours", "gt4py DaCe / ours",
+    "DaCe at its best / ours", "NumPy / ours",
 )  # fmt: skip
 
 
-def write(document: dict[str, Any], path: Path) -> None:
-    """Put the section of the programs between its two markers."""
-    put(section(document), path, BEGIN, END)
+def put(*_: object) -> None:
+    """Write the pages after a run of a script whose own table stands on a machine's page."""
+    write()
 
 
-def put(text: str, path: Path, begin: str, end: str) -> None:
+def replace(text: str, path: Path, begin: str, end: str) -> None:
     """Replace the text between two markers."""
     before, found, rest = path.read_text().partition(begin)
     _, closed, after = rest.partition(end)
@@ -37,152 +42,57 @@ def put(text: str, path: Path, begin: str, end: str) -> None:
     path.write_text(f"{before}{begin}\n\n{text}\n{end}{after}")
 
 
-def section(document: dict[str, Any]) -> str:
-    """Return the whole section in Markdown."""
-    return "\n".join(_lines(document))
+def shown(path: Path, begin: str, end: str) -> str:
+    """Return the text between two markers."""
+    return path.read_text().partition(begin)[2].partition(end)[0].strip()
 
 
-def line(row: Row) -> str:
-    """Return one line on a row, for the progress of the run."""
-    hand = best_by_hand(row)
-    parts = [
-        f"{figures.label(row)} {row['dtype']}, {row['threads']} threads:",
-        f"{_ms(taken(row, OURS))} ms, by hand {_ms(hand and hand[1])} ms,",
-        *(
-            f"{_times(over_ours(row, rival(row, name)))} {shown},"
-            for name, shown in figures.RIVALS.items()
-        ),
-    ]
-    return " ".join(parts).rstrip(",") + "".join(
-        f"\n  refused: {name}: {why}" for name, why in row["refused"].items()
-    )
+def measured() -> Iterator[str]:
+    """Return the columns that a reader of README.md asks for first."""
+    machine = next(each for each in machines() if each.folder.name == README_MACHINE)
+    places = [HEAD.index(column) for column in README_COLUMNS]
+    lines = cells(machine.read("programs"), "float64", 2)
+    yield from table(README_COLUMNS, [[line[place] for place in places] for line in lines])
 
 
-def _lines(document: dict[str, Any]) -> Iterator[str]:
-    roofs, machine = document["roofs"], document["machine"]
-    days = sorted({row["taken"] for row in document["rows"]})
-    yield f"Taken on {machine['processor']}, {' to '.join({days[0]: 0, days[-1]: 0})}."
-    for threads, roof in roofs.items():
-        rates = ", ".join(f"{1e-9 * r:.0f} GFLOP/s in {d}" for d, r in roof["operations"].items())
-        yield f"Roofs, {_threads(int(threads))}: copy {1e-9 * roof['bytes']:.1f} GB/s, {rates}."
-    yield ""
-    yield "![Rooflines and ratios](../bench/results/programs.png)"
-    for threads in (2, 1):
-        for dtype in ("float64", "float32"):
-            rows = [
-                row
-                for row in document["rows"]
-                if (row["threads"], row["dtype"]) == (threads, dtype)
-            ]
-            if rows:
-                yield f"\n### {dtype}, {_threads(threads)}\n"
-                yield from _table(HEAD, [*(_cells(row, roofs) for row in rows), _means(rows)])
-    yield from _memory_and_builds(document["rows"])
-    yield from _left_out(document["rows"])
+def write() -> None:
+    """Write the tables of both pages."""
+    replace("\n".join(summary()), PAGE, BEGIN, END)
+    replace("\n".join(measured()), README, README_BEGIN, README_END)
 
 
-def _cells(row: Row, roofs: dict[str, Any]) -> list[str]:
-    hand, median = best_by_hand(row), best_by_hand(row, "median")
-    ours = taken(row, OURS)
-    return [
-        row["program"],
-        row["size"],
-        _ms(ours),
-        _ms(hand and hand[1]),
-        hand[0] if hand else "–",
-        _ratio(over_ours(row, hand and hand[1])),
-        _ratio(over_ours(row, median and median[1], "median")),
-        *(_times(over_ours(row, rival(row, name))) for name in figures.RIVALS),
-        _ratio(share_of_roof(row, roofs, ours)),
-    ]
+def draw() -> None:
+    """Draw the pictures of all machines that have the results for them."""
+    import gpu_plot
+    import machine_plot
+    import plot
+    from machine_tables.gpu import rows_of
+
+    for machine in machines():
+        if document := machine.read("programs"):
+            plot.draw(document, machine.folder / "programs.png")
+        if machine.read("gpu_programs"):
+            gpu_plot.draw(rows_of(machine.folder), machine.folder / "gpu_programs.png")
+    runs = [(each, alone) for each in machines() if (alone := each.read("brief"))]
+    beside = [_beside(each) or alone for each, alone in runs]
+    pairs = [(alone, other) for (_, alone), other in zip(runs, beside, strict=True)]
+    machine_plot.draw(pairs, ROOT / "bench" / "results" / "summary.png")
 
 
-def _means(rows: Sequence[Row]) -> list[str]:
-    def mean(of: Callable[[Row], float | None]) -> float | None:
-        return figures.geometric_mean(map(of, rows))
-
-    return [
-        "*geometric mean*", "", "", "", "",
-        _ratio(mean(lambda row: over_ours(row, (best_by_hand(row) or (0, None))[1]))),
-        _ratio(mean(_ratio_of_medians)),
-        *(
-            _times(mean(lambda row, name=name: over_ours(row, rival(row, name))))
-            for name in figures.RIVALS
-        ),
-        "",
-    ]  # fmt: skip
+def _beside(machine: Machine) -> dict[str, object]:
+    """Return the run beside other tools, empty if there is none of its own."""
+    found: dict[str, object] = machine.read("others")
+    return found
 
 
-def _ratio_of_medians(row: Row) -> float | None:
-    return over_ours(row, (best_by_hand(row, "median") or (0, None))[1], "median")
-
-
-def _memory_and_builds(rows: Sequence[Row]) -> Iterator[str]:
-    names = (OURS, GTFN, DACE)
-    head = ["program", "size", "type"]
-    head += [f"{name}: MB" for name in names] + [f"{name}: s" for name in names]
-    cells = []
-    for row in rows:
-        if row["threads"] == 2:
-            sizes = [_megabytes(row["temporary"].get(name)) for name in names]
-            seconds = [_seconds(row["built"].get(name)) for name in names]
-            cells.append([row["program"], row["size"], row["dtype"], *sizes, *seconds])
-    yield "\n### Memory for temporaries and cold builds\n"
-    yield (
-        "*MB* is by how much the resident memory grew at the peak of a call; *s* the time of the "
-        "first call, all caches on disk empty: parse to load, and one run. 2 threads.\n"
-    )
-    yield from _table(head, cells)
-
-
-def _left_out(rows: Sequence[Row]) -> Iterator[str]:
-    reasons: dict[str, list[str]] = {}
-    for row in rows:
-        for name, why in row["refused"].items():
-            where = f"{row['program']} {row['size']} {row['dtype']}"
-            found = reasons.setdefault(f"{name}: {' '.join(why.split())}", [])
-            found += [where] if where not in found else []
-        if not any(name.startswith(BY_HAND) for name in (*row["times"], *row["refused"])):
-            reasons.setdefault("by hand: no kernel is written", []).append(
-                f"{row['program']} {row['size']} {row['dtype']}"
-            )
-    if reasons:
-        yield "\n### What could not be measured\n"
-        for why, programs in reasons.items():
-            yield f"* {why} ({', '.join(dict.fromkeys(programs))})"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield f"|{' --- |' * len(head)}"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-
-
-def _threads(count: int) -> str:
-    return "1 thread" if count == 1 else f"{count} threads"
-
-
-def _ms(seconds: float | None) -> str:
-    return "–" if seconds is None else f"{1e3 * seconds:.3g}"
-
-
-def _seconds(seconds: float | None) -> str:
-    return "–" if seconds is None else f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"
-
-
-def _ratio(number: float | None) -> str:
-    return "–" if number is None else f"{number:.2f}"
-
-
-def _times(number: float | None) -> str:
-    return "–" if number is None else f"{number:.3g}x"
-
-
-def _megabytes(number: float | None) -> str:
-    return "–" if number is None else f"{1e-6 * number:.1f}"
+@click.command(help=__doc__)
+@click.option("--pictures", is_flag=True, help="Draw the pictures, too.")
+def main(pictures: bool) -> None:
+    """Write tables, and pictures if they are asked for."""
+    write()
+    if pictures:
+        draw()
 
 
 if __name__ == "__main__":
-    found = json.loads((ROOT / "bench" / "results" / "programs.json").read_text())
-    write(found, ROOT / "docs" / "performance.md")
+    main()

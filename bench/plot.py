@@ -1,11 +1,10 @@
 """The programs in one picture: how near to the roof, and how many times faster than the others.
 
-python bench/plot.py        draws it again without measuring
+`page.py` draws it again without measuring.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,12 @@ from typing import Any
 import figures
 import matplotlib as mpl
 import numpy as np
-from figures import Row, best_by_hand, over_ours, rival, taken
-from variants import OURS
+from figures import OURS, Row, best_by_hand, over_ours, rival, taken
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.ticker import LogLocator, NullLocator
 
-RESULTS = Path(__file__).parent / "results"
 THREADS, DTYPE = 2, "float64"
 ENOUGH = 0.9  # of the best by hand: the number that we hold ourselves to
 BLUE, ORANGE, LINE = "#0b5394", "#e69138", "#bbbbbb"
@@ -160,7 +157,3 @@ def _bar(
     axes.annotate(
         text, (ratio, place), shift, textcoords="offset points", va="center", ha=align, fontsize=8
     )
-
-
-if __name__ == "__main__":
-    draw(json.loads((RESULTS / "programs.json").read_text()), RESULTS / "programs.png")

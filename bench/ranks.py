@@ -30,6 +30,7 @@ from typing import Any
 
 import click
 import numpy as np
+from run import place
 
 RESULTS = Path(__file__).parent / "results"
 WARM_UP = 3
@@ -258,19 +259,11 @@ def with_efficiency(rows: list[dict[str, Any]]) -> None:
         row |= {"speedup": rate, "speedup_of_copy": copied, "of_copy": rate / copied}
 
 
-def machine_folder() -> Path:
-    """Return the folder of this machine's results."""
-    from fieldforge.runtime.calls.machine import processor
-
-    return RESULTS / re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
-
-
 def measure(
     ranks: Sequence[int], strong: int, weak: int, steps: int, by: str, tell: Callable[[str], Any]
 ) -> Path:
     """Measure all configurations; return the file, which is written after each row."""
-    folder = machine_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = place()
     rows: list[dict[str, Any]] = []
     wanted = configurations(ranks, strong, weak)
     with tempfile.TemporaryDirectory() as name:

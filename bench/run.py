@@ -1,12 +1,12 @@
 """Measure the promises of fieldforge, each as a ratio or a share in one run; keep the results.
 
-    python bench/run.py [startup] [cold] [large] [calls] [scaling] [dace] [programs]
+    python bench/run.py [startup] [cold] [large] [calls] [growth] [dace] [programs]
         [ranks] [models] [--cases a,b] [--scale 0.2] [--quick]
 
-Writes `bench/results/<part>.json` with the machine described, the plot of the programs and the
-tables of docs/performance.md. A run that is quick or scaled down is a trial: it is printed and left
-in `build/bench/`, and the page stays as it is. A case is named by its module in `bench/cases/`, its
-function, or both: diffusion, flat, diffusion.flat.
+Writes `bench/results/<machine>/<part>.json` with the machine described, the plot of the programs
+and the summary of docs/performance.md. A run that is quick or scaled down is a trial: it is printed
+and left in `build/bench/`, and the page stays as it is. A case is named by its module in
+`bench/cases/`, its function, or both: diffusion, flat, diffusion.flat.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
@@ -26,7 +27,7 @@ from rich.table import Table
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "bench" / "results"
 TRIALS = ROOT / "build" / "bench"
-PARTS = ("startup", "cold", "large", "calls", "scaling", "dace", "programs")
+PARTS = ("startup", "cold", "large", "calls", "growth", "dace", "programs")
 ASKED = ("ranks", "models")  # parts that run only if they are named
 
 
@@ -46,17 +47,26 @@ def machine() -> dict[str, Any]:
     }
 
 
+def place(results: Path = RESULTS) -> Path:
+    """Return the folder of this machine's results."""
+    from fieldforge.runtime.calls.machine import processor
+
+    folder = results / re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def small_part(part: str, console: Console) -> None:
     """Run a part that is one table."""
     import calls
     import cold
     import dace_starts
+    import growth
     import large
-    import scaling
     import startup
 
     measures = {
-        "startup": startup, "cold": cold, "large": large, "calls": calls, "scaling": scaling,
+        "startup": startup, "cold": cold, "large": large, "calls": calls, "growth": growth,
         "dace": dace_starts,
     }  # fmt: skip
     rows = measures[part].measure(console)
@@ -65,11 +75,10 @@ def small_part(part: str, console: Console) -> None:
         table.add_row(*(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()))
     console.print(table)
     document = {"machine": machine(), "rows": rows}
-    (RESULTS / f"{part}.json").write_text(json.dumps(document, indent=1) + "\n")
-    if part == "calls":
-        import page
+    (place() / f"{part}.json").write_text(json.dumps(document, indent=1) + "\n")
+    import page
 
-        page.put(calls.table(rows), ROOT / "docs" / "performance.md", calls.BEGIN, calls.END)
+    page.write()
 
 
 def programs_part(cases: tuple[str, ...], scale: float, quick: bool, console: Console) -> None:
@@ -77,11 +86,12 @@ def programs_part(cases: tuple[str, ...], scale: float, quick: bool, console: Co
     import page
     import plot
     import programs
+    from machine_tables.programs import line, section
     from results import Results
     from timing import Effort
 
     is_trial = quick or scale != 1.0
-    folder = TRIALS if is_trial else RESULTS
+    folder = TRIALS if is_trial else place()
     folder.mkdir(parents=True, exist_ok=True)
     kept = Results(folder / "programs.json", fresh=is_trial or not cases)
     kept.describe(machine=machine() | {"peer": "gt4py 1.2.3"}, scale=scale)
@@ -89,7 +99,7 @@ def programs_part(cases: tuple[str, ...], scale: float, quick: bool, console: Co
 
     def keep(row: dict[str, Any]) -> None:
         kept.add(row)
-        console.print(page.line(row))
+        console.print(line(row))
 
     try:
         roofs = programs.measure(programs.Wish(cases, scale, effort), keep, console)
@@ -100,9 +110,10 @@ def programs_part(cases: tuple[str, ...], scale: float, quick: bool, console: Co
         return
     plot.draw(kept.document, folder / "programs.png")
     if is_trial:
-        console.print(page.section(kept.document), markup=False, highlight=False, soft_wrap=True)
+        text = "\n".join(section(kept.document))
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
     else:
-        page.write(kept.document, ROOT / "docs" / "performance.md")
+        page.write()
     console.print(f"Results are in {folder.relative_to(ROOT)}.")
 
 

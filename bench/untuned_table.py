@@ -1,11 +1,7 @@
-"""Tables of the untuned programs: in a terminal, and of all machines in docs/performance.md.
-
-python bench/untuned_table.py
-"""
+"""The rows of the untuned programs as cells of a table, and the table for a terminal."""
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -13,14 +9,11 @@ from typing import Any
 
 from cases.untuned import NAMES
 from rich.table import Table
-from run import RESULTS, ROOT
 
 Row = Mapping[str, Any]
 Ratio = Callable[[Row, str], float | None]
 
 OURS, SPLIT, BEFORE, BY_HAND = "fieldforge", "split", "before", "by hand: "
-BEGIN = "<!-- untuned: made by `python bench/untuned_table.py`; edits are lost -->"
-END = "<!-- end of untuned -->"
 HEAD = (
     "program", "size", "type", "threads", "ms", "by hand / ours", "split / ours", "before / ours",
     "build: s", "source: kB",
@@ -79,32 +72,3 @@ def table(rows: Sequence[Row]) -> Table:
     for each in cells(rows):
         shown.add_row(*each)
     return shown
-
-
-def section(document: Mapping[str, Any]) -> Iterator[str]:
-    """Return what the page says of one machine, without columns that are empty."""
-    import machine_tables  # which needs pyperf
-
-    machine, rows = document["machine"], document["rows"]
-    days = sorted({row["taken"] for row in rows})
-    loads = sorted(row["load"] for row in rows)
-    yield f"#### {machine.get('device', machine['processor'])}\n"
-    taken = " to ".join(dict.fromkeys((days[0], days[-1])))
-    yield f"Taken {taken}, beside a load of {loads[0]:g} to {loads[-1]:g}.\n"
-    lines = list(cells(rows))
-    kept = [n for n in range(len(HEAD)) if any(line[n] for line in lines)]
-    head = [HEAD[n] for n in kept]
-    yield from machine_tables.table(head, [[line[n] for n in kept] for line in lines])
-
-
-def main() -> None:
-    """Write the tables of all machines, in the order of their names."""
-    import page  # which needs pyperf
-
-    found = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*/untuned.json"))]
-    text = "\n".join(line for document in found for line in section(document))
-    page.put(text, ROOT / "docs" / "performance.md", BEGIN, END)
-
-
-if __name__ == "__main__":
-    main()

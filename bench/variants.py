@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 from agreement import compared, flat
 from cases.case import Case
+from figures import BY_HAND, DACE, GTFN, KEPT, NUMPY, OURS
 from peer.client import Peer, RefusedError, described
 from peer.peak import peak_growth
 from timing import TimeCalls, timed
@@ -22,9 +23,6 @@ from timing import TimeCalls, timed
 import fieldforge as ff
 
 OURS_DACE = "fieldforge DaCe"
-OURS, NUMPY, GTFN, DACE = "fieldforge", "NumPy", "gt4py C++", "gt4py DaCe"
-BY_HAND = "by hand: "
-KEPT = "gt4py DaCe, memory kept: "  # DaCe at its best, in the layout that follows
 LAYOUTS = ("own layout", "C order")  # theirs; all fields with the last dimension contiguous
 PEERS = {  # name -> its backend, the layout of its fields, whether freed memory is kept
     GTFN: ("gtfn_cpu", LAYOUTS[0], False),

@@ -21,7 +21,8 @@ PICTURE = re.compile(rf"!\[[^]]*\]\({re.escape(RESULTS)}([^)]+)\)")
 LINK = re.compile(r"<(?:img|a) [^>]*?(?:src|href)=\"?([^\"#?>\s]+)")
 # What a page weighs in the search: a page that explains a word stands before those that mention it.
 WEIGHTS = {
-    "decisions/": 0.005, "changelog.md": 0.05, "performance.md": 0.1, "reliability.md": 0.3,
+    "decisions/": 0.005, "changelog.md": 0.05, "performance.md": 0.1, "results/": 0.01,
+    "reliability.md": 0.3,
     "architecture.md": 0.3, "loops.md": 0.3, "reference/api/": 0.4, "reference/": 0.6,
     "tutorial.md": 2.0, "language.md": 2.0, "boundaries.md": 2.0, "data.md": 2.0, "calls.md": 2.0,
 }  # fmt: skip

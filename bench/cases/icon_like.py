@@ -1,6 +1,6 @@
 """The ICON-like program on the icosahedral mesh: sums at vertices, cells and edges of each other.
 
-Nothing was written by hand beside it; `portions.py` measures it nest by nest and in portions.
+Nothing was written by hand beside it.
 """
 
 from __future__ import annotations

@@ -149,17 +149,6 @@ def _nabla2_by_hand(
     return found
 
 
-def nabla2_in_portions(case: Case, words: np.ndarray) -> Any:
-    """Return the kernel by hand that walks our lists, see kernels/patch_lists.h."""
-    given: Any = case.arguments
-    vn, along, difference = (given[name].asnumpy() for name in ("vn", "along_dual", "difference"))
-    table: Any = case.tables["V2E"]
-    out = zeros((len(vn), LEVELS), case.dtype)
-    function = getattr(compiled("nabla2"), f"nabla2_patches_{precision_of(case.dtype)}")
-    tables = table.asnumpy(), words
-    return bound(function, (vn, along, difference, out, *tables, LEVELS, 8), {"out": out})
-
-
 def nabla4(dtype: str, scale: float, order: icosahedral.Order = ORDER) -> Case:
     """Fourth difference of the wind on diamonds."""
     mesh = mesh_of(scale, order)

@@ -9,7 +9,6 @@
 #include <omp.h>
 
 #include "levels.h"
-#include "patch_lists.h"
 
 namespace {
 
@@ -260,33 +259,6 @@ inline void curl_asking(const T* __restrict vn, const T* __restrict c, T* __rest
   });
 }
 
-// Patches with lists (patch_lists.h): a thread computes some vertices, then the edges that need them,
-// and so on through a patch; curl at a vertex keeps its row until its last use.
-template <class T, bool PAST>
-void patches(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2e,
-             const uint32_t* words, int64_t nk, int64_t ahead) {
-  const Lists<2> lists(words);
-#pragma omp parallel
-  {
-    Scratch<T> curl(lists.most(0) * nk);
-#pragma omp for schedule(static)
-    for (int64_t p = 0; p < lists.patches(); ++p) {
-      lists.portions(p, [&](const uint32_t* part) {
-        lists.each<0, 1>(part, ahead, [&](int64_t v, const uint16_t* at, int64_t next) {
-          if (ahead)
-            curl_asking(vn, along + 6 * v, curl.at + at[0] * nk, v2e + 6 * v, v2e + 6 * next, nk);
-          else
-            curl_row(vn, along + 6 * v, curl.at + at[0] * nk, v2e + 6 * v, nk, 0, nk);
-        });
-        lists.each<1, 2>(part, ahead, [&](int64_t e, const uint16_t* at, int64_t) {
-          edge_row<T, PAST>(curl.at + at[0] * nk, curl.at + at[1] * nk, diff + 2 * e, out + e * nk,
-                            0, nk);
-        });
-      });
-    }
-  }
-}
-
 // Two passes with the same loops.
 template <class T, bool PAST>
 void asking(const T* vn, const T* along, const T* diff, T* out, T* curl, const int32_t* v2e,
@@ -356,11 +328,6 @@ void asking(const T* vn, const T* along, const T* diff, T* out, T* curl, const i
   extern "C" void nabla2_asking_##NAME(INPUTS(T), T* curl, TABLES, SIZES, int64_t ahead) {         \
     (can_stream(out, nk) ? asking<T, true> : asking<T, false>)(                                    \
         vn, along, diff, out, curl, v2e, e2v, nv, ne, nk, ahead);                                  \
-  }                                                                                                \
-  extern "C" void nabla2_patches_##NAME(INPUTS(T), const int32_t* v2e, const uint32_t* words,      \
-                                        int64_t nk, int64_t ahead) {                               \
-    (can_stream(out, nk) ? patches<T, true> : patches<T, false>)(vn, along, diff, out, v2e, words, \
-                                                                 nk, ahead);                       \
   }
 
 IN_PRECISION(double, f64)

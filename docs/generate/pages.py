@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import api, builtins, commands, decisions, errors, options, settings
+from . import api, builtins, commands, decisions, errors, options, results, settings
 
 ROOT = Path(__file__).parents[2]
 COPIES = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
@@ -19,6 +19,7 @@ def generated() -> dict[str, str]:
         "reference/errors.md": errors.page(),
         "reference/commands.md": commands.page(),
         **api.pages(),
+        **results.pages(),
         "decisions/index.md": decisions.page(),
         **{path: (ROOT / source).read_text() for path, source in COPIES.items()},
     }

@@ -30,7 +30,7 @@ def row(**changes: Any) -> dict[str, Any]:
     found = {name: {"least": t, "median": 2 * t, "values": 3} for name, t in times.items()}
     return {
         "program": "nabla", "size": "9k edges", "dtype": "float64", "threads": 2,
-        "taken": "2026-01-01",
+        "taken": "2026-01-01", "load": 0.5,
         "moved": 1_000_000, "operations": 1_000_000, "times": found, "built": {"fieldforge": 0.5},
         "temporary": {"fieldforge": 0}, "refused": {"gt4py C++": "GridToolsError: no skip values"},
     } | changes  # fmt: skip
@@ -41,18 +41,20 @@ def document(*rows: dict[str, Any]) -> dict[str, Any]:
     return {"machine": {"processor": "1 x Abacus"}, "roofs": {"2": roof}, "rows": list(rows)}
 
 
-def test_a_variant_that_was_refused_stands_on_the_page_with_its_reason():
-    import page
+def section(given: dict[str, Any]) -> str:
+    from machine_tables import programs
 
-    text = page.section(document(row()))
+    return "\n".join(programs.section(given))
+
+
+def test_a_variant_that_was_refused_stands_on_the_page_with_its_reason():
+    text = section(document(row()))
     assert "* gt4py C++: GridToolsError: no skip values (nabla 9k edges float64)" in text
 
 
 def test_a_program_without_a_kernel_by_hand_is_named():
-    import page
-
     bare = row(times={"fieldforge": row()["times"]["fieldforge"]})
-    assert "by hand: no kernel is written (nabla 9k edges float64)" in page.section(document(bare))
+    assert "by hand: no kernel is written (nabla 9k edges float64)" in section(document(bare))
 
 
 def test_ratios_are_to_the_fastest_of_the_variants_by_hand():
@@ -77,17 +79,17 @@ def test_the_roof_is_the_lower_of_bandwidth_and_arithmetic():
     assert figures.share_of_roof(busy, roofs, 2e-3) == pytest.approx(0.75)
 
 
-def test_the_page_keeps_what_stands_around_the_section(tmp_path: Path):
+def test_the_row_of_a_program_has_the_best_kernel_by_hand():
+    assert "| nabla | 9k edges | 2 | 1 | tiled | 0.50 |" in section(document(row()))
+
+
+def test_a_page_keeps_what_stands_around_its_table(tmp_path: Path):
     import page
 
     path = tmp_path / "page.md"
-    path.write_text(f"before\n{page.BEGIN}\nstale\n{page.END}\nafter\n")
-    page.write(document(row()), path)
-    text = path.read_text()
-    assert text.startswith("before\n")
-    assert text.endswith("after\n")
-    assert "stale" not in text
-    assert "| nabla | 9k edges | 2 | 1 | tiled | 0.50 |" in text
+    path.write_text("before\n<!-- a -->\nstale\n<!-- b -->\nafter\n")
+    page.replace("fresh", path, "<!-- a -->", "<!-- b -->")
+    assert path.read_text() == "before\n<!-- a -->\n\nfresh\n<!-- b -->\nafter\n"
 
 
 def test_a_page_without_the_markers_is_refused(tmp_path: Path):
@@ -96,7 +98,7 @@ def test_a_page_without_the_markers_is_refused(tmp_path: Path):
     path = tmp_path / "page.md"
     path.write_text("nothing")
     with pytest.raises(ValueError, match="no place for the figures"):
-        page.write(document(row()), path)
+        page.replace("fresh", path, page.BEGIN, page.END)
 
 
 def test_a_row_measured_again_takes_the_place_of_the_old_one(tmp_path: Path):
@@ -185,10 +187,8 @@ def test_a_variant_that_gives_up_has_no_times_and_the_others_go_on():
 
 
 def test_a_program_that_we_cannot_build_has_a_row_with_the_reason():
-    import page
-
     lost = row(times={}, refused={"fieldforge": "LoweringError: too deep"})
-    text = page.section(document(lost))
+    text = section(document(lost))
     assert "| nabla | 9k edges | – | – |" in text
     assert "* fieldforge: LoweringError: too deep (nabla 9k edges float64)" in text
 
@@ -202,11 +202,11 @@ def test_global_numbers_are_written_out_for_the_peer():
 
 
 def test_the_table_of_a_machine_has_tools_beside_ours_and_names_what_is_slow():
-    import machine_tables
+    from machine_tables import tools
 
-    rows = [row(threads=count, load=0.5, dtype="float64") for count in (1, 2)]
+    rows = [row(threads=count) for count in (1, 2)]
     rows[0]["times"] |= {"Numba": {"least": 6e-3, "median": 7e-3, "values": 3}}
-    text = "\n".join(machine_tables.section(document(*rows)))
+    text = "\n".join(tools.section(document(*rows)))
     assert "| nabla 9k edges | float64 | 0.50 / 0.50 | 0.50 / 0.50 | 2 |" in text
     assert "| *mean* | float64 | 0.50 / 0.50 | 0.50 / 0.50 |  |" in text
     assert "Below 0.85 by least times and by medians:\n\n* nabla 9k edges float64: 0.50" in text

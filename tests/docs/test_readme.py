@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import page
 import pytest
 from generate.distribution import EXAMPLE, absolute
-from generate.measured import measured, shown
 
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"\]\(([^)#]+)")
 
 
-def test_the_measured_table_is_that_of_the_page_on_performance():
-    assert shown() == measured()
+def test_the_measured_table_is_that_of_the_results():
+    shown = page.shown(page.README, page.README_BEGIN, page.README_END)
+    assert shown == "\n".join(page.measured()).strip()
+
+
+def test_the_summary_of_the_page_on_performance_is_that_of_the_results():
+    shown = page.shown(page.PAGE, page.BEGIN, page.END)
+    assert shown == "\n".join(page.summary()).strip()
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])

@@ -1,7 +1,4 @@
-"""The first figure of the page: how long others take on each machine, in ten seconds.
-
-python bench/summary.py        draws `results/summary.png` from the tables of the machines
-"""
+"""The first figure of the page: how long others take on each machine, in ten seconds."""
 
 from __future__ import annotations
 
@@ -11,14 +8,12 @@ from typing import Any
 
 import matplotlib as mpl
 from figures import Row, best_by_hand, geometric_mean, over_ours, taken
-from machine_tables import documents
-from others.client import TOOLS
+from machine_tables.tools import TOOLS
 from plot import BLUE, ORANGE
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-RESULTS = Path(__file__).parent / "results"
 BY_HAND = "C++ by hand,\nthe best of several"
 COLOURS = {BY_HAND: ORANGE, "Numba": "#38761d", "pystencils": "#6aa84f", "JAX": "#b6d7a8"}
 GREY = "#888888"
@@ -90,8 +85,3 @@ def _seconds(row: Row, way: str) -> float | None:
         return taken(row, way)
     found = best_by_hand(row)
     return found[1] if found else None
-
-
-if __name__ == "__main__":
-    files = sorted(RESULTS.glob("*/brief.json"))
-    draw([documents(file) for file in files], RESULTS / "summary.png")
