@@ -191,6 +191,7 @@ class _Part:
 def _parts(leaf: Leaf, machine: CpuClass) -> Iterator[_Part]:
     is_rolled = isinstance(leaf.node, Tiles) and leaf.node.rolled is not None
     is_asking = any(marks_of(nest).asked for nest in nests_of(leaf.node))
+    line = machine.links[-1].line
     for work, (body, extents) in zip(leaf.work, bodies(leaf.sweep), strict=True):
         found = amounts(work, machine)
         if is_rolled:
@@ -199,11 +200,11 @@ def _parts(leaf: Leaf, machine: CpuClass) -> Iterator[_Part]:
         runs = {
             (touch.buffer, touch.stores): 0.0
             if touch.stores or touch.is_told or touch.buffer in asked
-            else max(touch.run(extents), machine.links[-1].line)
+            else max(touch.run(extents), line)
             for touch in body
         }
         late = {
-            touch.buffer: max(0.0, 1.0 - SHORT * machine.links[-1].line / touch.run(extents))
+            touch.buffer: max(0.0, 1.0 - SHORT * line / max(touch.run(extents), line))
             for touch in body
             if touch.is_told and not is_asking
         }

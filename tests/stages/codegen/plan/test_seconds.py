@@ -36,6 +36,15 @@ def test_more_points_take_longer(seed, machine):
     assert 0 < few < many < 1000 * few
 
 
+@pytest.mark.parametrize("seed", [ON_GRID, ON_MESH, WALKING, TILED])
+@pytest.mark.parametrize("prefetch", [True, False])
+def test_a_call_without_points_has_a_time(seed, prefetch):
+    kernel, sizes, _ = loops_of(large_case(seed), 10_000, prefetch=prefetch)
+    nothing = classes.evolve(sizes, ranges=dict.fromkeys(sizes.ranges, (0, 0)))
+
+    assert 0 < seconds_of(facts_of(kernel, nothing, EPYC), EPYC) < 1e-3
+
+
 def test_threads_share_what_a_call_does():
     kernel, sizes, _ = loops_of(large_case(TILED), 1_000_000)
 
