@@ -9,7 +9,7 @@ PEER_STAMP := $(PEER)/.installed
 OTHERS := .venv-others
 OTHERS_STAMP := $(OTHERS)/.installed
 BESIDE := upwind,diffusion,laplacians,tridiagonal,nabla2,vertical_advection,advection
-NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
+NATIVE := $(wildcard runtime/native/* runtime/native/*/* runtime/native/rows/code/*)
 
 # What is measured is compiled code, from the first call on.
 export FIELDFORGE_TIERS ?= compiled

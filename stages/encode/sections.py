@@ -38,6 +38,7 @@ class Section:
         self.left.update(wanted)
         self.index: Place | None = None
         self.fills: dict[Place, Place] = {}
+        self.wide: dict[Row, Place] = {}  # indices as 64 bits
 
     def _is_here(self, row: Row) -> bool:
         """Tell whether a row is computed in this section."""
@@ -251,10 +252,12 @@ class Section:
 
     def index_block(self, row: Row) -> Place:
         """Return a block with the indices that a row gives, as 64 bits."""
+        if row in self.wide:
+            return self.wide[row]
         place, dtype = self.operand(row), self.rows[row].dtype
         if dtype == "int64" and place[0] == "t":
             return place
-        made = self.own.block("int64")
+        made = self.wide[row] = self.own.block("int64")
         name = "copy.8" if dtype == "int64" else f"cast.int64.{dtype}"
         self.code.append(Step(name, made, (place,)))
         return made

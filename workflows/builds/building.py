@@ -11,6 +11,7 @@ from ...runtime.language.definition import Definition
 from ...runtime.language.types import Type
 from ...runtime.process import classes
 from ...runtime.process.errors import LibraryError, WorkflowError
+from ...runtime.process.garbage import without_collections
 from ...stages.artifacts import Compiled, Parsed, Variant
 from ...stages.parse.stage import Check, Parse
 from ...stages.parse.summary import Summary
@@ -36,7 +37,9 @@ _ENTRY_FLOW = "_entry_flow"
 
 def check(definition: Definition) -> Handle:
     """Run the static checks of the language; errors point at the user's line."""
-    found = engine().run(_CHECK, {"definition": definition}, program=definition.name, deep=False)
+    given = {"definition": definition}
+    with without_collections():  # the parser that is imported, and its trees, stay
+        found = engine().run(_CHECK, given, program=definition.name, deep=False)
     return found["check"].outputs["summary"]
 
 

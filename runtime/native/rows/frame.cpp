@@ -117,6 +117,10 @@ void each_lane(const Frame& frame, int32_t number, int64_t at, int64_t count, co
     if (access.told.size() == 1) {
         const int64_t* index = index_of(access.told[0]);
         const int64_t step = memory.strides[access.told[0]];
+        if (step == sizeof(T) && stride == 0) {
+            for (int64_t i = 0; i < count; ++i) body(i, reinterpret_cast<T*>(first) + index[i]);
+            return;
+        }
         for (int64_t i = 0; i < count; ++i) {
             body(i, reinterpret_cast<T*>(first + i * stride + index[i] * step));
         }

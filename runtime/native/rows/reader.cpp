@@ -9,6 +9,7 @@
 
 #include "../plan_code.h"
 #include "accesses.h"
+#include "code/placing.h"
 #include "fuse.h"
 
 namespace nb = nanobind;
@@ -293,28 +294,6 @@ Tiles read_tiles(nb::handle given, const std::vector<Buffer>& buffers, const Ker
 }
 
 }  // namespace
-
-// Makes the code of all chains executable.
-void place_code(Program& program, const std::vector<uint8_t>& code) {
-    if (code.empty()) return;
-    program.code = Pages::with(code);
-    if (program.code == nullptr) throw std::bad_alloc();
-    const auto place = [&](Nest& nest) {
-        for (Chain& chain : nest.chains) {
-            for (int reach = 0; reach < reach_count; ++reach) {
-                chain.run[reach] = reinterpret_cast<Written>(program.code->data() + chain.written[reach]);
-            }
-        }
-    };
-    for (auto* nodes : {&program.nodes, &program.clamped}) {
-        for (Node& node : *nodes) {
-            for (Nest& nest : node.nest) place(nest);
-            for (Tiles& tiles : node.tiles) {
-                for (Member& member : tiles.members) place(member.nest);
-            }
-        }
-    }
-}
 
 Program read_program(PyObject* encoded, const KernelTable& table) {
     const nb::handle given(encoded);

@@ -354,3 +354,17 @@ def test_seconds_and_components_are_in_the_record(engine):
     assert (record.stage, record.program) == ("sort", "p")
     assert dict(record.components)["option.backwards"] == "False"
     assert record.seconds == pytest.approx(result.seconds, abs=1e-5)
+
+
+def test_processes_lock_only_what_is_awaited(engine):
+    class Quick(Sort):
+        is_awaited: ClassVar[bool] = False
+
+    engine.run(Workflow.chain(Read(), Quick(), Measure(), Total()), inputs(), deep=False)
+
+    results = again(engine).run(Workflow.chain(Read(), Quick()), inputs(), deep=False)
+    keys = {name: result.key for name, result in results.items()}
+    locks = {path.name for path in engine.store.path.glob("v1/lock/*/*")}
+    assert keys["read"] in locks
+    assert keys["sort"] not in locks
+    assert outcomes(results) == {"read": "disk", "sort": "disk"}
