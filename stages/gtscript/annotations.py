@@ -76,3 +76,8 @@ def _field(name: str, given: Any, dtypes: Mapping[Any, Any]) -> FieldOf:
         )
     axes = "".join(getattr(axis, "name", axis) for axis in given.axes)
     return FieldOf(axes, found, tuple(int(size) for size in getattr(given, "data_dims", ())))
+
+
+def type_of(given: Any) -> Any:
+    """Return a type of NumPy for its name, such as 'float32'; any other value as it is."""
+    return np.dtype(given) if isinstance(given, str) and given in DTYPES else given

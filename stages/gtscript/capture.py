@@ -10,12 +10,13 @@ from typing import Any, Final
 
 from ...runtime.language.capture import source_of
 from ...runtime.process.source import PYTHON_PARSER, SourceText
-from .annotations import annotation_of, dtype_name
+from .annotations import annotation_of, dtype_name, type_of
 from .constants import constant_at, constant_of
 from .definition import (
     Annotation,
     Argument,
     Constant,
+    FieldOf,
     FunctionDefinition,
     Number,
     Opaque,
@@ -49,7 +50,8 @@ def capture(
         literal_float_precision: bits of float literals.
 
     """
-    source, given = source_of(_checked(function)), dict(dtypes or {})
+    source = source_of(_checked(function))
+    given = {key: type_of(value) for key, value in (dtypes or {}).items()}
     named_int, named_float = f"int{literal_int_precision}", f"float{literal_float_precision}"
     names = _constants(function, source)
     outside = dict(externals or {})
@@ -114,6 +116,11 @@ def _arguments(
             given = _evaluated(given, function)
         annotation = annotation_of(each.name, given, dtypes, int_type)
         default = _default(each)
+        if isinstance(annotation, FieldOf) and each.default not in (each.empty, None):
+            raise GTScriptDefinitionError(
+                None, each.name, each.default,
+                f"Invalid definition of argument '{each.name}': a field has no default but None.",
+            )  # fmt: skip
         if not isinstance(default, Number | None):
             default = None
         keyword_only = each.kind is each.KEYWORD_ONLY

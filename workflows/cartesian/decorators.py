@@ -222,6 +222,8 @@ def enum(class_: Enumeration) -> Enumeration:
     ...     ICE = 1
     """
     name = class_.__name__
+    if not issubclass(class_, IntEnum):
+        raise ValueError(f"Enum {name} needs to derive from `enum.IntEnum`.")
     if _enumerations.get(name, class_) is not class_ or name in _enumerations:
         raise ValueError(f"Enum names must be unique. @gtscript.enum {name} is already taken.")
     _enumerations[name] = class_

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ...stages.gtscript.errors import GTError, GTScriptDefinitionError, GTScriptSymbolError
 from .backends import Backend
 from .builder import StencilBuilder, builder_of
 from .definitions import FieldInfo
@@ -31,6 +32,16 @@ class LazyStencil:
     def __init__(self, builder: StencilBuilder) -> None:
         self.builder = builder
         builder.caching.capture_externals()
+        self._check_names()
+
+    def _check_names(self) -> None:
+        """Raise errors of names and externals; `check_syntax` and the build raise all others."""
+        try:
+            self.check_syntax()
+        except (GTScriptDefinitionError, GTScriptSymbolError):
+            raise
+        except (GTError, ValueError):
+            pass
 
     @cached_property
     def implementation(self) -> StencilObject:

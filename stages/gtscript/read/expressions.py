@@ -9,6 +9,7 @@ from ...ir.stencil import Operation, Ref, Variable
 from ...parse.source import Located
 from .. import definition as given
 from ..capture import path_of
+from ..errors import GTScriptDefinitionError, GTScriptSymbolError
 from ..words import AXES, CASTS, FUNCTIONS
 from . import composed
 from .accesses import read_at_level, read_at_offsets
@@ -103,10 +104,12 @@ def _name(scope: Scope, node: ast.Name | ast.Attribute) -> Ref:
             return _axis(scope, path, node)
         case None:
             raise scope.unknown(node, path)
-        case found:
-            what = found.what if isinstance(found, given.Opaque) else "no number"
+        case given.Opaque(what=what):
+            message = f"Missing or invalid value for external symbol '{path}': it is {what}."
+            raise GTScriptDefinitionError(scope.place(node), path, None, message)
+        case _:
             raise scope.syntax_error(
-                node, f"'{path}' cannot be used in an expression: it is {what}."
+                node, f"'{path}' cannot be used in an expression: it is no number."
             )
 
 
@@ -181,9 +184,8 @@ def _call(scope: Scope, node: ast.Call) -> Ref:
     if found is None and name in scope.callers:  # it was not bound when it was decorated
         raise scope.syntax_error(node, f"Found recursive function call '{name}' in the stack.")
     if found is None and name:
-        raise scope.syntax_error(
-            node, f"Unknown call of '{name}'.", "Decorate it with '@function'."
-        )
+        message, hint = f"Unknown call of '{name}'.", "Decorate it with '@function'."
+        raise GTScriptSymbolError(scope.place(node), name, message, hints=(hint,))
     raise scope.syntax_error(node, f"Unknown call: '{shown(node)}'.")
 
 
