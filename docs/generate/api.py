@@ -56,7 +56,7 @@ GROUPS: Mapping[str, Group] = {
     "derivatives": Group(
         "Derivatives",
         "Tangents and adjoints. See [Derivatives](../../adjoint.md).",
-        ("tangent", "adjoint", "transposed", "jvp", "vjp"),
+        ("tangent", "adjoint", "gradient", "transposed", "jvp", "vjp"),
     ),
     "builds": Group(
         "Builds",

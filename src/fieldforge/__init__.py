@@ -76,6 +76,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .workflows.batches.precompile import precompile
     from .workflows.builds.background import wait_for_compilation
     from .workflows.derivatives.derivative import adjoint, tangent
+    from .workflows.derivatives.gradient import gradient
     from .workflows.engine.engine import Engine
     from .workflows.engine.events import Collector
     from .workflows.engine.policy import policy
@@ -151,6 +152,7 @@ __all__ = [
     "gpu",
     "gpu_host",
     "gtfn_gpu",
+    "gradient",
     "is_scalar_type",
     "is_staggered",
     "itir_python",
@@ -227,6 +229,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".workflows.engine.session": ("engine", "using"),
     ".workflows.entries.decorators": ("field_operator", "program", "scan_operator"),
     ".workflows.derivatives.derivative": ("adjoint", "tangent"),
+    ".workflows.derivatives.gradient": ("gradient",),
     ".workflows.entries.recording": ("record",),
     ".workflows.export.export": ("export",),
     ".workflows.graph.function_stage": ("Text", "stage"),
