@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, Final, TypeVar
 
+from ....runtime.process import classes
 from ....runtime.process.errors import OptionError
 from ...artifacts import Lowered, Variant
 from ...ir.loops.cpu import Portions, Tiles, marks_of
@@ -31,78 +33,72 @@ Chosen = Callable[[Any], tuple[Rules, Sequence[LoopPass]]]
 def moves(kernel: Kernel, options: Any) -> Iterator[Move]:
     """Yield the moves of a plan: what its tree shows, and what its options leave out."""
     yield from value_moves(kernel)
+    for is_there, name, now, other, changes in _choices(kernel, options):
+        if is_there:
+            yield option_move(name, now, other, **changes)
+
+
+def _choices(kernel: Kernel, options: Any) -> Iterable[tuple[bool, str, str, str, dict[str, Any]]]:
+    """Return for each option whether a tree shows it, its name, both choices, and the change."""
     nests = nests_of(kernel)
     marks = [marks_of(nest) for nest in nests]
-    yield from _tiles(kernel, options)
-    yield from _portions(kernel, options)
-    for name, is_there in (
-        ("march", any(each.march for each in marks)),
-        ("slide", any(each.slides for each in marks)),
-    ):
-        if is_there:
-            yield _left_out(name, options)
-    for option, is_there in (
-        ("prefetch", any(each.asked for each in marks)),
-        ("unswitch", any(each.usual for each in marks)),
-        ("jam", any(loop.step > 1 for nest in nests for loop in nest.loops)),
-    ):
-        if is_there:
-            yield option_move(option, "on", "off", **{option: False})
-        elif not getattr(options, option):
-            yield option_move(option, "off", "on", **{option: True})
-    if any(each.streams for each in marks):
-        yield option_move("non-temporal stores", "on", "off", stream_from=0)
+    tiles, portions = (any(nodes_of(kernel, kind)) for kind in (Tiles, Portions))
+    passes = {
+        "tile": tiles,
+        "march": any(each.march for each in marks),
+        "slide": any(each.slides for each in marks),
+    }
+    flags = {
+        "prefetch": any(each.asked for each in marks),
+        "unswitch": any(each.usual for each in marks),
+        "jam": any(loop.step > 1 for nest in nests for loop in nest.loops),
+    }
+    size = str(options.tile_size or "the rule's")
+    return (
+        *(
+            (there, f"pass {name}", "on", "off", {"passes": without(options.passes, name)})
+            for name, there in passes.items()
+        ),
+        *((there, name, "on", "off", {name: False}) for name, there in flags.items()),
+        *((not getattr(options, name), name, "off", "on", {name: True}) for name in flags),
+        *(
+            (tiles and each != options.tile_size, "size of tiles", size, str(each),
+             {"tile_size": each})
+            for each in TILES
+        ),
+        (portions, "portions", "on", "off", {"patches": False}),
+        *(
+            (portions and each != options.patches, "portions", "on", f"of {each.elements}",
+             {"patches": each})
+            for each in PATCHES
+        ),
+        (options.patches is False, "portions", "off", "on", {"patches": Patches()}),
+        (any(each.streams for each in marks), "non-temporal stores", "on", "off",
+         {"stream_from": 0}),
+    )  # fmt: skip
 
 
-def _tiles(kernel: Kernel, options: Any) -> Iterator[Move]:
-    if not any(nodes_of(kernel, Tiles)):
-        return
-    yield _left_out("tile", options)
-    now = str(options.tile_size or "the rule's")
-    for size in TILES:
-        if size != options.tile_size:
-            yield option_move("size of tiles", now, str(size), tile_size=size)
+def trees(lowered: Lowered, variant: Variant, chosen: Chosen) -> Callable[[Any], Kernel | None]:
+    """Return what makes the trees of plans, which share schedules with equal values in arrays.
 
+    There is none where a value cannot be what the plan asks for.
+    """
 
-def _portions(kernel: Kernel, options: Any) -> Iterator[Move]:
-    if any(nodes_of(kernel, Portions)):
-        yield option_move("portions", "on", "off", patches=False)
-        for sizes in PATCHES:
-            if sizes != options.patches:
-                yield option_move("portions", "on", f"of {sizes.elements}", patches=sizes)
-    elif options.patches is False:
-        yield option_move("portions", "off", "on", patches=Patches())
+    @cache
+    def scheduled(rules: Rules) -> Kernel | None:
+        try:
+            return schedule(lowered, variant, rules)[0]
+        except OptionError:
+            return None
 
-
-def _left_out(name: str, options: Any) -> Move:
-    return option_move(f"pass {name}", "on", "off", passes=without(options.passes, name))
-
-
-class Trees:
-    """Makes the trees of plans; those with equal values in arrays share their schedule."""
-
-    def __init__(self, lowered: Lowered, variant: Variant, chosen: Chosen) -> None:
-        self.lowered = lowered
-        self.variant = variant
-        self.chosen = chosen
-        self._scheduled: dict[tuple[object, ...], Kernel | None] = {}
-
-    def __call__(self, options: Any) -> Kernel | None:
-        """Return the tree of a plan; None where a value cannot be what it asks for."""
-        rules, passes = self.chosen(options)
-        key = rules.arrays, rules.inline, rules.jam
-        if key not in self._scheduled:
-            self._scheduled[key] = self._schedule(rules)
-        kernel = self._scheduled[key]
+    def tree_of(options: Any) -> Kernel | None:
+        rules, passes = chosen(options)
+        kernel = scheduled(classes.evolve(rules, own=None))
         for step in passes if kernel is not None else ():
             kernel = step(kernel, rules)
         return kernel
 
-    def _schedule(self, rules: Rules) -> Kernel | None:
-        try:
-            return schedule(self.lowered, self.variant, rules)[0]
-        except OptionError:
-            return None
+    return tree_of
 
 
 def planned(
@@ -113,14 +109,14 @@ def planned(
     Sizes are those that the build knows, else usual ones. Targets do not tell classes of machines
     apart, so all weigh the same unless an option names one.
     """
-    trees = Trees(lowered, variant, chosen)
-    first = trees(options)
+    tree_of = trees(lowered, variant, chosen)
+    first = tree_of(options)
     if first is None:  # the options of the user are refused as they are without a search
         return options, ()
     known = {(name, dim): (start, stop) for name, dim, start, stop in variant.ranges}
     sizes = usual(first, known)
     machines = [each for each in (EPYC, XEON) if options.machine in (None, each.name)]
-    models = [CpuModel(each, machine) for each in sizes for machine in machines]
-    search = Search(trees, moves, models, BUDGETS[options.effort])
+    models = [CpuModel(each, machine).seconds for each in sizes for machine in machines]
+    search = Search(tree_of, moves, models, BUDGETS[options.effort])
     seed, best = search.run(options)
     return best.options, tuple(told(search, seed, best))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
 from ....runtime.process import classes
 from ...ir.loops.cpu import LINE, marks_of
-from ...ir.loops.nest import Compute, Load, Nest, Row, Store
+from ...ir.loops.nest import Compute, Load, Nest, Store
 from ...ir.loops.traverse import reached
 from ..schedule.costs import ITEMSIZES, row_cost
 from .cpu_sweeps import Work
@@ -43,21 +43,20 @@ def amounts(work: Work, machine: CpuClass) -> dict[str, float]:
 def _amounts(work: Work, machine: CpuClass) -> Iterator[tuple[str, float]]:
     nest, depth = work.nest, len(work.nest.loops)
     marks = marks_of(nest)
-    strips = _Strips.of(work) if depth and nest.loops[-1].kind == "vector" else None
+    is_vector = depth > 0 and nest.loops[-1].kind == "vector"
+    points, computed, moved = _strips(work)
     outer = work.times[-2] if depth else 1.0
     widest = max((ITEMSIZES[row.dtype] for row in nest.body if row.level == depth), default=1)
     for number, row in enumerate(nest.body):
-        is_inner = row.level == depth and depth > 0
-        times, moves = work.times[row.level], 0.0
-        if is_inner and strips is not None:
-            registers_ = strips.points * ITEMSIZES[row.dtype] / machine.lanes
-            times = outer * strips.computed(number) * registers_
-            moves = outer * strips.moved(number) * registers_
-            yield "operations", MOVED * moves
+        is_inner, times = row.level == depth > 0, work.times[row.level]
+        if is_inner and is_vector:
+            each = outer * points * ITEMSIZES[row.dtype] / machine.lanes
+            times = each * computed[number]
+            yield "operations", MOVED * each * moved[number]
         if isinstance(row, Compute):
             yield "operations", times * row_cost(row)
         elif isinstance(row, Load | Store):
-            if is_inner and strips is not None and _is_apart(nest, row):
+            if is_inner and is_vector and _is_apart(nest, row):
                 yield "gathers", work.times[-1]
             else:
                 yield "loads", times
@@ -65,45 +64,30 @@ def _amounts(work: Work, machine: CpuClass) -> Iterator[tuple[str, float]]:
     yield "rows", outer
     yield "prefetches", outer * len(marks.asked) * max(1.0, work.row * widest / LINE)
     yield "streams", outer * len(marks.streams)
-    if strips is not None:
+    if is_vector:
+        each = outer * max(computed, default=0.0) * points * widest / machine.lanes
         values = _bytes_of_values(nest) / widest
-        each = outer * strips.count * strips.points * widest / machine.lanes
         yield "loads", 2 * each * max(0.0, values - machine.registers)
 
 
-@classes.frozen
-class _Strips:
-    """The strips of a row: `points` of one, how many there are and how many of them are whole.
+def _strips(work: Work) -> tuple[int, list[float], list[float]]:
+    """Return the points of a strip, and for each row how many strips of a walk compute and move it.
 
-    Values that slide come from registers in whole strips, and in one before the first.
+    Values that slide come from registers in whole strips. So does what follows from them alone,
+    and one strip before the first whole one computes the others.
     """
-
-    points: int
-    count: float
-    whole: float
-    slid: Mapping[Row, Row]
-    live: Collection[Row]
-
-    @classmethod
-    def of(cls, work: Work) -> _Strips:
-        body = work.nest.body
-        sizes = [ITEMSIZES[row.dtype] for row in body if isinstance(row, Load | Store)]
-        points = STRIP // max(SMALLEST, min(sizes, default=8))
-        slid = {row: origin for row, origin, _ in marks_of(work.nest).slides}
-        stores = [number for number, row in enumerate(body) if isinstance(row, Store)]
-        live = reached(stores, lambda n: (slid[n],) if n in slid else body[n].operands)
-        return cls(points, max(1.0, -(-work.row // points)), work.row // points, slid, live)
-
-    def computed(self, row: Row) -> float:
-        """Return how many strips compute a row."""
-        if not self.slid:
-            return self.count
-        is_seen = row in self.live and row not in self.slid
-        return self.count - self.whole + is_seen * (self.whole + min(self.whole, 1.0))
-
-    def moved(self, row: Row) -> float:
-        """Return how many strips take a row from a register."""
-        return self.whole * (row in self.slid and row in self.live)
+    body = work.nest.body
+    sizes = [ITEMSIZES[row.dtype] for row in body if isinstance(row, Load | Store)]
+    points = STRIP // max(SMALLEST, min(sizes, default=8))
+    count, whole = max(1.0, -(-work.row // points)), work.row // points
+    slid = {row: origin for row, origin, _ in marks_of(work.nest).slides}
+    if not slid:
+        return points, [count] * len(body), [0.0] * len(body)
+    stores = [number for number, row in enumerate(body) if isinstance(row, Store)]
+    live = reached(stores, lambda n: (slid[n],) if n in slid else body[n].operands)
+    again = whole + min(whole, 1.0)
+    computed = [count - whole + again * (n in live and n not in slid) for n in range(len(body))]
+    return points, computed, [whole * (n in live and n in slid) for n in range(len(body))]
 
 
 @lru_cache(maxsize=1024)

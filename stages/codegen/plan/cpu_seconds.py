@@ -61,11 +61,6 @@ class CpuFacts:
         return alone + float(pow(beside, 1 / machine.overlap)) + machine.barrier * self.barriers
 
 
-def cpu_facts(kernel: Kernel, sizes: Sizes, machine: CpuClass) -> list[CpuFacts]:
-    """Return what each part of a tree does in calls that follow one another."""
-    return CpuModel(sizes, machine).facts(kernel)
-
-
 class CpuModel:
     """Facts of trees for the same call and machine; a part that was seen before is only looked up.
 
@@ -97,8 +92,7 @@ class CpuModel:
 
     def seconds(self, kernel: Kernel) -> float:
         """Return the seconds of a call."""
-        machine = self.machine
-        return machine.call + sum(each.seconds(machine) for each in self.facts(kernel))
+        return self.machine.call + sum(each.seconds(self.machine) for each in self.facts(kernel))
 
     def _divided(
         self, leaf: Leaf, past: Mapping[str, float], fetched: Sequence[Bytes]
@@ -127,13 +121,10 @@ class CpuModel:
         found: dict[str, float] = {}
         for link, bytes_ in zip(self.machine.links, own, strict=True):
             kept = [(key, n) for key, n in bytes_.items() if not (key[1] and key[0] in past)]
-            found[link.name] = sum(n for _, n in kept)
-            back = sum(n for (_, stores), n in kept if stores)
-            if link is self.machine.links[-1]:
-                gone = sum(past.get(name, 0.0) for name, stores in bytes_ if stores)
-                found[WRITTEN] = back + gone
-            else:
-                found[link.name] += back
+            found[WRITTEN] = sum(n for (_, stores), n in kept if stores)
+            found[link.name] = sum(n for _, n in kept) + found[WRITTEN]
+        found[link.name] -= found[WRITTEN]
+        found[WRITTEN] += sum(past.get(name, 0.0) for name, stores in own[-1] if stores)
         return found
 
     def _waits(

@@ -43,11 +43,7 @@ class Move:
 
 def option_move(name: str, now: str, other: str, **changes: Any) -> Move:
     """Return a move that gives options new values, whatever they were."""
-    return Move(name, now, other, partial(_same, changes))
-
-
-def _same(changes: Mapping[str, Any], _: Any) -> Mapping[str, Any]:
-    return changes
+    return Move(name, now, other, lambda _: changes)
 
 
 def value_moves(kernel: Kernel) -> Iterator[Move]:

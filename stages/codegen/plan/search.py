@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import exp, log
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 from ....runtime.process import classes
 from ...ir.loops.kernel import Kernel
@@ -22,13 +22,7 @@ LEAST: Final = 0.05  # a plan: of 70 drawn programs three lose, and seven withou
 WORST: Final = 1.05  # no call of a plan may take so much longer than that of the rules
 LONGER: Final = 1.3  # a build that takes so much longer than that of the rules
 CALLS: Final = 10.0  # has to come back within so many seconds of calls
-
-
-class Model(Protocol):
-    """Predicts calls of one size on one class of machines."""
-
-    def seconds(self, kernel: Kernel) -> float:
-        """Return the seconds of a call."""
+Model: TypeAlias = Callable[[Kernel], float]  # the seconds of a call of one size, on one class
 
 
 @classes.frozen
@@ -84,7 +78,7 @@ class Search:
         if options not in self._plans:
             tree = self.tree_of(options) if len(self._plans) < self.budget else None
             if tree is not None and tree not in self._trees:
-                seconds = tuple(model.seconds(tree) for model in self.models)
+                seconds = tuple(seconds_of(tree) for seconds_of in self.models)
                 self._trees[tree] = Plan(options, tree, seconds, build_seconds(tree))
             self._plans[options] = None if tree is None else self._trees[tree]
         return self._plans[options]

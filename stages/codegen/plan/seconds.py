@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from ...ir.loops.kernel import Kernel
-from .cpu_seconds import CpuFacts, cpu_facts
+from .cpu_seconds import CpuFacts, CpuModel
 from .gpu_seconds import GpuFacts, gpu_facts
 from .machine import CpuClass, GpuClass
 from .sizes import Sizes
@@ -18,7 +18,7 @@ MachineClass: TypeAlias = CpuClass | GpuClass
 def facts_of(kernel: Kernel, sizes: Sizes, machine: MachineClass) -> Facts:
     """Return what each part of a tree does; a machine with other costs has the same facts."""
     if isinstance(machine, CpuClass):
-        return cpu_facts(kernel, sizes, machine)
+        return CpuModel(sizes, machine).facts(kernel)
     return gpu_facts(kernel, sizes, machine)
 
 

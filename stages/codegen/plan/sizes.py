@@ -140,19 +140,20 @@ def alike(
         if buffer.memory == "field"
         for dim in buffer.dims
         if dim.value in extents
+    } | dict(known or {})
+    scalars = {
+        name: extents[dim] * ENDS[end]
+        for name, *_ in kernel.scalars
+        for dim, end in [f"..{name}".split(".")[-2:]]
+        if end in ENDS and dim in extents
     }
-    scalars = {}
-    for name, _ in kernel.scalars:
-        *_, dim, end = f"..{name}".split(".")
-        if end in ENDS and dim in extents:
-            scalars[name] = extents[dim] * ENDS[end]
-    rows = max(extents.values(), default=0)
+    rows = max((stop - start for start, stop in ranges.values()), default=0)
     near = {
         buffer.name.removeprefix("table "): Table(rows, rows)
         for buffer in kernel.buffers
         if buffer.memory == "table"
     }
-    return Sizes({**ranges, **(known or {})}, scalars, {**near, **(tables or {})})
+    return Sizes(ranges, scalars, {**near, **(tables or {})})
 
 
 def usual(kernel: Kernel, known: Mapping[tuple[str, str], tuple[int, int]]) -> tuple[Sizes, ...]:
@@ -164,9 +165,6 @@ def usual(kernel: Kernel, known: Mapping[tuple[str, str], tuple[int, int]]) -> t
     is_flat = {name: dim.kind is DimensionKind.HORIZONTAL for name, dim in dims.items()}
     across = max(sum(is_flat[dim.value] for dim in buffer.dims) for buffer in fields)
     levels = 1 if all(is_flat.values()) else USUAL_LEVELS
-    found = []
-    for points in USUAL_POINTS:
-        side = max(1, round((points / levels) ** (1 / max(across, 1))))
-        extents = {name: side if is_flat[name] else levels for name in dims}
-        found.append(alike(kernel, extents, known=known))
-    return tuple(found)
+    sides = [max(1, round((points / levels) ** (1 / max(across, 1)))) for points in USUAL_POINTS]
+    extents = [{name: side if is_flat[name] else levels for name in dims} for side in sides]
+    return tuple(alike(kernel, each, known=known) for each in extents)

@@ -71,7 +71,7 @@ class Touch:
         for dim, walked in zip(self.near, extents, strict=False):
             if dim is not walked:
                 break
-            total *= extents[dim]
+            total *= max(extents[dim], 1.0)
         return total
 
     @property

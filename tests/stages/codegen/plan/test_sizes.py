@@ -9,6 +9,7 @@ from fieldforge.stages.codegen.plan.sizes import USUAL_LEVELS, USUAL_POINTS, Tab
 from fieldforge.stages.ir.bounds import DomainSymbol, ScalarSymbol
 from fieldforge.stages.ir.loops.buffers import Buffer
 from fieldforge.stages.ir.loops.kernel import Kernel
+from fieldforge.stages.ir.loops.traverse import nests_of
 
 from .listings import loops_of
 
@@ -49,6 +50,18 @@ def test_what_a_build_knows_is_the_only_size():
 
     assert sizes.value(DomainSymbol("stop", "u", I)) == 66
     assert sizes.ranges == known
+
+
+def test_tables_have_as_many_rows_as_the_fields_that_a_build_knows():
+    loops, given, _ = loops_of(large_case(MESH), 10_000)
+
+    (sizes,) = usual(loops, given.ranges)
+
+    extents = [stop - start for start, stop in given.ranges.values()]
+    assert {each.rows for each in sizes.tables.values()} == {max(extents)}
+    assert (
+        sum(sizes.extent(loop.range) == 0 for nest in nests_of(loops) for loop in nest.loops) == 0
+    )
 
 
 def test_bounds_that_a_call_passes_are_those_of_its_fields():
