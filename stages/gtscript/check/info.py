@@ -29,7 +29,7 @@ def info_of_tables(tables: Tables, docstring: str) -> StencilInfo:
     extents = extents_of(tables.nodes, tables.blocks)
     owners = {v: own[0] for own in tables.arguments.values() for v in own}
     accesses, touched = _accesses(tables, extents, owners)
-    levels = boundaries_of(tables.nodes, tables.blocks)
+    levels = boundaries_of(tables.nodes, tables.blocks, tables.choices)
     fields: list[tuple[str, FieldInfo]] = []
     parameters: list[tuple[str, ParameterInfo]] = []
     arguments = tables.definition.arguments
@@ -42,7 +42,7 @@ def info_of_tables(tables: Tables, docstring: str) -> StencilInfo:
         boundary = CENTRE
         if access != NONE:
             used = [each for each in own if each in touched]
-            boundary = _around([_boundary(extents, levels, each) for each in used])
+            boundary = _around(extents, levels, used)
         elements: tuple[int, ...] = ()
         if kind.axes and kind.data_dims:
             elements = tuple(place for place, each in enumerate(own) if each in touched)
@@ -60,18 +60,18 @@ def info_of_tables(tables: Tables, docstring: str) -> StencilInfo:
     )
 
 
-def _boundary(extents: Extents, levels: dict[int, tuple[int, int]], variable: int) -> Boundary:
-    i, j = extents.variables.get(variable, ZERO)
-    return (-i[0], i[1]), (-j[0], j[1]), levels.get(variable, (0, 0))
+def _around(
+    extents: Extents, levels: dict[int, tuple[int, int]], variables: Sequence[int]
+) -> Boundary:
+    """Return the boundary of a field, from what is read and written of its elements."""
+    found = [extents.variables.get(each, ZERO) for each in variables]
+    i, j = ([(-extent[axis][0], extent[axis][1]) for extent in found] for axis in (0, 1))
+    k = [levels[each] for each in variables if each in levels]
+    return _hull(i), _hull(j), _hull(k or [(0, 0)])
 
 
-def _around(boundaries: Sequence[Boundary]) -> Boundary:
-    """Return the boundary of a field, from those of its elements."""
-    i, j, k = (
-        (max(low for low, _ in sides), max(high for _, high in sides))
-        for sides in zip(*boundaries, strict=True)
-    )
-    return i, j, k
+def _hull(sides: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    return max(low for low, _ in sides), max(high for _, high in sides)
 
 
 def _accesses(

@@ -251,4 +251,19 @@ with computation(FORWARD), interval(1, None):
     arrays={"a": some((3, 3, 4), 108)},
 )
 
+# --- intervals of the call ------------------------------------------------------------------------
+
+add(
+    "sweeps over intervals of the call",
+    """
+with computation(FORWARD), interval(1, p):
+    b = a + b[0, 0, -1]
+with computation(BACKWARD), interval(p, None):
+    c = K
+    b = b - 0.5 * c
+""",
+    LEVELS,
+    arrays=levels(111),
+)
+
 COLUMNS = tuple(name for name in EXAMPLES if name not in BEFORE)
