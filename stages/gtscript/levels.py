@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
 from ..ir.stencil import Block, Node, Ref
 from .reads import reads_below
 
+NO_OWNERS: Final[Mapping[int, int]] = MappingProxyType({})
+
 
 def boundaries_of(
-    nodes: Sequence[Node], blocks: Sequence[Block], without: Container[Ref] = ()
+    nodes: Sequence[Node],
+    blocks: Sequence[Block],
+    without: Container[Ref] = (),
+    owners: Mapping[int, int] = NO_OWNERS,
 ) -> dict[int, tuple[int, int]]:
     """Return for each variable how many levels below the domain and above it are accessed.
 
     Only bounds that count from the near end of the domain count, and no read at a level that a
     value gives, nor those that give it. `without` are rows below which no reads count.
+    Variables count as their owners: elements as the first one of their field.
     """
     below: dict[int, int] = {}
     above: dict[int, int] = {}
     for block in blocks:
-        for variable, k in _accesses(nodes, block, without):
+        for accessed, k in _accesses(nodes, block, without):
+            variable = owners.get(accessed, accessed)
             if not block.start.of_end:
                 lowest = -block.start.offset - k
                 below[variable] = max(below.get(variable, lowest), lowest)

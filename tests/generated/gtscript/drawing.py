@@ -148,6 +148,7 @@ class Drawing:
             return "K"
         if dtype != "float64":
             return ""
+        self.least = max(self.least, 3)
         index = self.pick(("lev", "lev % 3", "r", "r % 2", "int64(n) % 3", "abs(d) % 3"))
         level = self.pick(("r", "lev", "K - K", "r % 2", "(lev + r) % 3"))
         choice = self.choose.randrange(8)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .cases import ANSWERS, OF_CORPUS, Case
-from .corpus import CORPUS
+from .corpus.every import CORPUS
 from .models import EXAMPLES
 
 

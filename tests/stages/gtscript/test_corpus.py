@@ -11,7 +11,7 @@ from fieldforge.stages.target import CpuTarget
 
 from ...generated.building import Schedule, compiled, written
 from .cases import OF_CORPUS, answers, difference, facts, run
-from .corpus import CORPUS
+from .corpus.every import CORPUS
 from .stencils import definition_of, made
 
 ANSWERS = answers(OF_CORPUS)
