@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
-from ..ir.stencil import Block, Node
+from ..ir.stencil import Block, Node, Ref
 from .reads import reads_below
 
+NO_OWNERS: Final[Mapping[int, int]] = MappingProxyType({})
 
-def boundaries_of(nodes: Sequence[Node], blocks: Sequence[Block]) -> dict[int, tuple[int, int]]:
+
+def boundaries_of(
+    nodes: Sequence[Node],
+    blocks: Sequence[Block],
+    without: Container[Ref] = (),
+    owners: Mapping[int, int] = NO_OWNERS,
+) -> dict[int, tuple[int, int]]:
     """Return for each variable how many levels below the domain and above it are accessed.
 
     Only bounds that count from the near end of the domain count, and no read at a level that a
-    value gives, nor those that give it.
+    value gives, nor those that give it. `without` are rows below which no reads count.
+    Variables count as their owners: elements as the first one of their field.
     """
     below: dict[int, int] = {}
     above: dict[int, int] = {}
     for block in blocks:
-        for variable, k in _accesses(nodes, block):
+        for accessed, k in _accesses(nodes, block, without):
+            variable = owners.get(accessed, accessed)
             if not block.start.of_end:
                 lowest = -block.start.offset - k
                 below[variable] = max(below.get(variable, lowest), lowest)
@@ -42,9 +53,11 @@ def least_levels(blocks: Sequence[Block]) -> int:
     return max(of_start + of_end, longest)
 
 
-def _accesses(nodes: Sequence[Node], block: Block) -> list[tuple[int, int]]:
+def _accesses(
+    nodes: Sequence[Node], block: Block, without: Container[Ref]
+) -> list[tuple[int, int]]:
     roots = [ref for each in block.body for ref in (each.value, each.mask)]  # no `level`
-    reads = reads_below(nodes, roots, places=False)
+    reads = reads_below(nodes, roots, places=False, without=without)
     found = [(read.variable, read.offset[2]) for read in reads if read.level is None]
     written = [(each.variable, each.offset) for each in block.body if each.level is None]
     return [*found, *written]

@@ -11,8 +11,10 @@ from typing import Final
 
 from ....runtime.process import classes
 from ...ir.bounds import Bound
+from ...ir.loops.column import Column
+from ...ir.loops.kernel import Node
 from ...ir.loops.nest import Nest
-from ...ir.loops.traverse import with_nests
+from ...ir.loops.traverse import rewrite
 from ...ir.loops.ungrouped import ungrouped
 from ...ir.strides import Stride
 from ..cpu.text.kernel import ENDS, definitions
@@ -58,7 +60,7 @@ def rare_version(loops: SdfgLoops, writer: WriterOptions) -> RareVersion:
     if writer.checked:
         return RareVersion(ints, (f"{flag}{beyond(loops.kernel)};",))
     options = WriterOptions(0, vector_math=False, own_math=writer.own_math)
-    kernel = with_nests(ungrouped(loops.kernel), _on_one_thread)
+    kernel = rewrite(ungrouped(loops.kernel), _on_one_thread)
     scope = Scope(kernel, places_of(ints), options, cpp(options), clamped=clamping.ends)
     steps = Steps(len(ints), loops.steps) if loops.steps else None
     nests = list(flat(write_steps(scope, kernel, Writing(steps))))
@@ -71,6 +73,8 @@ def rare_version(loops: SdfgLoops, writer: WriterOptions) -> RareVersion:
     )
 
 
-def _on_one_thread(nest: Nest) -> Nest:
-    loops = tuple(classes.evolve(loop, kind="sequential") for loop in nest.loops)
-    return classes.evolve(nest, loops=loops)
+def _on_one_thread(node: Node) -> Node:
+    if not isinstance(node, Nest | Column):
+        return node
+    loops = tuple(classes.evolve(loop, kind="sequential") for loop in node.loops)
+    return classes.evolve(node, loops=loops)

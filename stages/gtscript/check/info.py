@@ -12,7 +12,6 @@ from ..info import (
     READ,
     READ_WRITE,
     WRITE,
-    Boundary,
     DomainInfo,
     FieldInfo,
     ParameterInfo,
@@ -21,7 +20,7 @@ from ..info import (
 from ..levels import boundaries_of, least_levels
 from ..read.scope import Tables
 from ..reads import reads_below
-from .extents import ZERO, Extents, extents_of, meets
+from .extents import ZERO, Extents, Side, extents_of, meets
 
 
 def info_of_tables(tables: Tables, docstring: str) -> StencilInfo:
@@ -29,7 +28,7 @@ def info_of_tables(tables: Tables, docstring: str) -> StencilInfo:
     extents = extents_of(tables.nodes, tables.blocks)
     owners = {v: own[0] for own in tables.arguments.values() for v in own}
     accesses, touched = _accesses(tables, extents, owners)
-    levels = boundaries_of(tables.nodes, tables.blocks)
+    levels = boundaries_of(tables.nodes, tables.blocks, tables.choices, owners)
     fields: list[tuple[str, FieldInfo]] = []
     parameters: list[tuple[str, ParameterInfo]] = []
     arguments = tables.definition.arguments
@@ -42,7 +41,8 @@ def info_of_tables(tables: Tables, docstring: str) -> StencilInfo:
         boundary = CENTRE
         if access != NONE:
             used = [each for each in own if each in touched]
-            boundary = _around([_boundary(extents, levels, each) for each in used])
+            i, j = _around(extents, used)
+            boundary = (i, j, levels.get(own[0], (0, 0)))
         elements: tuple[int, ...] = ()
         if kind.axes and kind.data_dims:
             elements = tuple(place for place, each in enumerate(own) if each in touched)
@@ -60,18 +60,14 @@ def info_of_tables(tables: Tables, docstring: str) -> StencilInfo:
     )
 
 
-def _boundary(extents: Extents, levels: dict[int, tuple[int, int]], variable: int) -> Boundary:
-    i, j = extents.variables.get(variable, ZERO)
-    return (-i[0], i[1]), (-j[0], j[1]), levels.get(variable, (0, 0))
-
-
-def _around(boundaries: Sequence[Boundary]) -> Boundary:
-    """Return the boundary of a field, from those of its elements."""
-    i, j, k = (
-        (max(low for low, _ in sides), max(high for _, high in sides))
-        for sides in zip(*boundaries, strict=True)
+def _around(extents: Extents, variables: Sequence[int]) -> tuple[Side, Side]:
+    """Return the boundary of a field along I and J, from what is needed of its elements."""
+    found = [extents.variables.get(each, ZERO) for each in variables]
+    i, j = (
+        (max(-extent[axis][0] for extent in found), max(extent[axis][1] for extent in found))
+        for axis in (0, 1)
     )
-    return i, j, k
+    return i, j
 
 
 def _accesses(

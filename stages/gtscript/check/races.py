@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from math import prod
 
 from ....runtime.process.source import Span
 from ...ir.stencil import Assign, Block, Read
 from ..errors import NotYetSupportedError, StencilRefusedError
+from ..read.data_axes import MOST
 from ..read.scope import Tables
 from ..reads import reads_below
 from ..sweeps import is_imperative, shifted_cycle
@@ -28,6 +30,9 @@ def check_races(tables: Tables) -> None:
         _check_branches(tables, block, wheres)
         if block.order != "parallel":
             _check_sweep(tables, block, wheres)
+        else:
+            pairs = zip(block.body, wheres, strict=True)
+            _check_tables(tables, [pair for pair in pairs if pair[0].loops])
     _check_outputs(tables)
 
 
@@ -141,12 +146,23 @@ def _check_column(tables: Tables, block: Block, wheres: Sequence[Span]) -> None:
                     "supported yet.",
                     hints=("Read it in a computation of its own.",),
                 )
+    _check_tables(tables, list(zip(block.body, wheres, strict=True)))
+
+
+def _check_tables(tables: Tables, pairs: Sequence[tuple[Assign, Span]]) -> None:
+    """Refuse long tables whose places columns carry: a column chooses among all numbers."""
+    own = {each.variable for each, _ in pairs}
+    for each, where in pairs:
+        for read in _reads(tables, [each]):
+            table = tables.variables[read.variable]
+            size = prod(table.sizes)
             led = {place.variable for place in reads_below(tables.nodes, read.operands)}
-            if read.places and led & own:
+            if read.places and led & own and size > MOST:
                 raise NotYetSupportedError(
                     where,
-                    f"The place in table '{name}' follows from what the computation carries from "
-                    "level to level: that is not supported yet.",
+                    f"The computation carries a place in table '{table.name}' of {size} numbers "
+                    f"from level to level or round to round, {MOST} are the most: more are not "
+                    "supported yet.",
                 )
 
 

@@ -17,7 +17,7 @@ from ...ir.column_rows import Column, End, Get, GetAt, Holds, If, Set, SetAt, Wh
 from ...ir.dataflow import Ref, Side, Value
 from ...ir.stencil import Assign, Block, Limits, Read
 from ...lower.graph import Graph
-from ..axes import K
+from ..axes import K, data_dims
 from ..reads import reads_below
 from .bounds import box_of, levels_of, size
 from .environment import Environment, valued
@@ -210,6 +210,8 @@ class _Acting:
         slot = self.slots.get(node.variable)
         if slot is None:
             environment = self.environment
+            if node.places and self._is_led(node):
+                return self._of_table(node)
             ref = environment.current(node.variable)
             row: Callable[[int], Ref] = partial(environment.value, read=self._outside)
             return self._argument(environment.placed(ref, node, row))
@@ -219,6 +221,32 @@ class _Acting:
             return self.rows.add(GetAt(variable=slot.number, at=at, dims=(), dtype=dtype))
         offset = 0 if slot.around is None else node.offset[2]
         return self.rows.add(Get(variable=slot.number, offset=offset, dims=(), dtype=dtype))
+
+    def _is_led(self, node: Read) -> bool:
+        """Tell whether variables of the column give the place of a read."""
+        reads = reads_below(self.environment.root.nodes, node.operands)
+        return any(each.variable in self.slots for each in reads)
+
+    def _of_table(self, node: Read) -> Ref:
+        """Choose among the numbers of a table; a place outside of it is the nearest one."""
+        places = [self._wide(self._value(each)) for each in node.places]
+        sizes = self.environment.variable(node.variable).sizes
+        return self._chosen(node, list(zip(sizes, places, strict=True)), ())
+
+    def _chosen(self, node: Read, rest: Sequence[tuple[int, Ref]], place: tuple[int, ...]) -> Ref:
+        graph = self.environment.graph
+        if not rest:
+            ref = self.environment.current(node.variable)
+            for dim, index in zip(data_dims(len(place)), place, strict=True):
+                ref = graph.level(ref, dim, Const(index))
+            return self._argument(ref)
+        (size, row), *others = rest
+        sides = [self._chosen(node, others, (*place, index)) for index in range(size)]
+        result = sides[-1]
+        for index in range(size - 2, -1, -1):
+            test = self.rows.map("le", (row, self.rows.literal("int64", str(index))))
+            result = self.rows.map("select", (test, sides[index], result))
+        return result
 
     def _outside(self, node: Read) -> Ref:
         """Return the value of a read that only says where an argument is read."""

@@ -174,6 +174,7 @@ def _store_element(
             if at is None:
                 number = scope.number(scope.dtype(row), str(index), node)
                 test = operation(scope, "eq", (row, number), node)
+                scope.tables.choices.add(test)
                 draft.mask = expressions.mask_of(scope, draft.mask, test, node)
         add_assign(scope, elements.at(place), value, node, *moved)
     draft.mask, draft.is_inside = outer, was_inside
@@ -201,6 +202,8 @@ def add_assign(
 ) -> None:
     """Add an assignment under the mask and in the region of the statement."""
     draft, place = scope.draft, scope.place(node)
+    if offset and draft.is_of_call:
+        offset, level = 0, scope.number("int64", str(offset), node)
     made = cast(scope, value, scope.tables.variables[variable].dtype, node)
     draft.body.append(
         Assign(

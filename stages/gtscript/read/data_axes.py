@@ -105,6 +105,7 @@ def _chosen(
     for at in range(size - 2, -1, -1):
         limit = scope.number(scope.dtype(row), str(at), node)
         test = operation(scope, "le", (row, limit), node)
+        scope.tables.choices.add(test)
         result = choice(scope, test, sides[at], result, node)
     return result
 

@@ -115,12 +115,17 @@ def _name(scope: Scope, node: ast.Name | ast.Attribute) -> Ref:
 
 def _axis(scope: Scope, axis: str, node: Located) -> Ref:
     if axis == "K":
-        tables = scope.tables
-        if tables.level is None:
-            dtype = tables.definition.literal_int
-            tables.level = tables.declare(Variable("K", "level", dtype, "K"))
-        return scope.read(tables.level, node)
+        return level(scope, node)
     raise scope.syntax_error(node, f"Parallel axis {axis} can't be queried - only K.")
+
+
+def level(scope: Scope, node: Located) -> Ref:
+    """Read the number of the level."""
+    tables = scope.tables
+    if tables.level is None:
+        dtype = tables.definition.literal_int
+        tables.level = tables.declare(Variable("K", "level", dtype, "K"))
+    return scope.read(tables.level, node)
 
 
 def _subscript(scope: Scope, node: ast.Subscript) -> Ref:

@@ -6,18 +6,23 @@ import ast
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ...ir.stencil import Block, End, Order
+from ...ir.stencil import Block, End, Order, Ref
 from ..capture import path_of
 from ..definition import AxisBound
 from ..errors import GTError
+from ..reads import reads_below
+from . import expressions
+from .data_axes import access_of
+from .elements import Elements
 from .evaluate import UNKNOWN, evaluated
-from .scope import Scope
+from .scope import Scope, shown
+from .typing import FLOATS
 
 FAR = 100000  # more than any interval is long
 
 
 def interval_of(scope: Scope, call: ast.Call) -> tuple[End, End]:
-    """Return the bounds of an interval."""
+    """Return the bounds of an interval that is known when a stencil is built."""
     args = _bounds(call)
     if len(args) not in (1, 2):
         raise _invalid(scope, call)
@@ -30,6 +35,51 @@ def interval_of(scope: Scope, call: ast.Call) -> tuple[End, End]:
     if start.of_end == stop.of_end and stop.offset <= start.offset:
         raise _invalid(scope, call)
     return start, stop
+
+
+def runtime_bounds(scope: Scope, call: ast.Call) -> tuple[Ref | End, Ref | End] | None:
+    """Return the bounds of an interval if only a call knows one of them; None if it is known.
+
+    Such a bound is a scalar, an IJ field or an element of one; it counts from the domain's start.
+    """
+    args = _bounds(call)
+    if len(args) != 2 or not any(_is_runtime(scope, each) for each in args):
+        return None
+    start, stop = args
+    first: Ref | End = (
+        _level(scope, start) if _is_runtime(scope, start) else _bound(scope, call, start)
+    )
+    last: Ref | End = _level(scope, stop) if _is_runtime(scope, stop) else _stop(scope, call, stop)
+    return first, last
+
+
+def _is_runtime(scope: Scope, node: ast.expr) -> bool:
+    return any(
+        isinstance(scope.meaning(path_of(each) or "?"), int | Elements) for each in ast.walk(node)
+    )
+
+
+def _level(scope: Scope, node: ast.expr) -> Ref:
+    """Read a bound that only the call knows."""
+    base = access_of(node).base if isinstance(node, ast.Subscript) else node
+    found = scope.meaning(path_of(base) or "?")
+    if not isinstance(found, int | Elements):
+        raise scope.syntax_error(
+            node,
+            f"The bound of an interval is a number, a scalar or an IJ field, got '{shown(node)}'.",
+            "Assign the expression to a field with the axes I and J, and give that field.",
+        )
+    known = found.whole if isinstance(found, Elements) else scope.tables.variables[found]
+    if "K" in known.axes:
+        raise scope.refuse(
+            node,
+            f"Using field '{known.name}' with a K-Axis as a bound for an interval is invalid.",
+        )
+    row = expressions.read(scope, node)
+    reads = reads_below(scope.tables.nodes, (row,))
+    if scope.dtype(row) in (*FLOATS, "bool") or any(any(each.offset) for each in reads):
+        raise scope.refuse(node, "The bound of an interval is an integer of the same column.")
+    return row
 
 
 def check_order(scope: Scope, node: ast.With, blocks: Sequence[Block]) -> None:
@@ -97,24 +147,10 @@ def _end(bound: AxisBound) -> End:
 
 def _value(scope: Scope, call: ast.Call, node: ast.expr) -> AxisBound | int | None:
     """Return a bound; numbers are cut to integers."""
-    for each in ast.walk(node):
-        found = scope.meaning(path_of(each) or "?")
-        if isinstance(found, int):
-            raise _runtime(scope, node, found)
     value = evaluated(scope, node)
     if value is UNKNOWN:
         raise _invalid(scope, call)
     return value if value is None or isinstance(value, AxisBound) else int(value)
-
-
-def _runtime(scope: Scope, node: ast.expr, variable: int) -> GTError:
-    known = scope.tables.variables[variable]
-    if "K" in known.axes:
-        return scope.refuse(
-            node,
-            f"Using field '{known.name}' with a K-Axis as a bound for an interval is invalid.",
-        )
-    return scope.not_yet(node, "Intervals with bounds that are known at the call only are")
 
 
 def _invalid(scope: Scope, call: ast.Call) -> GTError:

@@ -47,7 +47,9 @@ class Tables:
     written: set[int] = classes.field(factory=set)
     arguments: dict[str, tuple[int, ...]] = classes.field(factory=dict)
     level: int | None = None  # the variable that is the level
+    choices: set[Ref] = classes.field(factory=set)  # tests of indices of data axes
     loops: int = 0  # how many `while` the text has so far
+    of_call: set[int] = classes.field(factory=set)  # blocks on levels that only a call knows
     calls: int = 0
     rows: dict[Node, Ref] = classes.field(factory=dict)
     externals: Mapping[str, given.Constant] = classes.field(init=False)
@@ -85,7 +87,8 @@ class BlockDraft:
     """A block while it is read.
 
     `mask`, `region` and `loops` are those of the statement that is read, `statement` its number; it
-    `is_inside` if it is a part of an `if` or a `while`.
+    `is_inside` if it is a part of an `if` or a `while`. Only a call knows the levels of one that
+    `is_of_call`.
     """
 
     order: Order
@@ -94,6 +97,7 @@ class BlockDraft:
     region: Limits | None = None
     is_inside: bool = False
     loops: tuple[int, ...] = ()
+    is_of_call: bool = False
     body: list[Assign] = classes.field(factory=list)
     wheres: list[Span] = classes.field(factory=list)
 
@@ -148,6 +152,9 @@ class Scope:
     ) -> Ref:
         """Read a variable; `level` is the row of an offset along K, or of a level."""
         dtype = self.tables.variables[variable].dtype
+        if offset[2] and self.block is not None and self.block.is_of_call:
+            level = self.number("int64", str(offset[2]), node)
+            offset = (*offset[:2], 0)
         made = Read(
             dtype=dtype, variable=variable, offset=offset, level=level, is_absolute=is_absolute
         )

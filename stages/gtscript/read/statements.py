@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from ...ir.stencil import Assign, Ref, Variable
+from ...ir.stencil import Assign, End, Ref, Variable
 from .. import definition as given
 from ..capture import path_of
 from ..errors import GTScriptAssertionError, GTScriptDefinitionError
@@ -16,7 +16,7 @@ from .assignments import read_annotated, read_assign, read_augmented
 from .evaluate import decided
 from .horizontal import boxes_of
 from .scope import Scope, shown
-from .typing import condition, reads_field
+from .typing import condition, logic, operation, reads_field
 
 
 def read_statements(scope: Scope, statements: Iterable[ast.stmt]) -> None:
@@ -132,6 +132,31 @@ def _kept_mask(scope: Scope, test: Ref, node: ast.expr) -> Ref:
     draft.body.append(made)
     draft.wheres.append(scope.place(node))
     return scope.read(variable, node)
+
+
+def restrict(scope: Scope, call: ast.Call, start: Ref | End, stop: Ref | End) -> tuple[End, End]:
+    """Restrict a block to levels that only a call knows: a mask on all of its statements.
+
+    Returns the known bounds. Reads and writes at other levels count as if values gave the levels.
+    """
+    draft = scope.draft
+    known, tests = [End(False, 0), End(True, 0)], []
+    for place, (bound, op) in enumerate(((start, "ge"), (stop, "lt"))):
+        if isinstance(bound, End) and bound.of_end:
+            known[place] = bound
+            continue
+        level = expressions.level(scope, call)
+        if isinstance(bound, End):
+            limit = scope.number(scope.dtype(level), str(bound.offset), call)
+        else:
+            limit = bound
+        tests.append(operation(scope, op, (level, limit), call))
+    test = tests[0] if len(tests) == 1 else logic(scope, "and", tests, call)
+    draft.mask = _kept_mask(scope, test, call)
+    draft.statement += 1
+    draft.is_of_call = True
+    scope.tables.of_call.add(len(scope.tables.blocks))
+    return known[0], known[1]
 
 
 def _while(scope: Scope, node: ast.While) -> None:

@@ -17,9 +17,16 @@ from ..words import ORDERS
 from .assignments import assign_value, declare, declare_elements
 from .calls import inlined
 from .elements import Elements
-from .intervals import check_order, interval_of
+from .intervals import check_order, interval_of, runtime_bounds
 from .scope import BlockDraft, Scope, Tables, shown
-from .statements import assigned_names, check_assertion, in_regions, read_imports, read_statements
+from .statements import (
+    assigned_names,
+    check_assertion,
+    in_regions,
+    read_imports,
+    read_statements,
+    restrict,
+)
 from .types import type_of
 
 
@@ -121,7 +128,9 @@ def _computation(scope: Scope, node: ast.With) -> None:
         assert isinstance(each, ast.With)  # checked above
         inner = [_called(scope, item) for item in each.items]
         _block(scope, each, [*inner, *outer], each.body)
-    check_order(scope, node, scope.tables.blocks[first:])
+    numbers = range(first, len(scope.tables.blocks))
+    if scope.tables.of_call.isdisjoint(numbers):
+        check_order(scope, node, scope.tables.blocks[first:])
 
 
 def _name(item: ast.withitem) -> str:
@@ -148,8 +157,12 @@ def _block(
     if "computation" not in parts or "interval" not in parts:
         raise _invalid(scope, node.items[0].context_expr)
     order = _order(scope, parts["computation"])
-    start, stop = interval_of(scope, parts["interval"])
+    bounds = runtime_bounds(scope, parts["interval"])
     scope.block = BlockDraft(order)
+    if bounds is None:
+        start, stop = interval_of(scope, parts["interval"])
+    else:
+        start, stop = restrict(scope, parts["interval"], *bounds)
     if "horizontal" in parts:
         in_regions(scope, parts["horizontal"], body, is_nested=False)
     else:

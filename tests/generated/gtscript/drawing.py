@@ -29,6 +29,10 @@ INTERVALS: Final[tuple[tuple[tuple[int, int | None], ...], ...]] = (
     ((0, 1),), ((-1, None),), ((2, -2),), ((0, 2), (3, None)), ((-2, None),), ((1, 3),),
 )  # fmt: skip
 LEAST: Final = {"float64": 5, "float32": 2, "int32": 1, "int64": 1}
+DATA: Final = {
+    "lev": "Field[np.int64]", "r": "Field[IJ, np.int64]", "v": "Field[IJK, (np.float64, (3,))]",
+    "s": "Field[IJK, (np.float64, (2,))]", "tab": "GlobalTable[(np.float64, (3, 2))]",
+}  # fmt: skip
 BREAKS_RULES: Final = 400  # one read in so many is at any offset
 
 
@@ -66,6 +70,8 @@ class Drawing:
         self.in_test = False
         self.clean = True
         self.least = 1  # levels that reads of temporaries need
+        self.in_while = False
+        self.acts = False  # whether this block may have what only imperative columns do
 
     def chance(self, one_in: int) -> bool:
         """Return True once in a while."""
@@ -117,6 +123,8 @@ class Drawing:
 
     def read(self, dtype: str) -> str:
         """Return a read of a variable of a type."""
+        if self.chance(12) and (found := self.place(dtype)):
+            return found
         names = [each for each in self.names if each.dtype == dtype and each.whole]
         if not names:
             return self.number(dtype)
@@ -130,6 +138,41 @@ class Drawing:
             shown = [f"{axis}{steps[axis]:+d}" for axis in name.axes if steps[axis]]
             return f"{name.name}[{', '.join(shown)}]"
         return f"{name.name}[{', '.join(str(steps[axis]) for axis in name.axes)}]"
+
+    def place(self, dtype: str) -> str:
+        """Return a read of an element, of a table, or at a level that a value gives; maybe none.
+
+        Levels and places lie inside of what is read: outside the oracle reads anything.
+        """
+        if dtype == "int64":
+            return "K"
+        if dtype != "float64":
+            return ""
+        self.least = max(self.least, 3)
+        index = self.pick(("lev", "lev % 3", "r", "r % 2", "int64(n) % 3", "abs(d) % 3"))
+        level = self.pick(("r", "lev", "K - K", "r % 2", "(lev + r) % 3"))
+        choice = self.choose.randrange(8)
+        if choice == 4 and self.order == "PARALLEL":
+            choice = 3
+        own = self.pick(("x", "y"))
+        match choice:
+            case 0:
+                return f"v[0, 0, 0][{self.pick((0, 1, 2))}]"
+            case 1:
+                return f"v.A[{index}]"
+            case 2:
+                return f"tab.A[{index}, {self.pick(('0', '1', 'lev % 2'))}]"
+            case 3:
+                return f"{self.pick('ab')}.at(K={level})"
+            case 4 if self.acts:
+                self.clean = False
+                return f"{own}.at(K={level})"
+            case 5:
+                return f"{self.pick('ab')}[0, 0, {self.pick(('lev', 'r - 1', 'lev - r', '-lev'))}]"
+            case 6 if self.order != "PARALLEL" or "s" not in self.targets:
+                self.clean = False
+                return f"s[0, 0, 0][{self.pick((0, 1))}]"
+        return "float64(K)"
 
     def value(self, dtype: str, depth: int) -> str:
         """Return an expression of a type."""
@@ -239,6 +282,38 @@ class Drawing:
         if is_new:
             self.names.append(name)
 
+    def element(self, indent: str) -> None:
+        """Draw an assignment to elements of a field with data axes."""
+        self.clean = True
+        self.targets.add("s")
+        if self.chance(4) and not (self.in_if or self.in_region):  # else the oracle has errors
+            self.lines.append(f"{indent}s = {self.number('float64')} * s + {self.pick('ab')}")
+            return
+        index = self.pick(("0", "1", "lev % 2", "r % 2"))
+        self.lines.append(f"{indent}s[0, 0, 0][{index}] = {self.value('float64', 2)}")
+
+    def moved(self, indent: str) -> None:
+        """Draw an assignment to another level of an output."""
+        start, stop = self.interval
+        allowed = [-1] * (start != 0) + [1] * (stop is not None)
+        by = self.pick([str(each) for each in allowed] or ["0"])
+        if self.chance(4) and (start, stop) == (0, None):
+            by = self.pick(("0 * lev", "r - r"))
+        name = self.pick(("x", "y"))
+        self.targets.add(name)
+        self.lines.append(f"{indent}{name}[0, 0, {by}] = {self.value('float64', 2)}")
+
+    def loop(self, indent: str, depth: int) -> None:
+        """Draw a `while` that ends after few rounds."""
+        self.clean = True
+        count = f"i{len(self.lines)}"
+        self.lines.append(f"{indent}{count} = 0")
+        self.lines.append(f"{indent}while {count} < {self.pick(('2', 'lev + 1', '3'))}:")
+        outer, self.in_if, self.in_while = (self.in_if, self.in_while), True, True
+        self.lines.append(f"{indent}    {count} += 1")
+        self.body(f"{indent}    ", self.choose.randrange(1, 3), depth - 1)
+        self.in_if, self.in_while = outer
+
     def note(self, name: Name) -> None:
         """Note that a variable has been assigned what the last expression was."""
         self.targets.add(name.name)
@@ -281,12 +356,19 @@ class Drawing:
                 self.branch(indent, depth)
             elif depth > 0 and known and not self.in_region and self.chance(9):
                 self.region(indent, depth)
+            elif self.chance(14):
+                self.element(indent)
+            elif self.acts and depth > 0 and known and self.chance(3):
+                self.loop(indent, depth)
+            elif self.acts and self.order != "PARALLEL" and self.chance(3):
+                self.moved(indent)
             else:
                 self.assign(indent)
 
     def computation(self) -> None:
         """Draw a computation with its intervals."""
         self.order = self.pick(("PARALLEL", "PARALLEL", "FORWARD", "BACKWARD"))
+        self.acts = self.chance(4)
         intervals = self.pick(INTERVALS)
         if self.order == "BACKWARD":
             intervals = tuple(reversed(intervals))
@@ -316,7 +398,8 @@ def draw(seed: str) -> Case:
         drawing.block += 1
     for _ in range(drawing.choose.randrange(1, 5)):
         drawing.computation()
-    annotations = ", ".join(f"{name}: {_type(axes[name], each)}" for name, each in arrays.items())
+    types = {name: _type(axes[name], each) for name, each in arrays.items() if name in axes}
+    annotations = ", ".join(f"{name}: {each}" for name, each in (types | DATA).items())
     text = f"""
 class ns:
     half = 0.5
@@ -338,7 +421,8 @@ def around(u):
 def s({annotations}, w: float, n: np.int32, flag: bool):
 {chr(10).join(drawing.lines)}
 """
-    origin = {name: _origin(axes[name]) for name in arrays}
+    origin = {name: _origin(axes[name]) for name in axes if name in arrays}
+    origin |= dict.fromkeys(("v", "s"), (HALO, HALO, LEVELS_AROUND, 0)) | {"tab": (0, 0)}
     choose = drawing.choose
     scalars = {
         "w": ("float64", choose.uniform(-1, 2)),
@@ -380,6 +464,11 @@ def _arrays(drawing: Drawing) -> Any:
         )
         drawing.names.append(Name(name, kind, dtype, axes, clean=kind == "input"))
         yield name, values.astype(dtype)
+    yield "lev", numbers.integers(0, 3, (ni, nj, nk))
+    yield "r", numbers.integers(0, 3, (ni, nj))
+    yield "v", numbers.uniform(-2, 3, (ni, nj, nk, 3))
+    yield "s", numbers.uniform(-2, 3, (ni, nj, nk, 2))
+    yield "tab", numbers.uniform(-2, 3, (3, 2))
 
 
 def _type(axes: str, array: Any) -> str:

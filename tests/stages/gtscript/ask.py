@@ -1,4 +1,4 @@
-"""Ask the oracle: `python -m tests.stages.gtscript.ask PYTHON` writes `answers.json` anew.
+"""Ask the oracle: `python -m tests.stages.gtscript.ask PYTHON` writes its answers anew.
 
 PYTHON is the interpreter of an environment with gt4py 1.2.3.
 """
@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .cases import ANSWERS, Case
+from .cases import ANSWERS, OF_CORPUS, Case
+from .corpus.every import CORPUS
 from .models import EXAMPLES
 
 
@@ -35,13 +36,14 @@ def ask(python: str, cases: Sequence[Case]) -> list[Any]:
 
 
 def main(python: str) -> None:
-    """Write the answers to all examples."""
-    names = sorted(EXAMPLES)
-    found = dict(zip(names, ask(python, [EXAMPLES[name] for name in names]), strict=True))
-    for name, each in found.items():
-        if "error" in each:
-            sys.stderr.write(f"{name}: {each['error']}: {each['message']}\n")
-    ANSWERS.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    """Write the answers to all examples, and to the corpus."""
+    for cases, file in ((EXAMPLES, ANSWERS), (CORPUS, OF_CORPUS)):
+        names = sorted(cases)
+        found = dict(zip(names, ask(python, [cases[name] for name in names]), strict=True))
+        for name, each in found.items():
+            if "error" in each:
+                sys.stderr.write(f"{name}: {each['error']}: {each['message']}\n")
+        file.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

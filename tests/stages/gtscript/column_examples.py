@@ -251,4 +251,41 @@ with computation(FORWARD), interval(1, None):
     arrays={"a": some((3, 3, 4), 108)},
 )
 
+# --- intervals of the call ------------------------------------------------------------------------
+
+add(
+    "sweeps over intervals of the call",
+    """
+with computation(FORWARD), interval(1, p):
+    b = a + b[0, 0, -1]
+with computation(BACKWARD), interval(p, None):
+    c = K
+    b = b - 0.5 * c
+""",
+    LEVELS,
+    arrays=levels(111),
+)
+
+add(
+    "places in a table that a sweep carries",
+    """
+with computation(FORWARD):
+    with interval(0, 1):
+        at = 0
+        b = t.A[1, 2]
+    with interval(1, None):
+        if a > 0.5 and at < 1:
+            at = at + 1
+        b = b[0, 0, -1] * 0.5 + t.A[at, int64(min(max(b[0, 0, -1], 0.0), 2.0))]
+""",
+    "a: Field[float], b: Field[float], at: Field[IJ, np.int64], "
+    "t: GlobalTable[(np.float64, (2, 3))]",
+    arrays={
+        "a": some((2, 2, 5), 113),
+        "b": np.zeros((2, 2, 5)),
+        "at": np.zeros((2, 2), "int64"),
+        "t": some((2, 3), 114),
+    },
+)
+
 COLUMNS = tuple(name for name in EXAMPLES if name not in BEFORE)

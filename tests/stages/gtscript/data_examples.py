@@ -330,4 +330,36 @@ with computation(FORWARD):
     },
 )
 
+# --- intervals of the call ------------------------------------------------------------------------
+
+add(
+    "an interval of the call",
+    """
+with computation(PARALLEL), interval(0, m):
+    b = a
+with computation(PARALLEL), interval(m, None):
+    b = 2.0 * a
+""",
+    "a: Field[float], b: Field[float], m: int",
+    arrays={"a": some((2, 2, 5), 110), "b": np.zeros((2, 2, 5))},
+    scalars={"m": ("int64", 2)},
+)
+
+add(
+    "an interval between elements",
+    """
+with computation(FORWARD), interval(r[0, 0][0], r[0, 0][1]):
+    top = top + a
+    if a > 0.0:
+        b = top
+""",
+    "a: Field[float], b: Field[float], top: Field[IJ, float], r: Field[IJ, (np.int64, (2,))]",
+    arrays={
+        "a": some((2, 2, 5), 112),
+        "b": np.zeros((2, 2, 5)),
+        "top": np.zeros((2, 2)),
+        "r": np.array([[[0, 2], [1, 5]], [[2, 2], [3, 4]]]),
+    },
+)
+
 DATA = tuple(name for name in EXAMPLES if name not in BEFORE)

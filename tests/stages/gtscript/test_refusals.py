@@ -13,7 +13,7 @@ from .stencils import define, definition_of
 FIELDS = "a: Field[float], b: Field[float], c: Field[float], p: Field[IJ, float], w: float"
 DATA = (
     "v: Field[IJK, (float64, (3,))], m: Field[IJK, (float64, (2, 3))], "
-    "table: GlobalTable[(float64, (4,))], n: Field[int]"
+    "table: GlobalTable[(float64, (4,))], long: GlobalTable[(float64, (65,))], n: Field[int]"
 )
 
 SYNTAX = [
@@ -93,7 +93,8 @@ LATER = [
      "'x' is written and read at other columns in one computation with 'while'"),
     ("b[0, 0, 1] = a\n        x = b + 1.0\n        c = x[1, 0, 0]",
      "'x' is written and read at other columns in one computation with 'while'"),
-    ("b = b[0, 0, -1] + table.A[int64(b[0, 0, -1])]", "The place in table 'table' follows from"),
+    ("b = b[0, 0, -1] + long.A[int64(b[0, 0, -1])]",
+     "The computation carries a place in table 'long' of 65 numbers from level to level"),
 ]  # fmt: skip
 
 FUNCTIONS = """

@@ -12,7 +12,7 @@ from .....runtime.process import classes
 from ....ir.bounds import Range
 from ....ir.loops.gpu import Columns, Long
 from ....ir.loops.nest import Nest
-from ...rows.body import pointers, states
+from ...rows.body import NAMELESS, pointers, states
 from ...rows.scope import Scope
 from .lines import braced
 from .scan import first_elements, outside, rounds, scoped, write_scan
@@ -78,7 +78,9 @@ def _later(scope: Scope, nest: Nest, columns: Columns, once: Collection[str]) ->
         braced("", outside(scan), pointers(scan.body), write_scan(scan))
         for scan in (parts if nest.loops[-1].backward else reversed(parts))
     )
-    yield from braced("", states(parts[0].body), *blocks)
+    first = parts[0].body
+    is_loaded = any(not isinstance(first.rows[row], NAMELESS) for _, row in first.states)
+    yield from braced("", outside(parts[0]) if is_loaded else (), states(first), *blocks)
 
 
 def _over(nest: Nest, range_: Range) -> Nest:
