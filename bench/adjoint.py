@@ -83,9 +83,7 @@ def main(
     place = RESULTS / re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
     kept = Results(place / "adjoint.json", fresh=False) if keep else None
     rows: list[Row] = []
-    first: dict[
-        tuple[str, ...], float
-    ] = {}  # seconds of builds: later cases find them in the store
+    first: dict[tuple[str, ...], float] = {}  # seconds of builds; later cases find them
     for name, wrt in WANTED:
         if cases and name not in cases.split(","):
             continue
