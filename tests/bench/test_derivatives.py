@@ -146,7 +146,7 @@ def marked(name):
     return pytest.param(name, marks=marks)
 
 
-@pytest.mark.parametrize("name", map(marked, cases()))
+@pytest.mark.parametrize("name", [*map(marked, cases())])
 def test_tangent_and_adjoint_agree(name):
     both = Derivatives(name)
     x = both.drawn(both.wrt, seed=5)
