@@ -140,7 +140,13 @@ def parameters(derived):
     return list(inspect.signature(derived.__definition__.function).parameters)
 
 
-@pytest.mark.parametrize("name", [*cases()])
+def marked(name):
+    """Return a case; those that take long to build run with the marker only."""
+    marks = [pytest.mark.in_full] if name.startswith(("advection", "limiter")) else []
+    return pytest.param(name, marks=marks)
+
+
+@pytest.mark.parametrize("name", [*map(marked, cases())])
 def test_tangent_and_adjoint_agree(name):
     both = Derivatives(name)
     x = both.drawn(both.wrt, seed=5)
