@@ -64,7 +64,7 @@ def measured(
         raise ValueError(refusals[0])
     first, planned, again = map(min, bench.costs([(), effort, ()], ROUNDS))
     if bench.source(()) == bench.source(effort):  # the memory of one code may lie better
-        again, planned = planned, min(first, again)
+        first, again, planned = min(first, planned, again), planned, min(first, planned, again)
     return {
         "seed": seed, "points": points, "dtype": case.dtype, "levels": case.levels,
         "on": case.order if case.is_mesh else "grid", "threads": threads,

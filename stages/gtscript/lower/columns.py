@@ -8,7 +8,7 @@ variables that nobody changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from ....runtime.process import classes
