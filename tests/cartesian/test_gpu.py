@@ -33,7 +33,7 @@ HAS_GPU = gpu.is_available("cuda") or gpu.is_available("hip")
 ON_GPU = [pytest.mark.needs_gpu, pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")]
 HOST = pytest.param("gpu-host", marks=pytest.mark.needs_compiler)
 GPU = pytest.param("gpu", marks=ON_GPU)
-FEW = ("vertical advection", "offsets by axis")
+FEW = ("vertical advection", "offsets by axis", "elements of fields", "tables")
 
 
 def column_sums(a: Field[float], b: Field[float], s: Field[IJ, float]):
@@ -69,16 +69,23 @@ def called(case: Mapping[str, Any], backend: str) -> dict[str, Any]:
     options = {"externals": names.get("EXTERNALS"), "dtypes": names.get("DTYPES")}
     stencil = gtscript.stencil(backend, names["s"], **options)
     allocator = ff.gpu if backend == "gpu" else None
-    given = {
-        name: on_device(array, stencil.field_info[name].axes, case["origin"][name], allocator)
-        for name, array in arrays_of(dict(case)).items()
-    }
+    given, origin = {}, {}
+    for name, array in arrays_of(dict(case)).items():
+        axes = stencil.field_info[name].axes
+        if len(axes) == array.ndim:
+            given[name] = on_device(array, axes, case["origin"][name], allocator)
+        else:  # data axes belong to arrays
+            given[name] = storage.from_array(array, array.dtype, backend=backend)
+            origin[name] = case["origin"][name]
     numbers = {
         name: stencil.parameter_info[name].dtype.type(value)
         for name, (_, value) in case["scalars"].items()
     }
-    stencil(**given, **numbers, domain=tuple(case["domain"]), validate_args=False)
-    return {name: each.asnumpy() for name, each in given.items()}
+    options = {"origin": origin} if origin else {}
+    stencil(**given, **numbers, **options, domain=tuple(case["domain"]), validate_args=False)
+    return {
+        name: cpu_copy(each) if name in origin else each.asnumpy() for name, each in given.items()
+    }
 
 
 @pytest.mark.parametrize(

@@ -422,7 +422,8 @@ def s({annotations}, w: float, n: np.int32, flag: bool):
 {chr(10).join(drawing.lines)}
 """
     origin = {name: _origin(axes[name]) for name in axes if name in arrays}
-    origin |= dict.fromkeys(("v", "s"), (HALO, HALO, LEVELS_AROUND, 0)) | {"tab": (0, 0)}
+    origin |= dict.fromkeys(("v", "s"), (*_origin("IJK"), 0)) | {"tab": (0, 0)}
+    origin |= {"lev": _origin("IJK"), "r": _origin("IJ")}
     choose = drawing.choose
     scalars = {
         "w": ("float64", choose.uniform(-1, 2)),
