@@ -228,7 +228,8 @@ class Done:
         box = replaced(value.dims, spans, {value.axis: levels})
         first = replaced(value.dims, box, {value.axis: (levels[0], levels[0] + 1)})
         init = [self.boxed[each].on(value.dims, first) for each in value.init]
-        arrays = walked(value, init, [self.boxed[arg] for arg in value.args], box)
+        args = value.args if levels[0] < levels[1] else ()  # without levels nothing is read
+        arrays = walked(value, init, [self.boxed[arg] for arg in args], box)
         return [Boxed(array, value.dims, box) for array in arrays]
 
     def _column(self, value: Column, spans: Spans) -> list[Boxed]:

@@ -34,8 +34,6 @@ class Fuser {
     }
 
    private:
-    bool writes_code() const { return table_.code != Vectors::Class::none; }
-
     // --- chains ---------------------------------------------------------------------------------
 
     Code fused(const Code& code) {
@@ -72,15 +70,11 @@ class Fuser {
             const int32_t slot = each.out.slot;
             if (!uses_.is_access(slot) && uses_.is_needed(code, before - 1, slot)) draft_.kept.insert(slot);
         }
-        if (writes_code() && code_of(draft_, {}).empty()) {
-            made.insert(made.end(), draft_.code.begin(), draft_.code.end());
-        } else {
-            Step step{};
-            step.kind = Step::Kind::chain;
-            step.access = static_cast<int32_t>(drafts_.size());
-            made.push_back(step);
-            drafts_.push_back(std::move(draft_));
-        }
+        Step step{};
+        step.kind = Step::Kind::chain;
+        step.access = static_cast<int32_t>(drafts_.size());
+        made.push_back(step);
+        drafts_.push_back(std::move(draft_));
         draft_ = {};
     }
 
@@ -90,23 +84,17 @@ class Fuser {
         for (const Step& each : draft.code) {
             if (uses_.is_access(each.out.slot)) chain.row = each.out.slot;
         }
-        if (writes_code()) {
-            write(chain, draft, asked);
-        } else {
-            link_steps(chain, nest_, uses_, *table_.chains, draft, asked);
-        }
+        if (!write(chain, draft, asked)) link_steps(chain, nest_, uses_, *table_.chains, draft, asked);
         return chain;
     }
 
     // --- machine code ---------------------------------------------------------------------------
 
-    std::vector<uint8_t> code_of(const Steps& draft, const Traffic& traffic) const {
+    // Writes code for each reach that differs from the one before; false if the chain needs links.
+    bool write(Chain& chain, const Steps& draft, const std::vector<int32_t>& asked) {
+        if (table_.code == Vectors::Class::none) return false;
         const auto found = straight(nest_, uses_, draft);
-        return found ? machine_code(table_.code, *found, traffic) : std::vector<uint8_t>{};
-    }
-
-    // Writes code for each reach that differs from the one before.
-    void write(Chain& chain, const Steps& draft, const std::vector<int32_t>& asked) {
+        if (!found) return false;
         const bool streams = std::any_of(draft.code.begin(), draft.code.end(), [this](const Step& step) {
             return uses_.is_access(step.out.slot) && nest_.accesses[step.out.slot].streams;
         });
@@ -115,9 +103,11 @@ class Fuser {
             const bool is_other = reach == 0 || (reach == 1 ? !asked.empty() : streams);
             chain.written[reach] = is_other ? written_.size() : chain.written[reach - 1];
             if (!is_other) continue;
-            const std::vector<uint8_t> code = code_of(draft, traffics[reach]);
+            const std::vector<uint8_t> code = machine_code(table_.code, *found, traffics[reach]);
+            if (code.empty()) return false;
             written_.insert(written_.end(), code.begin(), code.end());
         }
+        return true;
     }
 
     // --- copies of values ------------------------------------------------------------------------

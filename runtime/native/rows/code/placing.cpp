@@ -11,7 +11,7 @@ void place_code(Program& program, const std::vector<uint8_t>& code) {
     const auto place = [&](Nest& nest) {
         for (Chain& chain : nest.chains) {
             for (int reach = 0; reach < reach_count; ++reach) {
-                chain.run[reach] = reinterpret_cast<Written>(program.code->data() + chain.written[reach]);
+                if (chain.links.empty()) chain.run[reach] = reinterpret_cast<Written>(program.code->data() + chain.written[reach]);
             }
         }
     };
