@@ -79,6 +79,18 @@ def narrow(a: Narrow, b: Narrow, c: Narrow):
     return small + a * b, where(small > c, small, -b) - (a - c) * (b + c), abs(a - b)
 
 
+@ff.field_operator(backend=None)
+def many_conditions_and_signs(a: Row, b: Row):
+    """More conditions than masks, and products whose sign a multiply-add changes."""
+    c0, c1, c2, c3 = a < b, a <= 0.0, b > 0.5, a >= b * 0.5
+    c4, c5, c6, c7 = a == 0.0, b != 0.0, a * b < 0.1, a + b > 1.0
+    first = where(c0, b - a * b, where(c1, a, where(c2, b * b - a, where(c3, b, 1.0))))
+    second = where(c4, a, where(c5, a - b * b, where(c6, b, where(c7, a, 2.0))))
+    third = where(c0, second, where(c2, first, where(c4, a, where(c6, b, where(c7, a, b)))))
+    fourth = where(c1, second, where(c3, first, where(c5, a, b)))
+    return second - first * third, first - second * fourth
+
+
 # The inputs and outputs of each operator.
 CASES = {
     many_values: ("ab", 2),
@@ -108,6 +120,23 @@ def test_chains_give_the_bits_of_embedded_execution(operator, at_end, kernels):
 
         for one, other in zip(made, expected, strict=True):
             assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("kernels", CLASSES[:-1])
+def test_multiply_adds_keep_their_signs_where_masks_run_out(kernels):
+    given = {name: np.random.default_rng(ord(name)).normal(size=37) for name in "ab"}
+
+    def outputs(kernels):
+        fields = {name: ff.as_field({I: 37}, row) for name, row in given.items()}
+        made = [np.zeros(37), np.zeros(37)]
+        out = tuple(ff.as_field({I: 37}, np.zeros(37)) for _ in made)
+        operator = many_conditions_and_signs.with_backend(BACKENDS["rows"])
+        lowered = operator.trace(**fields, out=out)["lower"].artifact
+        runner = Runner(lowered, all_unit(lowered, I), kernels)
+        runner.program(*map(view, given.values()), tuple(map(view, made)))
+        return np.stack(made).tobytes()
+
+    assert outputs(kernels) == outputs("baseline")
 
 
 def test_the_fastest_class_writes_code_where_it_may():
