@@ -144,6 +144,17 @@ def _builds_in_threads() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def _own_settings() -> Iterator[None]:
+    """Give every test the settings of the run, whatever the tests before it have set."""
+    from fieldforge.runtime.process import settings
+
+    before = settings.current()
+    yield
+    if settings.current() is not before:
+        settings.set_current(before)
+
+
 def _be_patient() -> None:
     """Let no test fail because a busy machine takes long to draw its examples."""
     try:
