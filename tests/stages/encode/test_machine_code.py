@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import Dims, Field, abs, where  # noqa: A004
+from fieldforge import Dims, Field, abs, exp, tan, where  # noqa: A004
 from fieldforge.runtime import _core
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
@@ -74,6 +74,17 @@ def many_rows(
 
 
 @ff.field_operator(backend=None)
+def kept_conditions(
+    a: Row, b: Row, c: Row, d: Row, e: Row, f: Row, g: Row, h: Row, i: Row, j: Row, k: Row, m: Row
+):
+    """Conditions wait in memory while functions are called; twelve rows take all pointers."""
+    first, second = a * b + g * h < c * d - e * f, i * j + a * c >= g - h
+    inner = exp(where(first, i + m, j - k)) + tan(where(second & first, k * j, m + b))
+    outer = where(first, inner, e * h) + where(second, f, inner * g)
+    return outer, where(first, exp(outer * 0.01), inner), where(second, inner, outer)
+
+
+@ff.field_operator(backend=None)
 def narrow(a: Narrow, b: Narrow, c: Narrow):
     small = where(a < b, a, c) * ff.float32(0.5)
     return small + a * b, where(small > c, small, -b) - (a - c) * (b + c), abs(a - b)
@@ -97,6 +108,7 @@ CASES = {
     many_conditions: ("ab", 2),
     many_numbers: ("ab", 2),
     many_rows: ("abcdefghijkm", 3),
+    kept_conditions: ("abcdefghijkm", 3),
     narrow: ("abc", 3),
 }
 

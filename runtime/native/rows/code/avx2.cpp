@@ -56,11 +56,15 @@ class Avx2 final : public Vectors {
         to_.vex({map_0f, p66, false, static_cast<uint8_t>(is_wide_ ? 0x73 : 0x72), 1}, 6, mask, Source::vector(mask));
         to_.write({static_cast<uint8_t>(is_wide_ ? 63 : 31)});
     }
+    // Bits become bytes in a register that is free, or that is restored where `rax` has the address.
     void store_mask(int mask, const Source& bytes, bool) override {
-        to_.vex(form(0x50), rax, 0, Source::vector(mask));  // vmovmsk
+        const Gpr bits = bytes.base == rax ? rcx : rax;
+        if (bits != rax) to_.push(bits);
+        to_.vex(form(0x50), bits, 0, Source::vector(mask));  // vmovmsk
         const Source places = Source::constant(to_.constant(0x0101010101010101, 1), false);
-        to_.vex({map_0f38, pf2, true, 0xf5, 0}, rax, rax, places);  // pdep
-        to_.store(rax, bytes, lanes() == 8);
+        to_.vex({map_0f38, pf2, true, 0xf5, 0}, bits, bits, places);  // pdep
+        to_.store(bits, bytes, lanes() == 8);
+        if (bits != rax) to_.pop(bits);
     }
     void mask_of_flag(int mask) override {
         to_.write({0x0f, 0x95, 0xc0, 0x0f, 0xb6, 0xc0, 0xf7, 0xd8});  // setne al; movzx eax, al; neg eax
