@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -187,15 +186,11 @@ def _fields(points: int) -> tuple[Any, Any]:
 
 
 def _planes(rows: int, points: int) -> tuple[Any, Any]:
-    """Return a plane and another for the result."""
-    from ...runtime.fields.field import make
-    from ...runtime.language.domain import domain
+    """Return a plane and another for the result; in memory of ours, rows may bypass the caches."""
+    from ...runtime.fields.constructors import ones, zeros
     from .machine_program import COLUMNS, ROWS
 
-    u, out = np.ones((rows + 1, points)), np.zeros((rows, points))
-    return make(u, domain({ROWS: rows + 1, COLUMNS: points})), make(
-        out, domain({ROWS: rows, COLUMNS: points})
-    )
+    return ones({ROWS: rows + 1, COLUMNS: points}), zeros({ROWS: rows, COLUMNS: points})
 
 
 def _row(ratio: Ratio) -> dict[str, Any]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
 FLAGS = (
     "-std=c++17", "-O3", "-fopenmp-simd", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
     "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
+    # a strip that only copies is a vector, no call of `memcpy` that compilers write in halves
+    "-fno-tree-loop-distribute-patterns",
 )  # fmt: skip
 FAST = ("-fassociative-math", "-freciprocal-math", "-fno-signed-zeros")
 VECTOR_MATH = ("-Wl,--push-state,--no-as-needed", "-lmvec", "-Wl,--pop-state")

@@ -214,7 +214,7 @@ class SdfgStrips:
                 f"{stored_type(each.buffer)}* const s{number} = {each.address};"
                 for number, each in enumerate(targets)
             ),
-            aligned(self.scope, _rows(targets), self._is_far(nests[-1]), STRIP),
+            aligned(_rows(targets), self._is_far(nests[-1]), STRIP),
         )
 
 

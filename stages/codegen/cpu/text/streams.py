@@ -1,4 +1,4 @@
-"""Write non-temporal stores: whole registers past the caches, where a call touches many bytes.
+"""Write non-temporal stores: whole lines past the caches, where a call touches many bytes.
 
 A strip stores its points to an array, which then goes to memory as a whole. Each row is named by
 its pointer, and has an array and a buffer.
@@ -6,7 +6,7 @@ its pointer, and has an array and a buffer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from .....runtime.language.dimension import flip_staggered
@@ -45,16 +45,30 @@ static inline void stream(void* to, const void* from, s64 bytes) {{
 }}"""
 
 
-def aligned(scope: Scope, stored: Stored, far: str, names: StripNames = NAMES) -> str:
-    """Define the test for non-temporal stores: rows begin with a register of theirs.
+def aligned(stored: Stored, far: str, names: StripNames = NAMES) -> str:
+    """Define the test for non-temporal stores: rows begin with a line of the caches.
 
-    They are worth it where a call touches `far` more than the caches hold. The first points of
-    other rows would take masked lanes, and share a line with what lies before them, as rows of
-    fields with a halo do.
+    They are worth it where a call touches `far` more than the caches hold. Other rows would write
+    parts of lines past the caches, which takes longer than to read them.
     """
-    (at, test), edge = names, scope.options.vector_bytes
-    alike = (f"((s64)({row} + {at}) & {edge - 1}) == 0" for row in stored)
+    at, test = names
+    alike = (f"((s64)({row} + {at}) & {LINE - 1}) == 0" for row in stored)
     return f"const bool {test} = {' && '.join((far, *alike))};"
+
+
+def are_rows_alike(scope: Scope, stored: Stored) -> Sequence[str]:
+    """Return the tests that all rows of the stored fields begin with a line if one does.
+
+    Where only some do, the processor fetches lines ahead that are then stored past the caches.
+    """
+    return tuple(
+        dict.fromkeys(
+            f"({scope.stride(buffer, axis)} & {LINE // ITEMSIZES[buffer.dtype] - 1}) == 0"
+            for _, buffer in stored.values()
+            for axis, dim in enumerate(buffer.dims)
+            if dim is not buffer.unit
+        )
+    )
 
 
 def stored_strips(stored: Stored, lanes: int, names: StripNames = NAMES) -> Iterator[str]:

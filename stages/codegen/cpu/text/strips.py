@@ -22,7 +22,7 @@ from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
 from .ahead import memory_rows, prefetched, rows_ahead
 from .sliding import Slides, before_strips, slides_of, sliding_strip
-from .streams import LINE, aligned, is_far, stored_strips
+from .streams import LINE, aligned, are_rows_alike, is_far, stored_strips
 from .threads import indented, points
 
 SIMD: Final = "#pragma omp simd"
@@ -99,7 +99,9 @@ def write_strips(
     yield from ("{", *indented(_strip(strips, part, clause)), f"  s64 b = {start};")
     if strips.stored:
         scope, nest = strips.body.scope, strips.nest
-        yield "  " + aligned(scope, strips.stored, is_far(scope, nest, points(scope, nest.box)))
+        far = is_far(scope, nest, points(scope, nest.box))
+        alike = are_rows_alike(scope, strips.stored)
+        yield "  " + aligned(strips.stored, " && ".join((far, *alike)))
     yield f"  const bool again = {_again(strips, stop)};"
     yield from (*indented(_middle(strips, stop)), *indented(_masked(strips, stop, clause)), "}")
 
