@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -10,6 +11,9 @@ import numpy as np
 from ..language.dimension import Dimension, DimensionKind
 
 ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector register of a CPU
+PAGE: Final = 4096  # bytes
+LARGE: Final = 64 * PAGE  # bytes of arrays, beside which a page is little
+_shifts: Final = itertools.count(step=5)  # lines, so that neighbouring lines meet last
 _OUTWARDS: Final = (DimensionKind.HORIZONTAL, DimensionKind.LOCAL, DimensionKind.VERTICAL)
 
 
@@ -72,8 +76,20 @@ def allocate(
         return np.empty(tuple(shape), dtype)
     size = sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
     # zeros come from the system untouched, so the threads that first write decide where they lie
-    memory = (np.zeros if zeroed else np.empty)(size + dtype.itemsize + alignment, np.uint8)
     index = aligned_index or (0,) * len(shape)
     ahead = sum(place * stride for place, stride in zip(index, strides, strict=True))
-    offset = -(memory.ctypes.data + ahead) % alignment
+    memory, offset = aligned_memory(size + dtype.itemsize, ahead, alignment, zeroed=zeroed)
     return np.ndarray(tuple(shape), dtype, buffer=memory, offset=offset, strides=strides)
+
+
+def aligned_memory(
+    size: int, ahead: int, alignment: int, *, zeroed: bool
+) -> tuple[np.ndarray[Any, Any], int]:
+    """Return memory and where `size` bytes begin in it, so that byte `ahead` of them is aligned.
+
+    Large arrays begin at different places of a page: loads wait for stores that have the last 12
+    bits of their address, and rows of many arrays would share the sets of the first cache.
+    """
+    shift = next(_shifts) * alignment % PAGE if size >= LARGE else 0
+    memory = (np.zeros if zeroed else np.empty)(size + shift + alignment, np.uint8)
+    return memory, -(memory.ctypes.data + shift + ahead) % alignment + shift

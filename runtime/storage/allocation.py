@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.layout import ALIGNMENT, padded_strides
+from ..fields.layout import ALIGNMENT, aligned_memory, padded_strides
 from .arrays import asarray, cupy
 from .layout import LayoutInfo, inwards_to_outwards
 from .presets import REGISTRY
@@ -148,8 +148,7 @@ def _allocated(backend: str, wanted: Request, *, zeroed: bool) -> Any:
     ahead = sum(place * step for place, step in zip(wanted.aligned_index, strides, strict=True))
     if preset["device"] == "gpu":
         return _on_gpu(wanted, strides, size, ahead, alignment, zeroed)
-    memory = (np.zeros if zeroed else np.empty)(size + alignment, np.uint8)
-    offset = -(memory.ctypes.data + ahead) % alignment
+    memory, offset = aligned_memory(size, ahead, alignment, zeroed=zeroed)
     return np.ndarray(shape, wanted.dtype, buffer=memory, offset=offset, strides=strides)
 
 

@@ -3,7 +3,13 @@ import itertools
 import numpy as np
 import pytest
 
-from fieldforge.runtime.fields.layout import allocate, memory_order, padded_strides
+from fieldforge.runtime.fields.layout import (
+    ALIGNMENT,
+    PAGE,
+    allocate,
+    memory_order,
+    padded_strides,
+)
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 
 I, J, V = Dimension("I"), Dimension("J"), Dimension("V")
@@ -64,3 +70,14 @@ def test_zeroed_memory_is_zero_and_empty_shapes_are_allowed():
     assert not allocate((9, 9), (I, J), np.dtype(np.int32), zeroed=True).any()
     assert allocate((0, 4), (I, J), np.dtype(np.int32)).shape == (0, 4)
     assert allocate((), (), np.dtype(bool)).shape == ()
+
+
+def test_large_arrays_begin_at_different_places_of_a_page():
+    first, second = (
+        allocate((2, 1 << 18), (I, J), np.dtype(np.float64), aligned_index=(1, 3)) for _ in "ab"
+    )
+
+    places = {array.ctypes.data % PAGE for array in (first, second)}
+    assert len(places) == 2
+    assert all(array[1:, 3:].ctypes.data % ALIGNMENT == 0 for array in (first, second))
+    assert (first.strides, first.shape) == (second.strides, second.shape)
