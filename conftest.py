@@ -18,7 +18,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -153,6 +153,16 @@ def _own_settings() -> Iterator[None]:
     yield
     if settings.current() is not before:
         settings.set_current(before)
+
+
+@pytest.fixture
+def setting() -> Callable[..., None]:
+    """Return a function that changes settings until the test ends: `setting(jobs=2)`."""
+    import attrs
+
+    from fieldforge.runtime.process import settings
+
+    return lambda **changes: settings.set_current(attrs.evolve(settings.current(), **changes))
 
 
 def _be_patient() -> None:

@@ -27,8 +27,6 @@ def terrain(tmp_path):
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("FIELDFORGE_CACHE_DIR", str(tmp_path / "cache"))
     settings.set_current(None)
-    yield
-    settings.set_current(None)
 
 
 @pytest.fixture(autouse=True)
