@@ -37,15 +37,6 @@ def test_a_row_has_least_and_median_and_the_ratio_to_numpy():
     }  # fmt: skip
 
 
-def test_the_page_says_why_a_tool_is_missing():
-    import first
-
-    lines = list(first.section({"machine": {"processor": "2 x A"}, "rows": [row()]}))
-
-    assert lines[0] == "#### 2 x A\n"
-    assert "* Numba, cold: No module named 'numba'" in lines
-
-
 def test_a_tool_without_an_environment_is_refused(tmp_path):
     import first
 

@@ -85,6 +85,19 @@ def test_stencils_of_gtscript_count_by_the_best_backend_of_each_tool(tmp_path):
     )
 
 
+def test_the_table_of_first_results_says_why_a_tool_is_missing():
+    least = {"least": 0.1, "median": 0.2}
+    row = {
+        "program": "nabla2", "size": "80", "taken": "2026-01-01", "load": 0.5, "start": least,
+        "numpy": least, "times": {"cold": least}, "refused": {"Numba, cold": "No module 'numba'"},
+    }  # fmt: skip
+
+    lines = list(starts.first_section({"rows": [row]}))
+
+    assert "| nabla2 80 | 100, 200 | 100, 200 | 100, 200 | – | – | – | – | – | – |" in lines
+    assert "* Numba, cold: No module 'numba'" in lines
+
+
 @pytest.mark.parametrize("text", pages().values(), ids=pages())
 def test_tables_of_pages_have_as_many_cells_in_each_row(text):
     for block in text.split("\n\n"):
