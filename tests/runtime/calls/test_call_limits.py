@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -17,6 +16,8 @@ from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word
 from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.process.errors import ArgumentError, OverlapError
+
+from ..entries import compiled
 
 I = Dimension("I")
 
@@ -41,15 +42,7 @@ WHOLE = Box(0, ((Word("start", argument=0),),), ((Word("stop", argument=0),),))
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("g++ is not installed")
-    folder = tmp_path_factory.mktemp("entries")
-    source, path = folder / "limits.cpp", folder / "limits.so"
-    source.write_text(SOURCE)
-    command = [compiler, "-O1", "-shared", "-fPIC", "-fopenmp", str(source), "-o", str(path)]
-    subprocess.run(command, check=True)
-    return _core.Library(str(path))
+    return _core.Library(str(compiled(SOURCE, tmp_path_factory.mktemp("entries"), "-fopenmp")))
 
 
 def program(library, symbol, workspace=0, own=0):

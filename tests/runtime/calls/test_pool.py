@@ -1,7 +1,6 @@
 """The pool of threads, seen from inside a loop that calls share."""
 
 import os
-import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,8 @@ from fieldforge.runtime.calls.call_limits import Limited, threads
 from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word
 from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.language.dimension import Dimension
+
+from ..entries import compiled
 
 I = Dimension("I")
 NATIVE = Path(__file__).parents[3] / "runtime" / "native"
@@ -54,14 +55,8 @@ WHOLE = Box(0, ((Word("start", argument=0),),), ((Word("stop", argument=0),),))
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("g++ is not installed")
     folder = tmp_path_factory.mktemp("pool")
-    source, path = folder / "pool.cpp", folder / "pool.so"
-    source.write_text(SOURCE)
-    command = [compiler, "-O1", "-std=c++17", "-shared", "-fPIC", f"-I{NATIVE}", str(source)]
-    subprocess.run([*command, "-o", str(path)], check=True)
+    path = compiled(SOURCE, folder, "-std=c++17", f"-I{NATIVE}")
     return _core.Library(str(path), uses_openmp=False)
 
 

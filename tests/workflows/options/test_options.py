@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import fieldforge as ff
 from fieldforge.errors import OptionError
 from fieldforge.runtime.process import settings
 from fieldforge.workflows.backends.ready_made import BACKENDS
-from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.options import architecture
 from fieldforge.workflows.options.database import database, use_options
 from fieldforge.workflows.options.schema import schema_of
@@ -399,14 +397,6 @@ def test_a_descriptor_may_name_a_family_of_backends():
 
 
 # --- commands -------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def call(own_engine):
-    def run(*words):
-        return CliRunner().invoke(main, [str(word) for word in words])
-
-    return run
 
 
 def test_show_names_the_file_and_line_of_each_value(call, tmp_path):
