@@ -1,11 +1,11 @@
 """Threads and memory that a thread, a callable or an entry asks for, seen from inside the code."""
 
 import ctypes
-import os
 import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,7 +181,7 @@ print(before, os.waitstatus_to_exitcode(status), told(_core.Limited(call, 2)))
 @pytest.mark.parametrize(("ran", "said"), [(True, "2 1 2"), (False, "None 2 2")])
 def test_a_forked_process_calls_without_waiting_for_threads_it_has_not(library, ran, said):
     script = FORKED.format(
-        folder=os.path.dirname(__file__), module="test_call_limits", path=library.path, ran=ran
+        folder=str(Path(__file__).parents[3]), module=__name__, path=library.path, ran=ran
     )
 
     done = subprocess.run(

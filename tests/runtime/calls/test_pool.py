@@ -105,7 +105,7 @@ def test_callers_at_one_time_have_their_own_threads_or_run_alone(library):
 FORKED = """
 import os, sys
 sys.path.insert(0, {folder!r})
-from test_pool import meet, program
+from tests.runtime.calls.test_pool import meet, program
 from fieldforge.runtime import _core
 library = _core.Library({path!r}, uses_openmp=False)
 call = _core.Limited(program(library, "together"), 3)
@@ -119,7 +119,7 @@ print(before, status, meet(call, 3))
 
 
 def test_a_forked_process_has_a_pool_of_its_own(library):
-    script = FORKED.format(folder=os.path.dirname(__file__), path=library.path)
+    script = FORKED.format(folder=str(Path(__file__).parents[3]), path=library.path)
 
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", script],
