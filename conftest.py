@@ -81,16 +81,6 @@ def pytest_collection() -> None:
     gc.disable()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what only `make test-all` runs; `-m in_full` runs it."""
-    if "in_full" in config.option.markexpr:
-        return
-    left_out = [item for item in items if item.get_closest_marker("in_full")]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if not item.get_closest_marker("in_full")]
-
-
 def pytest_collection_finish() -> None:
     """Let `gc.collect()` in a test look at the test's objects, not at all tests and modules."""
     gc.collect()

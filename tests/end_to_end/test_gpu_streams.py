@@ -19,12 +19,6 @@ pytestmark = pytest.mark.needs_gpu
 N = 4096  # rows of 4096 numbers take a GPU long enough to notice that nobody waits
 
 
-@pytest.fixture(autouse=True)
-def real():
-    if not (gpu.is_available("cuda") or gpu.is_available("hip")):
-        pytest.skip("there is no GPU")
-
-
 @pytest.fixture
 def halve_on_gpu():
     program = halve.with_backend(ff.gpu)

@@ -15,7 +15,7 @@ from fieldforge.workflows.engine.policy import NotStoredError
 from fieldforge.workflows.options.database import database
 from fieldforge.workflows.options.schema import schema_of
 
-from ..optimised import not_optimised
+from ..selection import not_optimised
 
 SMALL = example.Plane2D(nx=20, ny=16, dx=2.0e4, dt=60.0)
 compiled = pytest.mark.needs_compiler

@@ -13,7 +13,7 @@ from fieldforge.examples.terrain import hills
 from fieldforge.runtime import gpu
 from fieldforge.runtime.process import settings
 
-from ...optimised import not_optimised
+from ...selection import not_optimised
 
 
 @pytest.fixture
