@@ -124,7 +124,7 @@ def test_every_method_of_a_public_class_has_a_docstring():
 
 # Names whose example stands on a page, because it needs files, ranks, or another name's example.
 SHOWN_ON_PAGES = {
-    "from_xarray": "data.md", "read_mesh": "data.md", "collective": "precompiling.md",
+    "from_xarray": "data.md", "read_mesh": "data.md", "collective": "preparing.md",
     "locking": "precompiling.md", "plan": "models.md", "use_options": "models.md",
     "EntryPoint": "calls.md", "Program": "tutorial.md", "FieldOperator": "tutorial.md",
     "ScanOperator": "language.md", "DimensionKind": "language.md",
