@@ -27,9 +27,11 @@ def row(**changes: Any) -> dict[str, Any]:
 
 def test_a_row_has_least_and_median_and_the_ratio_to_numpy():
     import first
+    from machine_tables import starts
 
     size, start, numpy, *cells = first.cells(row())
 
+    assert tuple(first.WAYS) == starts.WAYS
     assert (size, start, numpy) == ("nabla2 0k edges x 80", "10, 20", "50, 60")
     assert dict(zip(first.WAYS, cells, strict=True)) == {
         "cold": "100, 200 (2.00)", "cold, compiled": "–", "warm": "–",

@@ -62,7 +62,7 @@ def test_gt4py_on_a_gpu_counts_by_its_better_backend(tmp_path):
     ]  # fmt: skip
     rows.append({"case": "nabla2", "by": "dace_gpu, unit stride", "refused": "no"})
 
-    assert overview.peer_on_gpu(machine(tmp_path, gpu_peer=rows)) == "3.0"
+    assert overview.peer_on_gpu(machine(tmp_path, gpu_peer={"rows": rows})) == "3.0"
     assert "| nabla2 | dace_gpu | 6.000 | 3.00 | 1 | 0.5 |" in list(gpu.peer_section(rows))
 
 
