@@ -15,20 +15,11 @@ NATIVE := $(wildcard runtime/native/* runtime/native/*/* runtime/native/rows/cod
 export FIELDFORGE_TIERS ?= compiled
 
 .DEFAULT_GOAL := help
-.PHONY: sources help demo dist sphere test test-browser random wheel language-dace test-all check fuzz model bench ulps format clean count \
-	stress tsan bench-calls bench-first bench-adjoint bench-gtscript bench-others faults test-gpu test-gpu-host sanitize-gpu bench-gpu docs pictures
+.PHONY: sources help demo dist sphere test test-browser test-all check fuzz model bench ulps format clean count \
+	stress tsan bench-calls bench-first bench-adjoint bench-gtscript bench-others faults test-gpu sanitize-gpu bench-gpu docs pictures
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
-
-language-dace: $(STAMP)  ## run every test of the language by DaCe, not only one in 48
-	$(BIN)/pytest -q -m every_dace tests/language tests/stages/codegen/dace
-
-random: $(STAMP)  ## run every random program of the tests of the code generator with all optimisations, count all registers
-	$(BIN)/pytest -q -m "slow or in_full" tests/stages/codegen/test_random_programs.py tests/stages/compile/test_registers.py
-
-wheel: $(STAMP)  ## build a wheel with the whole native core and look at what it holds
-	$(BIN)/pytest -q -m whole_core tests/test_package.py
 
 dist: BASE ?=
 dist: $(STAMP)  ## build sdist and wheel of HEAD into dist/, check them, try the wheel: make dist [BASE=address of README's links]
@@ -47,12 +38,13 @@ sphere: $(STAMP)  ## flow over a mountain on the sphere for a day: norms, sphere
 	$(BIN)/python -m fieldforge.examples.shallow_water --case 5 --level $(LEVEL) --days $(DAYS) \
 		--json sphere.json --draw sphere.png
 
-test: $(STAMP)  ## run the tests (those that need a GPU are left out where there is none)
+test: $(STAMP)  ## run the tests in five minutes on two idle cores: a part of those that repeat others
 	$(BIN)/pytest -q -n 2 --dist worksteal
 
 test-all: JOBS ?= 2
-test-all: $(STAMP)  ## run what `make test` runs a part of, in whole: DaCe, the emulated GPU, random programs, ranks: make test-all [JOBS=16]
-	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "slow or every_dace or every_gpu_host or every_optimised or in_full"
+test-all: TESTS ?=
+test-all: $(STAMP)  ## run every test in whole, compiled as users do: make test-all [TESTS="tests/language -k dace"] [JOBS=16]
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --all $(TESTS)
 
 test-gpu: PLATFORM ?= cuda
 test-gpu: JOBS ?= 2
@@ -60,10 +52,6 @@ test-gpu: $(STAMP)  ## test runtime, language, programs and examples on this mac
 	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/pytest -q tests/runtime/gpu tests/runtime/compat
 	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/pytest -q -n $(JOBS) -m needs_gpu tests/language tests/end_to_end tests/examples tests/stages tests/cartesian
 	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/fieldforge demo --backend gpu --output demo.png
-
-test-gpu-host: JOBS ?= 2
-test-gpu-host: $(STAMP)  ## run every test of the language on the emulated GPU, not only one in twelve
-	$(BIN)/pytest -q -n $(JOBS) -m every_gpu_host tests/language tests/examples
 
 sanitize-gpu: TOOL ?= memcheck
 sanitize-gpu: CASES ?=

@@ -18,7 +18,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -79,16 +79,6 @@ def _sweep(memory: Path) -> None:
 def pytest_collection() -> None:
     """Collect no garbage while tests are collected: what they make then stays."""
     gc.disable()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what only `make test-all` runs; `-m in_full` runs it."""
-    if "in_full" in config.option.markexpr:
-        return
-    left_out = [item for item in items if item.get_closest_marker("in_full")]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if not item.get_closest_marker("in_full")]
 
 
 def pytest_collection_finish() -> None:
@@ -153,6 +143,16 @@ def _own_settings() -> Iterator[None]:
     yield
     if settings.current() is not before:
         settings.set_current(before)
+
+
+@pytest.fixture
+def setting() -> Callable[..., None]:
+    """Return a function that changes settings until the test ends: `setting(jobs=2)`."""
+    import attrs
+
+    from fieldforge.runtime.process import settings
+
+    return lambda **changes: settings.set_current(attrs.evolve(settings.current(), **changes))
 
 
 def _be_patient() -> None:

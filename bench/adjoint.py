@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,11 +32,10 @@ from peer.client import described
 from peer.undisturbed import undisturbed
 from programs import row_of
 from results import Results
-from run import RESULTS, machine
+from run import machine, place
 from timing import PAUSE
 
 import fieldforge as ff
-from fieldforge.runtime.calls.machine import processor
 
 WANTED: Final[Sequence[tuple[str, tuple[str, ...]]]] = (
     ("diffusion", ("u",)),
@@ -80,8 +78,7 @@ def main(
     threads: str, cases: str, scale: float, rounds: int, beside: bool, keep: bool
 ) -> None:  # fmt: skip
     """Measure the wanted adjoints one after the other."""
-    place = RESULTS / re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
-    kept = Results(place / "adjoint.json", fresh=False) if keep else None
+    kept = Results(place() / "adjoint.json", fresh=False) if keep else None
     rows: list[Row] = []
     first: dict[tuple[str, ...], float] = {}  # seconds of builds; later cases find them
     for name, wrt in WANTED:

@@ -7,23 +7,20 @@ this tree in an environment of its own, since the finder of an editable install 
 `--python` names another one that has fieldforge. *Cold* is a program that was never built, in a
 store where another one was; *warm* was built before. JAX and Numba run where `make bench-others`
 has made their environment, warm with their own caches. Writes `results/<machine>/first.json` after
-each program, so Ctrl-C keeps rows, and with `--page` the tables of all machines in
-docs/performance.md.
+each program, so Ctrl-C keeps rows, and with `--page` the summary of all machines.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import os
-import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -31,20 +28,18 @@ from typing import Any, TypeAlias
 import attrs
 import click
 import numpy as np
+import page
 from cases.case import Case
 from cases.diffusion import high
 from cases.icon_like import icon_like
 from cases.laplacians import seven_points
 from cases.mesh import nabla2
 from cases.vertical_advection import vertical_advection
-from first_result import NOT_WRITTEN
 from others.client import PYTHON as OTHERS
 from peer.client import described
 from results import Results
 from rich.console import Console
-from run import RESULTS, ROOT, machine
-
-from fieldforge.runtime.calls.machine import processor
+from run import RESULTS, ROOT, machine, place
 
 Row: TypeAlias = dict[str, Any]
 Times: TypeAlias = tuple[float, float, float]
@@ -61,8 +56,6 @@ PROGRAMS: dict[str, tuple[MakeCase, float]] = {
 ANOTHER: tuple[MakeCase, float] = (seven_points, 1 / 8)
 CHILD = Path(__file__).with_name("first_result.py")
 ENVIRONMENT = ROOT / "build" / "first"
-BEGIN = "<!-- first: made by `python bench/first.py --page`; edits are lost -->"
-END = "<!-- end of first -->"
 
 
 @attrs.frozen
@@ -97,14 +90,12 @@ WAYS = {
 @click.option("--cases", default=",".join(PROGRAMS), help="Programs, by name with commas.")
 @click.option("--python", type=click.Path(path_type=Path), help="A Python that has fieldforge.")
 @click.option("--folder", type=click.Path(path_type=Path), default=RESULTS)
-@click.option("--page", "to_page", is_flag=True, help="Write the tables of all machines.")
+@click.option("--page", "to_page", is_flag=True, help="Write the summary of all machines.")
 def main(rounds: int, cases: str, python: Path | None, folder: Path, to_page: bool) -> None:
     """Measure the programs and print a row for each."""
     console = Console()
     ours = python or _environment(console)
-    place = folder / re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
-    place.mkdir(parents=True, exist_ok=True)
-    kept = Results(place / "first.json", fresh=False)
+    kept = Results(place(folder) / "first.json", fresh=False)
     kept.describe(machine=machine())
     for name in cases.split(","):
         with tempfile.TemporaryDirectory(prefix="fieldforge-first-") as scratch:
@@ -112,7 +103,7 @@ def main(rounds: int, cases: str, python: Path | None, folder: Path, to_page: bo
         kept.add(row)
         console.print(" | ".join(cells(row)), markup=False, soft_wrap=True)
     if to_page:
-        write_page()
+        page.write()
 
 
 def _environment(console: Console) -> Path:
@@ -238,36 +229,6 @@ def cells(row: Mapping[str, Any]) -> list[str]:
     ]
     size = f"{row['program']} {row['size']}"
     return [size, *bare, *(cell(row["times"].get(label, {})) for label in WAYS)]
-
-
-def section(document: Mapping[str, Any]) -> Iterator[str]:
-    """Return what the page says of one machine."""
-    rows = document["rows"]
-    loads = sorted(row["load"] for row in rows)
-    yield f"#### {document['machine']['processor']}\n"
-    days = sorted({row["taken"] for row in rows})
-    taken = " to ".join(dict.fromkeys((days[0], days[-1])))
-    yield f"Taken {taken}, beside a load of {loads[0]:g} to {loads[-1]:g}.\n"
-    head = ["program", "start of Python", "import numpy", *WAYS]
-    for line in (head, ["---"] * len(head), *map(cells, rows)):
-        yield f"| {' | '.join(line)} |"
-    yield ""
-    reasons = {
-        label: why
-        for row in rows
-        for label, why in row["refused"].items()
-        if why != NOT_WRITTEN  # a dash says so
-    }
-    yield from (f"* {label}: {why}" for label, why in reasons.items())
-
-
-def write_page() -> None:
-    """Write the tables of all machines, in the order of their names."""
-    import page
-
-    found = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*/first.json"))]
-    text = "\n".join(line for document in found for line in section(document))
-    page.put(text, ROOT / "docs" / "performance.md", BEGIN, END)
 
 
 if __name__ == "__main__":

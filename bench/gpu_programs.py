@@ -3,8 +3,9 @@
     python bench/gpu_programs.py [FILE [CASES]] [--beside gt4py]
 
 With the names of some cases, as in 'tridiagonal,nabla2', it times those and keeps the other rows of
-the file. The usual peers are arrays of CuPy and JAX. `--beside gt4py` times ours and gt4py's GPU
-backends instead, in rows of `gpu_peer.json` (`gpu_peers.py` has both).
+the file, by default that of the device in `results/`. The usual peers are arrays of CuPy and JAX.
+`--beside gt4py` times ours and gt4py's GPU backends instead, in rows of `gpu_peer.json`
+(`gpu_peers.py` has both).
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 import click
 from gpu_bits import GPU, IS_SIMULATED, bits, bits_in_layouts
 from gpu_latency import call_latency, step_latency
+from results import Results
 
 from fieldforge.runtime import gpu
 
+KEY = ("case", "by", "layout", "dtype", "size")  # of a row
 LARGE = (512, 512, 80)  # points
 LONG = 300  # levels that shared memory cannot hold
 ACROSS, LEVELS = 384, 80  # vertices of a torus along each side
@@ -177,19 +180,21 @@ def on_our_stream(call: Any) -> Any:
 @click.option("--beside", type=click.Choice(["arrays", "gt4py"]), default="arrays")
 def main(path: Path | None, cases: str, beside: str) -> None:
     """Print a row for each case, and keep what there is in the file."""
+    from gpu_peers import beside_gt4py
+
     chosen = tuple(name for name in cases.split(",") if name)
     device = gpu.Device(0)
     print(device.name, device.arch, flush=True)
-    if beside == "gt4py":
-        keep_beside_gt4py(path or folder_of(device) / "gpu_peer.json", chosen)
-        return
-    before = json.loads(path.read_text()) if chosen and path and path.exists() else []
-    rows: list[Mapping[str, Any]] = []
-    for row in measured(chosen):
-        rows.append(row)
-        if path is not None:
-            kept = _replaced(before, rows) if before else rows
-            path.write_text(json.dumps(kept, indent=1) + "\n")
+    name = "gpu_peer" if beside == "gt4py" else "gpu_programs"
+    if path is None and not IS_SIMULATED:
+        path = folder_of(device) / f"{name}.json"
+    kept = path and Results(path, fresh=not chosen, key=KEY)
+    if kept:
+        kept.describe(machine={"device": device.name})
+    for row in beside_gt4py(chosen) if beside == "gt4py" else measured(chosen):
+        print(json.dumps(row), flush=True)
+        if kept:
+            kept.add(dict(row))
 
 
 def folder_of(device: Any) -> Path:
@@ -199,56 +204,23 @@ def folder_of(device: Any) -> Path:
     return folder
 
 
-def keep_beside_gt4py(path: Path, chosen: Sequence[str]) -> None:
-    """Print and keep a row for each case and backend of gt4py; rows of other cases stay."""
-    from gpu_peers import beside_gt4py
-
-    rows = json.loads(path.read_text()) if chosen and path.exists() else []
-    for one in beside_gt4py(chosen):
-        print(json.dumps(one), flush=True)
-        same = [each for each in rows if (each["case"], each["by"]) == (one["case"], one["by"])]
-        rows = [each for each in rows if each not in same] + [one]
-        path.write_text(json.dumps(rows, indent=1) + "\n")
-
-
 def measured(chosen: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     """Yield times on a device, and unless some are chosen, whether bits are those of a CPU."""
     if not IS_SIMULATED:
         with gpu.Stream():
             yield from times(chosen)
-        for row in () if chosen else bits_in_layouts():
-            print(row, flush=True)
-            yield row
-    for row in () if chosen else bits():
-        print(row, flush=True)
-        yield row
-
-
-def _replaced(
-    before: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]
-) -> list[Mapping[str, Any]]:
-    """Return rows of a file with new times in their places; each says beside which copy."""
-    found = {_key(row): row for row in rows if "ms" in row}
-    kept = [found.pop(_key(row), row) if "ms" in row else row for row in before]
-    last = max((place for place, row in enumerate(kept) if "ms" in row), default=-1) + 1
-    return [*kept[:last], *found.values(), *kept[last:]]
-
-
-def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return row.get("case"), row.get("layout"), row["dtype"]
+        yield from () if chosen else bits_in_layouts()
+    yield from () if chosen else bits()
 
 
 def times(chosen: Container[str] = ()) -> Iterator[Mapping[str, Any]]:
     """Yield the times of a device in one run beside a copy."""
     speed = copy_speed()
     call, step = call_latency(GPU), step_latency(GPU)
-    print(f"copy {speed / 1e9:.0f} GB/s, 15 fields {call:.2f} us, {step}", flush=True)
     yield {"copy_gb_s": speed / 1e9, "call_of_15_fields_us": call, "step_of_100": step}
     for layout, case in large_cases(chosen):
         try:
-            row = measure(layout, case, speed)
-            print(json.dumps(row), flush=True)
-            yield row
+            yield measure(layout, case, speed)
         except Exception as error:
             print(
                 f"{case.name:40} {case.dtype} {type(error).__name__}: {str(error)[:300]}",

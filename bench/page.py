@@ -28,11 +28,6 @@ README_COLUMNS = (
 )  # fmt: skip
 
 
-def put(*_: object) -> None:
-    """Write the pages after a run of a script whose own table stands on a machine's page."""
-    write()
-
-
 def replace(text: str, path: Path, begin: str, end: str) -> None:
     """Replace the text between two markers."""
     before, found, rest = path.read_text().partition(begin)

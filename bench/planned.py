@@ -14,10 +14,8 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import re
 import time
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any, Final
 
 os.environ.setdefault("FIELDFORGE_TIERS", "compiled")
@@ -31,15 +29,14 @@ from tests.generated.large_arguments import arguments_of
 
 import fieldforge as ff
 from fieldforge.runtime import _core
-from fieldforge.runtime.calls.machine import processor
 from fieldforge.stages.codegen.cpu.options import MACHINES
 from fieldforge.workflows.builds.building import trace
 from fieldforge.workflows.tuning.bench import RealBench
 from fieldforge.workflows.tuning.subject import make_subject
 
 from .regret_search import ProcessorTime
+from .run import place
 
-RESULTS: Final = Path(__file__).parent / "results"
 OURS: Final = 100  # seeds below are ours
 ROUNDS: Final = 41
 EFFORT: Final = (("codegen.effort", 1),)
@@ -155,10 +152,8 @@ def main(
         console.print(
             f"{seed} {rows[-1]['gain']:.3f} noise {rows[-1]['noise']:.2f} {rows[-1]['notes']}"
         )
-    name = re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
-    place = RESULTS / name / f"planned-{machine or 'all'}-{threads}{'-known' * known}.json"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(json.dumps({"rows": rows}) + "\n")
+    kept = place() / f"planned-{machine or 'all'}-{threads}{'-known' * known}.json"
+    kept.write_text(json.dumps({"rows": rows}) + "\n")
     console.print(shown(rows), summary(rows))
 
 

@@ -19,7 +19,6 @@ import gzip
 import json
 import multiprocessing
 import os
-import re
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -39,15 +38,15 @@ from tests.generated.large_arguments import arguments_of
 
 import fieldforge as ff
 from fieldforge.runtime import _core
-from fieldforge.runtime.calls.machine import processor
 from fieldforge.stages.codegen.plan.machine import CLASSES
 from fieldforge.workflows.tuning.bench import RealBench
 from fieldforge.workflows.tuning.predicted import plain, sizes_of
 from fieldforge.workflows.tuning.subject import make_subject
 
 from .regret_search import Hunt, ProcessorTime, Trial
+from .run import RESULTS
+from .run import place as of_this_machine
 
-RESULTS: Final = Path(__file__).parent / "results"
 NOISE: Final = 0.03  # of measured times at least, as a logarithm
 EQUAL: Final = 0.005  # predictions
 OURS: Final = 100  # seeds below are ours
@@ -210,13 +209,9 @@ def main(
     if quick:
         seeds, trials, most_points = "0:5", 12, 100_000
     first, stop = map(int, seeds.split(":"))
-    name = (
-        f"nvidia-{machine}"
-        if kind == "gpu"
-        else re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
-    )
-    place = folder / name / ("regret.json" if not threads else f"regret-{threads}.json")
-    place.parent.mkdir(parents=True, exist_ok=True)
+    place = folder / f"nvidia-{machine}" if kind == "gpu" else of_this_machine(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    kept = place / ("regret.json" if not threads else f"regret-{threads}.json")
     begin, rows = time.monotonic(), []
     one = partial(
         regret_of,
@@ -243,8 +238,8 @@ def main(
             f" regret {row['regret']:.2f}, noise {row['noise']:.2f}, rank {row['rank']},"
             f" {row['took']:.0f} s, {row['choice']}"
         )
-        place.write_text(json.dumps({"trials": trials, "rows": rows}) + "\n")
-    console.print(shown(rows, name), summary(rows))
+        kept.write_text(json.dumps({"trials": trials, "rows": rows}) + "\n")
+    console.print(shown(rows, place.name), summary(rows))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,14 @@ KEY = ("program", "size", "dtype", "threads")
 
 
 class Results:
-    """A document with the machine, the roofs and a row for each program, precision and threads.
+    """A document with the machine, what else describes the run, and rows with keys of their own.
 
     Unless `fresh`, rows of an earlier run stay until a new one takes their place. Nothing is
     written before there is a row, so that a run that ends at once leaves the file as it was.
     """
 
-    def __init__(self, path: Path, *, fresh: bool) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, fresh: bool, key: Sequence[str] = KEY) -> None:
+        self.path, self.key = path, key
         self.document: dict[str, Any] = {"machine": {}, "roofs": {}, "rows": []}
         if path.exists() and not fresh:
             self.document = json.loads(path.read_text())
@@ -35,7 +36,8 @@ class Results:
     def add(self, row: dict[str, Any]) -> None:
         """Take a row, in the place of the one that it replaces."""
         rows = self.document["rows"]
-        same = [at for at, old in enumerate(rows) if all(old[key] == row[key] for key in KEY)]
+        key = [row.get(name) for name in self.key]
+        same = [at for at, old in enumerate(rows) if [old.get(name) for name in self.key] == key]
         if same:
             rows[same[0]] = row
         else:

@@ -2,15 +2,13 @@
 
     python bench/tiers.py --threads 1,2 [--cases diffusion,nabla2] [--seconds 600]
 
-Writes `results/<machine>/tiers.json` and the tables in docs/performance.md (`--page` writes only
-those). A row is added only if both tiers give the same bits. One thread is measured in seconds of
-the processor, several in seconds of the clock. NumPy is our embedded execution.
+Writes `results/<machine>/tiers.json` and the summary of all machines. A row is added only if both
+tiers give the same bits. One thread is measured in seconds of the processor, several in seconds of
+the clock. NumPy is our embedded execution.
 """
 
 from __future__ import annotations
 
-import json
-import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,21 +21,17 @@ from agreement import flat
 from cases import MakeCase, chosen_cases
 from cases.case import Case
 from figures import Row, geometric_mean
-from machine_tables import table
+from machine_tables.starts import COMPILED, EMBEDDED, PAIRS, ROWS, over
 from native import use_threads
 from peer.undisturbed import undisturbed
 from programs import DTYPES, row_of
 from results import Results
-from run import RESULTS, machine
+from run import machine, place
 from timing import PAUSE
 
 import fieldforge as ff
-from fieldforge.runtime.calls.machine import processor
 
-BEGIN: Final = "<!-- tiers: made by `python bench/tiers.py`; edits are lost -->"
-END: Final = "<!-- end of tiers -->"
 VALUE: Final = 0.02  # seconds that a value takes at least
-COMPILED, ROWS, EMBEDDED = "compiled", "rows", "embedded"
 Call = Callable[[], None]
 
 
@@ -50,19 +44,13 @@ Call = Callable[[], None]
 @click.option("--seconds", default=3600.0, help="no new case after so many")
 @click.option("--numpy/--no-numpy", "with_numpy", default=True, help="time embedded execution, too")
 @click.option("--keep/--forget", default=True, help="write the results")
-@click.option("--page", "only_page", is_flag=True, help="write the tables of what was measured")
 def main(
     threads: str, cases: str, dtypes: str, scale: float, rounds: int, seconds: float,
-    with_numpy: bool, keep: bool, only_page: bool,
+    with_numpy: bool, keep: bool,
 ) -> None:  # fmt: skip
     """Measure the chosen cases one after the other."""
-    if only_page:
-        write_page()
-        return
     end = time.monotonic() + seconds
-    place = RESULTS / re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
-    place.mkdir(parents=True, exist_ok=True)
-    kept = Results(place / "tiers.json", fresh=False)
+    kept = Results(place() / "tiers.json", fresh=False)
     made: list[Row] = []
     for make in chosen_cases(cases.split(",") if cases else []).values():
         for dtype in dtypes.split(","):
@@ -76,7 +64,7 @@ def main(
                     kept.add(full)
     if keep:
         kept.describe(machine=machine())
-        write_page()
+        page.write()
     click.echo("\n".join(_means(made)))
 
 
@@ -142,17 +130,11 @@ def seconds_of(call: Call, loops: int, clock: Callable[[], float]) -> float:
         return (clock() - began) / loops
 
 
-def ratio(row: Row, above: str, below: str) -> float | None:
-    """Return the least time of one execution over that of another."""
-    times = row["times"]
-    return times[above]["least"] / times[below]["least"] if above in times else None
-
-
 def _cells(row: Row) -> Iterator[str]:
     yield from (row["program"], row["size"], row["dtype"], str(row["threads"]))
     yield f"{1e3 * row['times'][COMPILED]['least']:.3g}"
-    for pair in ((ROWS, COMPILED), (EMBEDDED, ROWS)):
-        found = ratio(row, *pair)
+    for pair in PAIRS:
+        found = over(row, *pair)
         yield "–" if found is None else f"{found:.2f}"
 
 
@@ -160,56 +142,15 @@ def _means(rows: Sequence[Row]) -> Iterator[str]:
     """Say the means and the worst of rows over compiled code, and the mean of NumPy over rows."""
     for count in sorted({row["threads"] for row in rows}):
         own = [row for row in rows if row["threads"] == count]
-        pairs = [(row, ratio(row, ROWS, COMPILED) or 0.0) for row in own]
+        pairs = [(row, over(row, ROWS, COMPILED) or 0.0) for row in own]
         worst, most = max(pairs, key=lambda pair: pair[1])
-        beside = geometric_mean(ratio(row, EMBEDDED, ROWS) for row in own)
+        beside = geometric_mean(over(row, EMBEDDED, ROWS) for row in own)
         yield (
             f"{count} thread{'s' * (count > 1)}: rows / compiled "
             f"{geometric_mean(each for _, each in pairs):.2f} in the geometric mean, at worst "
             f"{most:.2f} ({worst['program']} {worst['size']} {worst['dtype']})"
             + ("." if beside is None else f"; NumPy / rows {beside:.1f} in the geometric mean.")
         )
-
-
-def write_page() -> None:
-    """Write the tables of all machines, in the order of their names."""
-    found = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*/tiers.json"))]
-    text = "\n".join(line for document in found for line in section(document))
-    page.put(text, page.ROOT / "docs" / "performance.md", BEGIN, END)
-
-
-def section(document: Mapping[str, Any]) -> Iterator[str]:
-    """Return what the page says of one machine."""
-    rows = document["rows"]
-    days = sorted({row["taken"] for row in rows})
-    loads = sorted(row["load"] for row in rows)
-    yield f"#### {document['machine']['processor']}\n"
-    yield (
-        f"Taken {' to '.join(dict.fromkeys((days[0], days[-1])))}, beside a load of {loads[0]:g} "
-        f"to {loads[-1]:g}.\n"
-    )
-    yield from (f"* {line}" for line in _means(rows))
-    yield ""
-    counts = sorted({row["threads"] for row in rows})
-    by_case: dict[tuple[str, str], dict[int, dict[str, Row]]] = {}
-    for row in rows:
-        own = by_case.setdefault((row["program"], row["size"]), {})
-        own.setdefault(row["threads"], {})[row["dtype"]] = row
-    head = ["program", "size"]
-    head += [f"{pair}: {count} thread{'s' * (count > 1)}" for pair in PAIRS for count in counts]
-    cells = [
-        [*case, *(_both(by_count.get(n, {}), *PAIRS[p]) for p in PAIRS for n in counts)]
-        for case, by_count in by_case.items()
-    ]
-    yield from table(head, cells)
-
-
-PAIRS: Final = {"rows / compiled": (ROWS, COMPILED), "NumPy / rows": (EMBEDDED, ROWS)}
-
-
-def _both(by_dtype: Mapping[str, Row], above: str, below: str) -> str:
-    found = (ratio(by_dtype[d], above, below) if d in by_dtype else None for d in DTYPES)
-    return ", ".join("–" if each is None else f"{each:.2f}" for each in found)
 
 
 if __name__ == "__main__":

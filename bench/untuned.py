@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
@@ -29,6 +28,7 @@ from peer.client import RefusedError
 from results import Results
 from rich.console import Console
 from run import RESULTS, machine
+from run import place as of_this_machine
 from untuned_before import Before, build_once, cold, serve_calls
 from untuned_calls import Place, TimeCalls, build, moved, own_store, place, stream, variants
 from untuned_table import BEFORE, OURS, table
@@ -119,11 +119,9 @@ def _line(row: Mapping[str, Any]) -> str:
 
 def _folder(on: Place) -> Path:
     """Return the folder of this machine's results."""
-    from fieldforge.runtime.calls.machine import processor
-
     if on.name == "gpu":
         return RESULTS / on.device.replace(" ", "-").lower()
-    return RESULTS / re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
+    return of_this_machine()
 
 
 @click.command(help=__doc__)

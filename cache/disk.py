@@ -29,7 +29,7 @@ from .locks import BuildLock
 from .record import File, Output, Record, files_at, is_content, is_key, marks_of, parse_record
 from .sealed import ForeignError
 from .shelves import Shelves, path_of, place_of
-from .store import Files, OnEvent, Stats, ignore, make_record
+from .store import Files, OnEvent, Stats, ignore
 from .store_folder import StoreFolder
 from .upkeep import Upkeep
 
@@ -87,7 +87,7 @@ class Disk:
 
     @property
     def writable(self) -> bool:
-        """Whether `keep` tries to write."""
+        """Whether `take` writes."""
         return not self._read_only
 
     @property
@@ -107,32 +107,8 @@ class Disk:
         """Return the files at `port`, verified; None when one is missing or damaged."""
         return files_at(record, port, self._content)
 
-    def keep(
-        self,
-        key: str,
-        *,
-        stage: str,
-        program: str,
-        components: Mapping[str, str],
-        outputs: Mapping[str, Files],
-        seconds: float = 0.0,
-        meta: Mapping[str, str] | None = None,
-    ) -> Record:
-        """Write blobs, then the record that names them; a failed write is an event."""
-        record = make_record(
-            key,
-            stage=stage,
-            program=program,
-            components=components,
-            outputs=outputs,
-            seconds=seconds,
-            meta=meta,
-        )
-        self.take(record, outputs)
-        return record
-
     def take(self, record: Record, outputs: Mapping[str, Files]) -> None:
-        """Write a record as it is, and all its outputs, which the caller has just described."""
+        """Write blobs, then the record that names them; a failed write is an event."""
         if self.writable:
             self._write(record, {port: outputs[port] for port in sorted(outputs)})
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..runtime.process.errors import CompilationError
 from .memory import Memory
 from .record import Record
-from .store import Files, Stats, Store, make_record
+from .store import Files, Stats, Store
 
 if TYPE_CHECKING:
     from .failures import Failure
@@ -67,30 +67,11 @@ class Layered:
                 return files
         return None
 
-    def keep(
-        self,
-        key: str,
-        *,
-        stage: str,
-        program: str,
-        components: Mapping[str, str],
-        outputs: Mapping[str, Files],
-        seconds: float = 0.0,
-        meta: Mapping[str, str] | None = None,
-    ) -> Record:
+    def take(self, record: Record, outputs: Mapping[str, Files]) -> None:
         """Remember in this process and in the first layer that can be written to."""
-        keep = self._target.keep if self._target else make_record
-        record = keep(
-            key,
-            stage=stage,
-            program=program,
-            components=components,
-            outputs=outputs,
-            seconds=seconds,
-            meta=meta,
-        )
+        if self._target is not None:
+            self._target.take(record, outputs)
         self._memory.take(record, outputs)
-        return record
 
     def admit(self, record: Record, port: str, files: Files) -> None:
         """Take in one output of a record that another store has verified."""

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from ..runtime.process.errors import CompilationError
 from .fingerprint import artifact_digest
 from .record import Record, is_content
-from .store import Files, Stats, make_record
+from .store import Files, Stats
 
 V = TypeVar("V")
 
@@ -43,30 +43,6 @@ class Memory:
         """Return the files at `port`; the memory of this process needs no check."""
         output = record.output(port)
         return None if output is None else self._outputs.get(output.digest)
-
-    def keep(
-        self,
-        key: str,
-        *,
-        stage: str,
-        program: str,
-        components: Mapping[str, str],
-        outputs: Mapping[str, Files],
-        seconds: float = 0.0,
-        meta: Mapping[str, str] | None = None,
-    ) -> Record:
-        """Keep the outputs of a stage."""
-        record = make_record(
-            key,
-            stage=stage,
-            program=program,
-            components=components,
-            outputs=outputs,
-            seconds=seconds,
-            meta=meta,
-        )
-        self.take(record, outputs)
-        return record
 
     def take(self, record: Record, outputs: Mapping[str, Files]) -> None:
         """Take in a record and all its outputs, which the caller has just described."""

@@ -24,7 +24,7 @@ from .layered import Layered
 from .memory import Memory
 from .record import File, Record, files_at, is_content, is_key, parse_record
 from .sealed import ForeignError, seal, unseal
-from .store import Files, OnEvent, Stats, Store, ignore, make_record
+from .store import Files, OnEvent, Stats, Store, ignore
 
 _HEAD: Final = "pack.json"
 _FOLDERS: Final = ("act/", "cas/")
@@ -96,22 +96,8 @@ class Pack:
         """Return the files at `port`, verified."""
         return files_at(record, port, self._content)
 
-    def keep(
-        self,
-        key: str,
-        *,
-        stage: str,
-        program: str,
-        components: Mapping[str, str],
-        outputs: Mapping[str, Files],
-        seconds: float = 0.0,
-        meta: Mapping[str, str] | None = None,
-    ) -> Record:
-        """Describe a result and remember nothing."""
-        return make_record(
-            key, stage=stage, program=program, components=components, outputs=outputs,
-            seconds=seconds, meta=meta,
-        )  # fmt: skip
+    def take(self, record: Record, outputs: Mapping[str, Files]) -> None:
+        """Remember nothing."""
 
     def admit(self, record: Record, port: str, files: Files) -> None:
         """Take nothing in."""
@@ -209,10 +195,10 @@ class Recorder(Layered):
             self.seen[key] = found
         return found
 
-    def keep(self, key: str, **facts: Any) -> Record:
-        """Keep a result, and note its record."""
-        self.seen[key] = super().keep(key, **facts)
-        return self.seen[key]
+    def take(self, record: Record, outputs: Mapping[str, Files]) -> None:
+        """Take in a result, and note its record."""
+        super().take(record, outputs)
+        self.seen[record.key] = record
 
 
 def write_pack(

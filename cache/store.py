@@ -52,7 +52,7 @@ class Store(Protocol):
 
     @property
     def writable(self) -> bool:
-        """Whether `keep` stores results."""
+        """Whether `take` stores results."""
 
     @property
     def notes(self) -> Path | None:
@@ -64,18 +64,8 @@ class Store(Protocol):
     def read(self, record: Record, port: str) -> Files | None:
         """Return the files at `port`, each of them verified, None if any is missing or damaged."""
 
-    def keep(
-        self,
-        key: str,
-        *,
-        stage: str,
-        program: str,
-        components: Mapping[str, str],
-        outputs: Mapping[str, Files],
-        seconds: float = 0.0,
-        meta: Mapping[str, str] | None = None,
-    ) -> Record:
-        """Keep the outputs of a stage; a failed write is an event, not an error."""
+    def take(self, record: Record, outputs: Mapping[str, Files]) -> None:
+        """Take in a record and all its outputs; a failed write is an event, not an error."""
 
     def admit(self, record: Record, port: str, files: Files) -> None:
         """Take in one output of a record that another store has verified."""
@@ -102,19 +92,25 @@ class Store(Protocol):
         """Count records, files and uses."""
 
 
-def make_record(
+def keep_result(
+    store: Store,
     key: str,
     *,
     stage: str,
     program: str,
     components: Mapping[str, str],
     outputs: Mapping[str, Files],
-    seconds: float,
-    meta: Mapping[str, str] | None,
+    seconds: float = 0.0,
+    meta: Mapping[str, str] | None = None,
 ) -> Record:
-    """Describe a result; a `StoreError` tells the stage's author of names that cannot be stored."""
+    """Describe the outputs of a stage and let a store take them in.
+
+    Raises:
+        StoreError: a name cannot be stored; it is the stage's author who is told.
+
+    """
     try:
-        return describe(
+        record = describe(
             key,
             stage,
             program,
@@ -129,6 +125,8 @@ def make_record(
             f"The result of stage '{stage}' of '{program}' cannot be stored: {error}",
             hints=("Give keys as 64 hexadecimal digits and files and ports plain names.",),
         ) from error
+    store.take(record, outputs)
+    return record
 
 
 @functools.lru_cache(maxsize=1)

@@ -8,13 +8,13 @@ from typing import Any
 import native
 import pytest
 
-from .optimised import is_asked
+from .selection import runs_all
 
 
 @pytest.fixture(scope="session", autouse=True)
 def kernels_by_hand(request: Any) -> Iterator[None]:
     """Compile kernels by hand, which no test measures, without optimisations."""
     with pytest.MonkeyPatch.context() as patch:
-        if not is_asked(request):
+        if not runs_all(request.config):
             patch.setattr(native, "FLAGS", native.FLAGS.replace("-O3", "-O0"))
         yield

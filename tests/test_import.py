@@ -197,10 +197,19 @@ def test_what_a_stage_imports_late_is_part_of_its_key():
 def test_public_names_that_come_late_are_there():
     for name in ff.__all__:
         assert getattr(ff, name) is not None, name
-    assert set(ff.__all__) <= set(dir(ff))
+    assert set(ff.__all__) - set(ff._OF_GT4PY) <= set(dir(ff))
     assert not hasattr(ff, "precompil")
     assert not hasattr(ff, "concat_where")  # of 'ff.experimental'
     assert "sum" in dir(ff)
+
+
+def test_names_that_only_programs_of_gt4py_import_are_hidden():
+    shown = set(dir(ff))
+
+    assert len(set(ff._OF_GT4PY)) == len(ff._OF_GT4PY)
+    assert all(hasattr(ff, name) for name in ff._OF_GT4PY)
+    assert shown.isdisjoint({*ff._OF_GT4PY, "runtime", "stages", "_LATE"})
+    assert {"program", "config", "cartesian", "experimental", "__version__"} <= shown
 
 
 def test_type_checkers_learn_the_names_of_the_face_from_the_same_places():

@@ -1,7 +1,7 @@
-"""The wheel holds nothing but `fieldforge`, each file once, and no C++; the sdist no doubles.
+"""The wheel holds `fieldforge`, each file once, and the C++ of exports; the sdist no doubles.
 
 What a wheel holds does not depend on what its extension does, and the installation under test has
-compiled all of that. So the extension of this wheel is an empty module; `make wheel` compiles
+compiled all of that. So the extension of this wheel is an empty module; `make test-all` compiles
 the whole.
 """
 
@@ -18,6 +18,10 @@ from pathlib import Path
 
 import pytest
 
+from fieldforge.workflows.export.support.core import FILES
+
+from .selection import runs_all
+
 ROOT = Path(__file__).parent.parent
 EMPTY = 'extern "C" void* PyInit__core() { return nullptr; }\n'
 
@@ -31,7 +35,7 @@ def wheel(request, tmp_path_factory) -> zipfile.ZipFile:
         f"--config-settings=cmake.define.CMAKE_PROJECT_INCLUDE={ROOT}/tests/wheel_of_one_source.cmake",
         f"--config-settings=cmake.define.ONE_SOURCE={source}",
     ]
-    is_whole = "whole_core" in request.config.option.markexpr
+    is_whole = runs_all(request.config)
     command = [
         sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
         f"--config-settings=build-dir={folder / 'build'}", "--wheel-dir", str(folder), str(ROOT),
@@ -43,8 +47,6 @@ def wheel(request, tmp_path_factory) -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
-@pytest.mark.slow
-@pytest.mark.whole_core
 @pytest.mark.needs_compiler
 def test_the_wheel_holds_nothing_but_fieldforge(wheel):
     tops = {name.partition("/")[0] for name in wheel.namelist()}
@@ -53,8 +55,6 @@ def test_the_wheel_holds_nothing_but_fieldforge(wheel):
     assert all(top == "fieldforge" or top.endswith(".dist-info") for top in tops)
 
 
-@pytest.mark.slow
-@pytest.mark.whole_core
 @pytest.mark.needs_compiler
 def test_the_wheel_has_each_source_once_and_the_extension(wheel):
     names = wheel.namelist()
@@ -69,7 +69,8 @@ def test_the_wheel_has_each_source_once_and_the_extension(wheel):
     assert set(sources) <= set(packed)
     assert [name for name in names if "/_core." in name and name.endswith(".so")]
     assert "fieldforge/py.typed" in names
-    assert not [name for name in names if name.endswith((".cpp", ".h"))]
+    native = {name.rpartition("/")[2] for name in names if name.endswith((".cpp", ".h"))}
+    assert native == set(FILES)
 
 
 def test_every_file_of_the_core_is_compiled_into_it():

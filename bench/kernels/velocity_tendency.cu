@@ -5,9 +5,7 @@
 // what passes between them are arrays. Cells write their kinetic energy beside their outputs, since
 // both need the same edges; with -DW_CON=1 their vertical wind too. Or all is one kernel,
 // `in_order`: its blocks take vertices, cells and edges of one part of the mesh soon after each
-// other, so that what passes between them, and what all of them read, is still in L2. Or one kernel,
-// `patches`: a block has some cells and edges and CHUNK levels, and keeps what passes between them
-// in shared memory; what cells and vertices at the rim of its part need is computed again.
+// other, so that what passes between them, and what all of them read, is still in L2.
 //
 // Rows of fields are `row` apart, `half` those of half levels; tables and coefficients are
 // (element, neighbour). Compile with -DREAL=double or float and -DLEVELS=80.
@@ -20,12 +18,6 @@
 #endif
 #ifndef W_CON
 #define W_CON 0
-#endif
-#ifndef CHUNK
-#define CHUNK 16
-#endif
-#ifndef BLOCKS
-#define BLOCKS 1
 #endif
 constexpr int P = 16 / sizeof(REAL), N = P * PACKS, ROW = LEVELS / N;
 struct alignas(16) Pack { REAL at[P]; };
@@ -242,123 +234,4 @@ extern "C" __global__ void __launch_bounds__(THREADS) in_order(
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) atomicAdd(done + chunk, 1);
-}
-
-// Patch p has the vertices `vertices[first[4 p]]` on, the cells `cells[first[4 p + 1]]` on, of which
-// the first `first[4 p + 2]` are its own, and the edges `edges[first[4 p + 3]]` on, up to those of the
-// next one. `of_cells` are the places of the vertices of a cell's three edges among those of the
-// patch, `of_edges` those of an edge's vertices and cells.
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) patches(
-    const unsigned* __restrict__ first_of, const unsigned* __restrict__ vertices_of,
-    const unsigned* __restrict__ cells_of, const unsigned* __restrict__ edges_of,
-    const ushort2* __restrict__ of_cells, const ushort2* __restrict__ of_edges,
-    unsigned most_vertices, unsigned most_cells) {
-  extern __shared__ Levels room[];
-  constexpr unsigned packs = CHUNK / N, chunks = LEVELS / CHUNK;
-  const Problem& p = problem;
-  const unsigned patch = blockIdx.x / chunks, start = blockIdx.x % chunks * CHUNK;
-  const unsigned* const first = first_of + 4 * patch;
-  Levels *const zetas = room, *const winds = zetas + most_vertices * packs;
-  Levels *const energies = winds + most_vertices * packs;
-  Levels* const cons = energies + most_cells * packs;
-  const unsigned at = threadIdx.x % packs, k = start + at * N;  // THREADS is a multiple of packs
-  constexpr unsigned step = THREADS / packs;
-#pragma unroll 1
-  for (unsigned n = threadIdx.x / packs; n < first[4] - first[0]; n += step) {
-    const unsigned v = vertices_of[first[0] + n];
-    Levels zeta = {}, wind = {};
-#pragma unroll
-    for (int m = 0; m < 6; ++m) {
-      const int e = p.v2e[v * 6 + m], c = p.v2c[v * 6 + m];
-      const REAL turn = e < 0 ? REAL(0) : p.rot[v * 6 + m];
-      const REAL part = c < 0 ? REAL(0) : p.to_vertex[v * 6 + m] * REAL(0.5);
-      const Levels x = levels(p.vn + size_t(e < 0 ? 0 : e) * p.row + k);
-      const Halves y = halves(p.w + size_t(c < 0 ? 0 : c) * p.half + k);
-#pragma unroll
-      for (int l = 0; l < N; ++l) {
-        zeta.at[l] += x.at[l] * turn;
-        wind.at[l] += (y.at[l] + y.at[l + 1]) * part;
-      }
-    }
-    zetas[n * packs + at] = zeta;
-    winds[n * packs + at] = wind;
-  }
-  __syncthreads();
-#pragma unroll 1
-  for (unsigned n = threadIdx.x / packs; n < first[5] - first[1]; n += step) {
-    const unsigned c = cells_of[first[1] + n];
-    const bool is_own = n < first[2];
-    Levels energy = {}, drift = {};
-#pragma unroll
-    for (int m = 0; m < 3; ++m) {
-      const int e = p.c2e[c * 3 + m];
-      const REAL by = p.bilinear[c * 3 + m];
-      const Levels vn = levels(p.vn + size_t(e) * p.row + k);
-      const Levels vt = levels(p.vt + size_t(e) * p.row + k);
-#pragma unroll
-      for (int l = 0; l < N; ++l)
-        energy.at[l] += (vn.at[l] * vn.at[l] + vt.at[l] * vt.at[l]) * (by * REAL(0.5));
-      if (is_own) {
-        const REAL across = p.per_dual[e] * REAL(0.5), along = p.per_length[e] * p.orientation[e];
-        const ushort2 ends = of_cells[(first[1] + n) * 3 + m];
-        const Levels x0 = winds[ends.x * packs + at], x1 = winds[ends.y * packs + at];
-        const Halves w0 = halves(p.w + size_t(p.e2c[e * 2]) * p.half + k);
-        const Halves w1 = halves(p.w + size_t(p.e2c[e * 2 + 1]) * p.half + k);
-#pragma unroll
-        for (int l = 0; l < N; ++l) {
-          const REAL rise = (w1.at[l] + w1.at[l + 1]) - (w0.at[l] + w0.at[l + 1]);
-          drift.at[l] +=
-              (vn.at[l] * (rise * across) + vt.at[l] * ((x1.at[l] - x0.at[l]) * along)) * by;
-        }
-      }
-    }
-    energies[n * packs + at] = energy;
-    const Halves w = halves(p.w + size_t(c) * p.half + k);
-    const Halves terrain = halves(p.w_terrain + size_t(c) * p.half + k);
-    Levels w_con;
-#pragma unroll
-    for (int l = 0; l < N; ++l)
-      w_con.at[l] = ((w.at[l] - terrain.at[l]) + (w.at[l + 1] - terrain.at[l + 1])) * REAL(0.5);
-    cons[n * packs + at] = w_con;
-    if (is_own) {
-      const Levels depth = levels<read_past>(p.per_depth_c + size_t(c) * p.row + k);
-      Levels number, tendency;
-#pragma unroll
-      for (int l = 0; l < N; ++l) {
-        const REAL con = w_con.at[l];
-        number.at[l] = fabs(con) * p.dtime * depth.at[l];
-        const REAL brake = number.at[l] > p.limit ? p.damping * (number.at[l] - p.limit) * con : 0;
-        const REAL lift = con * (w.at[l] - w.at[l + 1]) * depth.at[l];
-        tendency.at[l] = -(drift.at[l] + lift + brake);
-      }
-      write<true>(p.courant + size_t(c) * p.row + k, number);
-      write<true>(p.ddt_w + size_t(c) * p.row + k, tendency);
-    }
-  }
-  __syncthreads();
-#pragma unroll 1
-  for (unsigned n = threadIdx.x / packs; n < first[7] - first[3]; n += step) {
-    const unsigned e = edges_of[first[3] + n];
-    const ushort2 v = of_edges[(first[3] + n) * 2], c = of_edges[(first[3] + n) * 2 + 1];
-    const REAL turned = p.per_length[e] * p.orientation[e] * p.damping, per_dual = p.per_dual[e];
-    const REAL l0 = p.linear[e * 2], l1 = p.linear[e * 2 + 1], coriolis = p.coriolis[e];
-    const Levels vt = levels(p.vt + size_t(e) * p.row + k);
-    const Levels depth = levels<read_past>(p.per_depth_e + size_t(e) * p.row + k);
-    const Halves half = halves<read_past>(p.vn_half + size_t(e) * p.half + k);
-    const Levels z0 = zetas[v.x * packs + at], z1 = zetas[v.y * packs + at];
-    const Levels en0 = energies[c.x * packs + at], en1 = energies[c.y * packs + at];
-    const Levels w0 = cons[c.x * packs + at], w1 = cons[c.y * packs + at];
-    Levels tendency;
-#pragma unroll
-    for (int l = 0; l < N; ++l) {
-      const REAL wind = w0.at[l] * l0 + w1.at[l] * l1;
-      const REAL spin = (z0.at[l] + z1.at[l]) * REAL(0.5) + coriolis;
-      const REAL climb = (en1.at[l] - en0.at[l]) * per_dual;
-      const REAL lift = wind * (half.at[l] - half.at[l + 1]) * depth.at[l];
-      const REAL free = -(climb + vt.at[l] * spin + lift);
-      const bool is_fast = fabs(wind) * p.dtime * depth.at[l] > p.limit;
-      tendency.at[l] = is_fast ? free - (z1.at[l] - z0.at[l]) * turned : free;
-    }
-    write<true>(p.ddt_vn + size_t(e) * p.row + k, tendency);
-  }
 }

@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 def rows_of(folder: Path) -> list[Row]:
     """Return the rows of the programs; kernels by hand in patches come from their own file."""
-    rows: list[Row] = json.loads((folder / "gpu_programs.json").read_text())
+    rows: list[Row] = json.loads((folder / "gpu_programs.json").read_text())["rows"]
     patches = folder / "gpu_patch_sharing.json"
     if not patches.exists():
         return rows

@@ -104,7 +104,7 @@ def peer(name: str) -> Callable[[Machine], str]:
 
 def peer_on_gpu(machine: Machine) -> str:
     """The better of gt4py's GPU backends over ours, geometric mean and range, float64."""
-    rows = [row for row in machine.read("gpu_peer") if "ms" in row]
+    rows = [row for row in machine.rows("gpu_peer") if "ms" in row]
     found = []
     for case in dict.fromkeys(row["case"] for row in rows):
         own = [row for row in rows if row["case"] == case]
@@ -131,10 +131,10 @@ def untuned(machine: Machine) -> str:
 
 def call(machine: Machine) -> str:
     """After how long a call with 15 fields returns."""
-    for row in machine.read("gpu_programs") or []:
+    for row in machine.rows("gpu_programs"):
         if "call_of_15_fields_us" in row:
             return f"{row['call_of_15_fields_us']:.1f} us"
-    for row in machine.read("calls").get("rows", []):
+    for row in machine.rows("calls"):
         if row["call"] == "fields_15 positional":
             return f"{1e-3 * row['ours']:.2f} us"
     return NONE
@@ -142,7 +142,7 @@ def call(machine: Machine) -> str:
 
 def call_of_peer(machine: Machine) -> str:
     """How many times as long the call of gt4py takes, with and without `-O`."""
-    for row in machine.read("calls").get("rows", []):
+    for row in machine.rows("calls"):
         if row["call"] == "fields_15 positional" and row["gt4py"]:
             return f"{row['gt4py'] / row['ours']:,.0f}, {row['gt4py -O'] / row['ours']:.0f}"
     return NONE
@@ -150,10 +150,10 @@ def call_of_peer(machine: Machine) -> str:
 
 def step(machine: Machine) -> str:
     """What a program of a recorded step of 100 costs."""
-    for row in machine.read("gpu_programs") or []:
+    for row in machine.rows("gpu_programs"):
         if "step_of_100" in row:
             return f"{10 * row['step_of_100']['replayed_us']:.0f} ns"
-    for row in machine.read("calls").get("rows", []):
+    for row in machine.rows("calls"):
         if row["call"] == "step of 100":
             return f"{row['ours'] / 100:.0f} ns"
     return NONE
@@ -163,7 +163,7 @@ def first(way: str) -> Callable[[Machine], str]:
     """Return the cell of a way to the first result, in ms after `import numpy`."""
 
     def cell(machine: Machine) -> str:
-        rows = machine.read("first").get("rows", [])
+        rows = machine.rows("first")
         found = [1e3 * row["times"][way]["least"] for row in rows if row["times"].get(way)]
         return _span(found, lambda mean: f"{mean:.0f}")
 
@@ -172,7 +172,7 @@ def first(way: str) -> Callable[[Machine], str]:
 
 def tiers(machine: Machine) -> str:
     """The time of the first tier over that of compiled code, on one thread."""
-    rows = [row for row in machine.read("tiers").get("rows", []) if row["threads"] == 1]
+    rows = [row for row in machine.rows("tiers") if row["threads"] == 1]
     return pair(rows, lambda row: starts.over(row, starts.ROWS, starts.COMPILED))
 
 
@@ -180,8 +180,8 @@ def built(part: str, key: str, name: str = "") -> Callable[[Machine], str]:
     """Return the seconds of cold builds: by a part on a CPU, or the backend `name` on a GPU."""
 
     def cell(machine: Machine) -> str:
-        rows = machine.read(part).get("rows", [])
-        own = [row for row in machine.read("gpu_peer") if row["by"].startswith(name)]
+        rows = machine.rows(part)
+        own = [row for row in machine.rows("gpu_peer") if row["by"].startswith(name)]
         found = [row["first_call_s"] for row in own if row.get("first_call_s")]
         for row in rows:
             seconds = row[key] if key in row else row.get("built", {}).get(key)

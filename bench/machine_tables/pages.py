@@ -33,6 +33,11 @@ class Machine:
         name = machine.get("device") or machine.get("processor") or self.folder.name
         return name.replace("(R)", "").replace(" Processor", "").removeprefix("NVIDIA ")
 
+    def rows(self, part: str) -> list[dict[str, Any]]:
+        """Return the rows of a part, none where there is no file."""
+        rows: list[dict[str, Any]] = self.read(part).get("rows", [])
+        return rows
+
     def read(self, part: str) -> Any:
         """Return the document of a part, or an empty one."""
         file = self.folder / f"{part}.json"
@@ -53,7 +58,7 @@ def sections(machine: Machine) -> Iterator[str]:
         yield from tools.section(document, machine.read("others") or None)
     if machine.read("gpu_programs"):
         yield from gpu.section(gpu.rows_of(machine.folder))
-    if rows := machine.read("gpu_peer"):
+    if rows := machine.rows("gpu_peer"):
         yield from gpu.peer_section(rows)
     if document := machine.read("untuned"):
         yield from untuned.section(document)

@@ -31,6 +31,10 @@ def first_section(document: Mapping[str, Any]) -> Iterator[str]:
         times = [row["start"], row["numpy"], *(row["times"].get(way) for way in WAYS)]
         lines.append([f"{row['program']} {row['size']}", *map(_least_and_median, times)])
     yield from table(["program", "start of Python", "import numpy", *WAYS], lines)
+    refused = dict(pair for row in rows for pair in row["refused"].items())
+    yield from (f"* {way}: {why}" for way, why in refused.items())
+    if refused:
+        yield ""
 
 
 def _least_and_median(times: Mapping[str, float] | None) -> str:

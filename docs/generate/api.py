@@ -31,12 +31,12 @@ GROUPS: Mapping[str, Group] = {
         ("Dimension", "DimensionKind", "flip_staggered", "as_non_staggered", "is_staggered",
          "Domain", "domain", "UnitRange", "unit_range",
          "Field", "Dims", "FieldConstructor", "empty", "zeros", "ones", "full", "as_field", "from_xarray", "fill_halo",
-         "Device", "DeviceType", "is_scalar_type"),
+         "Device", "DeviceType"),
     ),
     "meshes": Group(
         "Meshes",
         "Offsets and neighbour tables. See [Language](../../language.md#unstructured-meshes).",
-        ("FieldOffset", "Connectivity", "CartesianConnectivity", "as_connectivity", "GridType", "Mesh", "read_mesh"),
+        ("FieldOffset", "Connectivity", "as_connectivity", "Mesh", "read_mesh"),
     ),
     "programs": Group(
         "Operators and programs",
@@ -82,6 +82,11 @@ GROUPS: Mapping[str, Group] = {
         "How programs are built. See [Options](../options.md) and [Stages](../../stages.md).",
         ("Backend", "Patches", "ThreadBlock", "ThreadPoints", "Workflow", "stage", "Text", "Engine", "engine", "using", "Collector"),
     ),
+    "gt4py": Group(
+        "Names of gt4py",
+        "What only programs written for gt4py import. `dir(fieldforge)` does not show these names. See [Migrating](../../migrating.md).",
+        ("CartesianConnectivity", "GridType", "is_scalar_type"),
+    ),
 }  # fmt: skip
 MEMBERS = {  # where a class also has methods that only the toolchain calls
     "EntryPoint": ("with_threads", "with_workspace", "checked", "compile", "build", "variants",
@@ -92,10 +97,10 @@ MEMBERS = {  # where a class also has methods that only the toolchain calls
               "array_ns", "to_xarray", "plot", "max", "min", "sum", "mean", "all", "any"),
 }  # fmt: skip
 NATIVE = ("Field", "Connectivity")  # classes with members of the C++ core
-READY_MADE = (
-    "cpu", "gpu", "gpu_host", "dace_cpu", "dace_gpu", "reference",
-    "gtfn_cpu", "gtfn_gpu", "itir_python",
-)  # fmt: skip
+READY_MADE = {
+    "backends": ("cpu", "gpu", "gpu_host", "dace_cpu", "dace_gpu", "reference"),
+    "gt4py": ("gtfn_cpu", "gtfn_gpu", "itir_python"),
+}
 MODULES = ("errors", "recipes")
 OPTIONS = "    options:\n      heading_level: 2\n"
 
@@ -140,23 +145,24 @@ def _native(name: str) -> str:
 
 
 def _index() -> str:
-    rows = []
-    for path, group in GROUPS.items():
-        for name in group.names:
-            link = f"[`ff.{name}`]({path}.md#{place(name)})"
-            rows.append((link, summary(getattr(ff, name), name), f"[{group.title}]({path}.md)"))
-    options = "[Options](../options.md)"
-    rows += [(f"`ff.{name}`", f"The backend '{getattr(ff, name).name}'.", options)
-             for name in READY_MADE]  # fmt: skip
-    rows += [(f"`ff.{name}`", summary(getattr(ff, name), name), "[Modules](modules.md)")
-             for name in MODULES]  # fmt: skip
-    heads = ("name", "what it is", "page")
     builtin = ", ".join(f"`{name}`" for name in builtins.__all__)
-    return "\n".join([
-        "# Public names\n\nAll names of `import fieldforge as ff`.\n",
-        table(heads, sorted(rows)),
-        f"\nTypes and functions of the language, see [Builtins](../builtins.md): {builtin}.\n",
-    ])  # fmt: skip
+    parts = ["# Public names\n\nAll names of `import fieldforge as ff`, by what they are for."]
+    parts += [f"## {group.title}\n\n{table(('name', 'what it is'), _rows(path, group))}"
+              for path, group in GROUPS.items() if group.names]  # fmt: skip
+    modules = [(f"[`ff.{name}`](modules.md)", summary(getattr(ff, name), name)) for name in MODULES]
+    parts.append(f"## Modules\n\n{table(('name', 'what it is'), modules)}")
+    parts.append(
+        f"## Builtins\n\nTypes and functions of the language, see [Builtins](../builtins.md): {builtin}.\n"
+    )
+    return "\n\n".join(parts)
+
+
+def _rows(path: str, group: Group) -> list[tuple[str, str]]:
+    rows = [(f"[`ff.{name}`]({path}.md#{place(name)})", summary(getattr(ff, name), name))
+            for name in group.names]  # fmt: skip
+    rows += [(f"[`ff.{name}`](../options.md)", f"The backend '{getattr(ff, name).name}'.")
+             for name in READY_MADE.get(path, ())]  # fmt: skip
+    return sorted(rows)
 
 
 def public_modules() -> list[str]:

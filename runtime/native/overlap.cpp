@@ -1,69 +1,25 @@
-// The question "do two strided boxes share a byte" as a small bounded search.
+// Whether two fields share a byte: their boxes as sums of strides.
 #include "overlap.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
+
+#include "strided_sums.h"
 
 namespace fieldforge {
 namespace {
-
-// A sum of terms q * stride with first <= q <= last; `low` and `high` bound the sum of this
-// term and all after it.
-struct Term {
-    int64_t stride;
-    int64_t first;
-    int64_t last;
-    int64_t low = 0;
-    int64_t high = 0;
-};
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && a < 0); }
-int64_t ceil_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
 
 std::span<const Axis> axes_of(const FieldView& view) {
     return {view.axes, static_cast<size_t>(view.ndim)};
 }
 std::span<const Axis> axes_of(const Part& part) { return part.axes; }
 
-void add_terms(std::vector<Term>& terms, std::span<const Axis> axes, bool negative) {
+void add_terms(std::vector<Term>& terms, std::span<const Axis> axes, bool is_negative) {
     for (const Axis& axis : axes) {
-        const int64_t last = axis.stop - axis.start - 1;
-        const int64_t stride = axis.stride < 0 ? -axis.stride : axis.stride;
-        if (last == 0 || stride == 0) continue;
-        auto same = std::find_if(terms.begin(), terms.end(),
-                                 [&](const Term& term) { return term.stride == stride; });
-        if (same == terms.end()) same = terms.insert(same, Term{stride, 0, 0});
-        (negative ? same->first : same->last) += negative ? -last : last;
-    }
-}
-
-// Is there a sum of terms k, k + 1, ... in low..high? Large strides come first, so that few
-// choices of q remain at each level; there are at most two terms for each axis.
-bool reaches(const std::vector<Term>& terms, size_t k, int64_t low, int64_t high, int& budget) {
-    if (k == terms.size()) return low <= 0 && 0 <= high;
-    const Term& term = terms[k];
-    if (low > term.high || high < term.low) return false;
-    const int64_t rest_low = k + 1 < terms.size() ? terms[k + 1].low : 0;
-    const int64_t rest_high = k + 1 < terms.size() ? terms[k + 1].high : 0;
-    const int64_t first = std::max(term.first, ceil_div(low - rest_high, term.stride));
-    const int64_t last = std::min(term.last, floor_div(high - rest_low, term.stride));
-    for (int64_t q = first; q <= last; ++q) {
-        if (--budget < 0) return true;
-        if (reaches(terms, k + 1, low - q * term.stride, high - q * term.stride, budget)) return true;
-    }
-    return false;
-}
-
-void sort_terms(std::vector<Term>& terms) {
-    std::sort(terms.begin(), terms.end(),
-              [](const Term& x, const Term& y) { return x.stride > y.stride; });
-    for (size_t k = terms.size(); k-- > 0;) {
-        const bool last = k + 1 == terms.size();
-        terms[k].low = (last ? 0 : terms[k + 1].low) + terms[k].first * terms[k].stride;
-        terms[k].high = (last ? 0 : terms[k + 1].high) + terms[k].last * terms[k].stride;
+        add_steps(terms, axis.stride, axis.stop - axis.start - 1, is_negative);
     }
 }
 
@@ -73,12 +29,10 @@ bool meet(const Box& a, const Box& b) {
     std::vector<Term> terms;  // of (address of an element of a) - (address of one of b)
     add_terms(terms, axes_of(a), false);
     add_terms(terms, axes_of(b), true);
-    sort_terms(terms);
     // Two elements meet if their addresses differ by less than the item size.
     const auto between = static_cast<int64_t>(a.low - b.low);
     const int64_t item_a = int64_t{1} << a.shift, item_b = int64_t{1} << b.shift;
-    int budget = 4096;
-    return reaches(terms, 0, 1 - item_a - between, item_b - 1 - between, budget);
+    return is_sum_in(terms, 1 - item_a - between, item_b - 1 - between);
 }
 
 // Whether each stride of a view with few axes steps over all that the smaller ones reach.
@@ -130,32 +84,13 @@ Part whole(const FieldView& view) {
 
 bool overlaps_itself(const FieldView& view) {
     if (view.ndim <= inline_axes && is_apart(view)) return false;
-    const int64_t item = int64_t{1} << view.shift;
-    std::vector<Term> terms;  // of the difference of two addresses
+    std::vector<Term> terms;
     for (const Axis& axis : axes_of(view)) {
         const int64_t last = axis.stop - axis.start - 1;
         if (last < 0) return false;
-        if (last > 0) terms.push_back({axis.stride < 0 ? -axis.stride : axis.stride, -last, last});
+        if (last > 0) terms.push_back({std::abs(axis.stride), 0, last});
     }
-    std::sort(terms.begin(), terms.end(),
-              [](const Term& x, const Term& y) { return x.stride < y.stride; });
-    int64_t reach = item;
-    bool apart = true;  // each stride steps over all that the smaller ones reach
-    for (const Term& term : terms) {
-        apart &= term.stride >= reach;
-        reach += term.stride * term.last;
-    }
-    if (apart) return false;
-    // The first axis along which two elements differ may be any; take the order as it is.
-    for (size_t k = 0; k < terms.size(); ++k) {
-        std::vector<Term> rest(terms.begin() + static_cast<std::ptrdiff_t>(k), terms.end());
-        rest.front().first = 1;
-        if (rest.front().stride == 0) return true;
-        sort_terms(rest);
-        int budget = 4096;
-        if (reaches(rest, 0, 1 - item, item - 1, budget)) return true;
-    }
-    return false;
+    return elements_meet(std::move(terms), int64_t{1} << view.shift);
 }
 
 bool is_same_view(const FieldView& a, const FieldView& b) {

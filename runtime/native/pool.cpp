@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <bit>
 #include <mutex>
 #include <new>
 
@@ -116,7 +115,7 @@ bool Pool::take(Job& job, int wanted, int64_t points, LoopBody body, int64_t& be
     for (size_t word = 0; word < std::size(free_) && job.members < wanted; ++word) {
         uint64_t left = free_[word].load(std::memory_order_relaxed);
         for (; left != 0 && job.members < wanted; left &= left - 1) {
-            Worker& worker = workers_[word * 64 + std::countr_zero(left)];
+            Worker& worker = workers_[word * 64 + __builtin_ctzll(left)];
             if (worker.state.load(std::memory_order_relaxed) == asleep) {
                 if (!is_decided) {
                     began = now_ns();

@@ -258,6 +258,15 @@ _MODULES: _Final[dict[str, tuple[str, ...]]] = {
     "type_system": ("type_specifications", "type_translation"),
 }  # fmt: skip
 
+# What only programs written for gt4py import, from the places that it has there; `dir` hides it.
+_OF_GT4PY: _Final = (
+    "CUPY_DEVICE_TYPE", "CartesianConnectivity", "GridType", "gtfn_cpu", "gtfn_gpu",
+    "is_scalar_type", "itir_python",
+    "allocators", "backend", "common", "constructors", "custom_layout_allocators", "embedded",
+    "eve", "ffront", "field_utils", "named_collections", "program_processors", "type_system",
+    "typing", "utils",
+)  # fmt: skip
+
 if not _TYPE_CHECKING:  # with it, type checkers would accept every name
 
     def __getattr__(name: str) -> object:
@@ -290,7 +299,8 @@ if not _TYPE_CHECKING:  # with it, type checkers would accept every name
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_LATE, *_MODULES})
+    own = {name for name in globals() if name.startswith("__")}
+    return sorted({*own, *__all__, *_LATE, *_MODULES} - {*_OF_GT4PY})
 
 
 def _is_verbose() -> bool:

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fieldforge.stages.sizes import Patches
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from ..optimised import not_optimised
+from ..selection import not_optimised
 
 BENCH = Path(__file__).parent.parent.parent / "bench"
 
@@ -29,7 +28,6 @@ HOST = """
 #define __launch_bounds__(...)
 #define __restrict__
 struct alignas(16) double2 { double x, y; };
-struct ushort2 { unsigned short x, y; };
 struct uint4 { unsigned x, y, z, w; };
 struct Place { unsigned x; };
 static Place threadIdx, blockIdx;
@@ -48,11 +46,6 @@ void set(const Problem* given) { problem = *given; }
 void run_vertices(unsigned blocks) { RUN(vertices()); }
 void run_cells(unsigned blocks) { RUN(cells()); }
 void run_edges(unsigned blocks) { RUN(edges()); }
-void run_patches(unsigned blocks, const unsigned* first, const unsigned* vertices,
-    const unsigned* cells, const unsigned* edges, const ushort2* of_cells, const ushort2* of_edges,
-    unsigned v, unsigned c) {
-  RUN(patches(first, vertices, cells, edges, of_cells, of_edges, v, c));
-}
 void run_in_order(unsigned blocks, const uint4* tasks, const unsigned* first, const unsigned* waits,
     const unsigned* whole, unsigned* done, unsigned* ticket, unsigned round, unsigned c, unsigned e,
     unsigned sv, unsigned sc, unsigned se) {
@@ -188,34 +181,3 @@ def test_what_a_chunk_waits_for_comes_before_it() -> None:
         assert set(waits.tolist()) <= set(seen)
         seen.append(number)
     assert sorted(seen) == list(range(3 * order.chunks))
-
-
-@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.in_full)])
-@pytest.mark.parametrize("size", [40, 96])
-def test_patches_have_our_numbers(dtype: str, size: int, tmp_path: Path) -> None:
-    """A thread has the same levels in all nests: blocks of so few threads need no barrier."""
-    import gpu_patches
-    import gpu_velocity as made
-    from cases.velocity import velocity_tendency
-
-    case = velocity_tendency(dtype, 0.004)
-    backend = not_optimised(BACKENDS["gpu-host"]).with_options(patches=Patches(elements=size))
-    edges = len(case.tables["E2V"].asnumpy())
-
-    def call() -> None:
-        case.program.with_backend(backend)(**case.arguments, offset_provider=case.tables)
-
-    order = gpu_patches.grown(call, edges)
-    assert sorted(order.tolist()) == list(range(edges))
-    hand = Hand(case, made.Variant(threads=16 // (16 // np.dtype(dtype).itemsize)), tmp_path)
-    lists, counts = gpu_patches.velocity_lists(hand.given.tables, order, size)
-    for name in case.outputs:
-        hand.fields[name][:] = np.nan
-    kept = [np.ascontiguousarray(each) for each in lists]
-    addresses = (ctypes.c_void_p(each.ctypes.data) for each in kept)
-    hand.library.run_patches((len(lists[0]) - 1) * 5, *addresses, *counts)
-    near = {"float64": 1e-12, "float32": 2e-4}[dtype]
-    for name in case.outputs:
-        expected = case.arguments[name].asnumpy()
-        found = hand.fields[name][:, :80]
-        assert np.abs(expected - found).max() <= near * np.abs(expected).max(), name

@@ -115,6 +115,19 @@ def test_a_row_measured_again_takes_the_place_of_the_old_one(tmp_path: Path):
     ]
 
 
+def test_rows_of_a_gpu_have_a_key_of_their_own(tmp_path: Path):
+    from results import Results
+
+    key = ("case", "dtype")
+    kept = Results(tmp_path / "gpu.json", fresh=True, key=key)
+    kept.add({"copy_gb_s": 1.0})
+    for ms in (3.0, 2.0):
+        kept.add({"case": "nabla2", "dtype": "float64", "ms": ms})
+
+    again = Results(tmp_path / "gpu.json", fresh=False, key=key)
+    assert [row.get("ms") for row in again.rows] == [None, 2.0]
+
+
 def test_a_run_that_ends_before_its_first_row_leaves_the_file_as_it_was(tmp_path: Path):
     from results import Results
 

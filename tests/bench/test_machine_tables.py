@@ -62,7 +62,7 @@ def test_gt4py_on_a_gpu_counts_by_its_better_backend(tmp_path):
     ]  # fmt: skip
     rows.append({"case": "nabla2", "by": "dace_gpu, unit stride", "refused": "no"})
 
-    assert overview.peer_on_gpu(machine(tmp_path, gpu_peer=rows)) == "3.0"
+    assert overview.peer_on_gpu(machine(tmp_path, gpu_peer={"rows": rows})) == "3.0"
     assert "| nabla2 | dace_gpu | 6.000 | 3.00 | 1 | 0.5 |" in list(gpu.peer_section(rows))
 
 
@@ -83,6 +83,19 @@ def test_stencils_of_gtscript_count_by_the_best_backend_of_each_tool(tmp_path):
     assert "| many: seconds | 1 s (gt:cpu_ifirst) | 40 s (dace:cpu) | 40 |" in list(
         starts.gtscript_section({"rows": rows})
     )
+
+
+def test_the_table_of_first_results_says_why_a_tool_is_missing():
+    least = {"least": 0.1, "median": 0.2}
+    row = {
+        "program": "nabla2", "size": "80", "taken": "2026-01-01", "load": 0.5, "start": least,
+        "numpy": least, "times": {"cold": least}, "refused": {"Numba, cold": "No module 'numba'"},
+    }  # fmt: skip
+
+    lines = list(starts.first_section({"rows": [row]}))
+
+    assert "| nabla2 80 | 100, 200 | 100, 200 | 100, 200 | – | – | – | – | – | – |" in lines
+    assert "* Numba, cold: No module 'numba'" in lines
 
 
 @pytest.mark.parametrize("text", pages().values(), ids=pages())

@@ -16,7 +16,7 @@ from untuned_memory import Host, Simulated
 from fieldforge.runtime import gpu
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from ..optimised import not_optimised
+from ..selection import not_optimised
 
 LEVELS = 7
 HOST = untuned.Place("cpu", None, Host(), untuned_by_hand.on_cpu, untuned._timed_on_host)

@@ -10,6 +10,7 @@ import pytest
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.fingerprint import components_key
 from fieldforge.cache.record import Record
+from fieldforge.cache.store import keep_result
 
 LIBRARY = bytes(range(256)) * 16
 
@@ -39,7 +40,7 @@ class Sample:
             "outputs": self.outputs,
             "seconds": 0.5,
         }
-        return store.keep(changes.pop("key", self.key), **(facts | changes))
+        return keep_result(store, changes.pop("key", self.key), **(facts | changes))
 
     def is_in(self, store: Any) -> bool:
         record = store.find(self.key)

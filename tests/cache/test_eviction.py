@@ -12,6 +12,7 @@ import pytest
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.eviction import DAY, HOUR, Budget
 from fieldforge.cache.sealed import seal
+from fieldforge.cache.store import keep_result
 
 from ..faults.sample import SIZE, content, is_there, is_wrong, keep, key
 
@@ -74,8 +75,8 @@ def test_what_was_not_used_for_long_goes_even_within_the_budget(root, full):
 def test_a_file_that_another_result_names_stays(root, disk):
     keep(disk, 1)
     age(root, 1, 100 * DAY)
-    again = disk.keep(
-        key(2), stage="compile", program="q", components={"n": "2"}, outputs=content(1)
+    again = keep_result(
+        disk, key(2), stage="compile", program="q", components={"n": "2"}, outputs=content(1)
     )
     disk.prune(Budget())
     assert disk.find(key(1)) is None
@@ -244,7 +245,9 @@ def test_two_versions_of_the_tool_share_a_root_and_not_results(root, disk):
 
     ours, theirs = (components_key({"stage": "lower", "code": code}) for code in ("aa", "bb"))
     for each in (ours, theirs):
-        disk.keep(each, stage="lower", program="p", components={}, outputs={"o": {"f": b"%r"}})
+        keep_result(
+            disk, each, stage="lower", program="p", components={}, outputs={"o": {"f": b"%r"}}
+        )
     assert disk.find(ours) != disk.find(theirs)
 
 

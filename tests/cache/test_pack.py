@@ -287,14 +287,10 @@ def test_a_pack_that_is_unpacked_starts_programs_without_it(packed, tmp_path, mo
     from fieldforge.runtime.process import settings
 
     monkeypatch.setenv("FIELDFORGE_CACHE_DIR", str(tmp_path / "cache"))
-    before = settings.current()
     settings.set_current(None)
-    try:
-        file = str(packed / "d.ffpack")
-        refused = CliRunner().invoke(main, ["cache", "unpack", file])
-        taken = CliRunner().invoke(main, ["cache", "unpack", file, "--trust"])
-    finally:
-        settings.set_current(before)
+    file = str(packed / "d.ffpack")
+    refused = CliRunner().invoke(main, ["cache", "unpack", file])
+    taken = CliRunner().invoke(main, ["cache", "unpack", file, "--trust"])
     assert refused.exit_code == 1
     assert "--trust" in refused.output
     assert "results are in" in taken.output

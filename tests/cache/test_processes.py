@@ -19,6 +19,7 @@ import os, sys, time
 from concurrent.futures import ThreadPoolExecutor
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.fingerprint import components_key
+from fieldforge.cache.store import keep_result
 
 def content(n):
     return {"out": {"library.so": bytes([n % 256]) * 30_000, "log.txt": b"%d" % n}}
@@ -27,7 +28,7 @@ def key(n):
     return components_key({"n": str(n)})
 
 def keep(store, n):
-    return store.keep(key(n), stage="compile", program="p", components={"n": str(n)},
+    return keep_result(store, key(n), stage="compile", program="p", components={"n": str(n)},
                       outputs=content(n), seconds=0.0)
 """
 

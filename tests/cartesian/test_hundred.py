@@ -6,14 +6,12 @@ import importlib
 import sys
 import warnings
 
-import attrs
 import numpy as np
 import pytest
 
 import fieldforge as ff
 from fieldforge.cache.disk import Disk
 from fieldforge.cartesian import gtscript
-from fieldforge.runtime.process import settings
 from fieldforge.workflows.engine.events import Collector, Finished, Started
 
 from .stencils import COMPILED
@@ -51,11 +49,8 @@ def definitions(tmp_path_factory):
 
 
 @pytest.fixture
-def two_jobs():
-    before = settings.current()
-    settings.set_current(attrs.evolve(before, jobs=2, tiers="compiled"))
-    yield
-    settings.set_current(before)
+def two_jobs(setting):
+    setting(jobs=2, tiers="compiled")
 
 
 def fields():

@@ -16,6 +16,8 @@ from fieldforge.cartesian import gtscript
 from fieldforge.cartesian.gtscript import PARALLEL, Field, computation, interval
 from fieldforge.workflows.entries.pickling import NotImportableError, OtherDefinitionError
 
+from ..importable import importable, there_and_back
+
 MODULE = """
 import numpy as np
 from fieldforge.cartesian import gtscript
@@ -57,16 +59,10 @@ OPTIONS = {"externals": {"more": 10.0}, "dtypes": {"T": np.float64}}
 
 
 @pytest.fixture
-def model(tmp_path, monkeypatch):
+def model(tmp_path):
     text = MODULE.replace("lazy_stencil(", "lazy_stencil(dtypes={'T': np.float64}, ")
-    (tmp_path / "pickled_stencils.py").write_text(text)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield importlib.import_module("pickled_stencils")
-    sys.modules.pop("pickled_stencils", None)
-
-
-def there_and_back(value):
-    return pickle.loads(pickle.dumps(value))
+    with importable("pickled_stencils", text, tmp_path) as made:
+        yield made
 
 
 def test_a_decorated_stencil_comes_back_as_itself(model):

@@ -11,7 +11,7 @@ import fieldforge as ff
 from fieldforge.cache.disk import Disk
 from fieldforge.examples import diffusion
 
-from ..optimised import not_optimised
+from ..selection import not_optimised
 
 SOURCE = Path(diffusion.__file__).read_text()
 CPU = not_optimised(ff.cpu)

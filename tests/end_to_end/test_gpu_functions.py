@@ -13,17 +13,13 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge.runtime import gpu
 from fieldforge.runtime.language.operation_table import TABLE
 from fieldforge.stages.codegen.rows.mathematics import NAMES
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from ..optimised import not_optimised
+from ..selection import not_optimised
 
 pytestmark = pytest.mark.needs_compiler
-needs_gpu = pytest.mark.skipif(
-    not (gpu.is_available("cuda") or gpu.is_available("hip")), reason="needs a GPU"
-)
 I = ff.Dimension("I")
 ROWS = [row for row in TABLE if row.builtin and {"float32", "float64"} <= set(row.takes)]
 ROWS = [row for row in ROWS if row.gives != "target" and row.name != "select"]
@@ -109,7 +105,7 @@ def ulps_between(found, meant):
 
 
 @pytest.mark.filterwarnings("ignore:Program '.*' runs embedded")
-@pytest.mark.parametrize("name", ["gpu-host", pytest.param("gpu", marks=needs_gpu)])
+@pytest.mark.parametrize("name", ["gpu-host", pytest.param("gpu", marks=pytest.mark.needs_gpu)])
 def test_functions_have_the_bits_of_the_cpu_or_are_near(every, name):
     single = every[1] == np.float32
     meant = results(every, not_optimised(BACKENDS["cpu"]) if single else BACKENDS["cpu"])

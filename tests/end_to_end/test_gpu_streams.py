@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 
-import attrs
 import numpy as np
 import pytest
 
@@ -13,18 +12,11 @@ import fieldforge as ff
 from fieldforge.runtime import gpu
 from fieldforge.runtime.calls import gpu_order
 from fieldforge.runtime.gpu import GpuOrderWarning
-from fieldforge.runtime.process import settings
 
 from .gpu_calls import I, J, K, halve, sweep
 
 pytestmark = pytest.mark.needs_gpu
 N = 4096  # rows of 4096 numbers take a GPU long enough to notice that nobody waits
-
-
-@pytest.fixture(autouse=True)
-def real():
-    if not (gpu.is_available("cuda") or gpu.is_available("hip")):
-        pytest.skip("there is no GPU")
 
 
 @pytest.fixture
@@ -114,9 +106,8 @@ def test_a_workspace_of_the_device(halve_on_gpu):
         program.with_workspace(np.empty(1 << 16, np.uint8))(a, out)
 
 
-def test_a_missing_order_is_found(halve_on_gpu):
-    before = settings.current()
-    settings.set_current(attrs.evolve(before, gpu_debug=("order",)))
+def test_a_missing_order_is_found(halve_on_gpu, setting):
+    setting(gpu_debug=("order",))
     try:
         a, b, c = (ff.zeros({I: 4, J: 4}, allocator=ff.gpu) for _ in range(3))
         first, second = gpu.Stream(), gpu.Stream()
@@ -128,21 +119,16 @@ def test_a_missing_order_is_found(halve_on_gpu):
             warnings.simplefilter("error", GpuOrderWarning)
             halve_on_gpu.with_stream(second)(b, c)
     finally:
-        settings.set_current(before)
         gpu_order.forget()
 
 
-def test_an_error_in_debug_mode_and_a_call_that_waits(halve_on_gpu):
-    before = settings.current()
+def test_an_error_in_debug_mode_and_a_call_that_waits(halve_on_gpu, setting):
     a = ff.full({I: N, J: N}, 8.0, allocator=ff.gpu)
     out = ff.zeros({I: N, J: N}, allocator=ff.gpu)
     halve_on_gpu(a, out)
-    settings.set_current(attrs.evolve(before, gpu_sync=True))
-    try:
-        halve_on_gpu(a, out)
-        assert gpu.current_stream().done
-    finally:
-        settings.set_current(before)
+    setting(gpu_sync=True)
+    halve_on_gpu(a, out)
+    assert gpu.current_stream().done
 
 
 def test_a_call_returns_before_its_work_is_done(halve_on_gpu):

@@ -9,7 +9,6 @@ import warnings
 from contextlib import nullcontext
 from pathlib import Path
 
-import attrs
 import pytest
 
 from fieldforge.instrumentation import hooks, metrics
@@ -25,17 +24,11 @@ pytestmark = pytest.mark.needs_compiler
 
 
 @pytest.fixture
-def setting():
+def setting(setting):
     """Change settings for a test, on the null platform."""
-    before = settings.current()
-
-    def change(**changes):
-        settings.set_current(attrs.evolve(settings.current(), **changes))
-
     with gpu.use_platform("null"):
         halve(plane(1), plane(2))
-        yield change
-        settings.set_current(before)
+        yield setting
         gpu_order.forget()
 
 

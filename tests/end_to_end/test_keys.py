@@ -371,12 +371,8 @@ def test_settings_that_say_where_or_how_many_are_not_in_the_key(machine, tmp_pat
         collect_metrics=10, verbose_exceptions=True, cache_size=1, enable_jit=False,
         compiler_variables=settings.current().compiler_variables,
     )  # fmt: skip
-    old = settings.current()
     settings.set_current(changed)
-    try:
-        assert machine.key(backend=ff.recipes.cpu(cxx=str(machine.cxx))) == before
-    finally:
-        settings.set_current(old)
+    assert machine.key(backend=ff.recipes.cpu(cxx=str(machine.cxx))) == before
 
 
 def test_sizes_and_contents_of_tables_are_not_in_the_key(machine):

@@ -10,11 +10,12 @@ import pytest
 import fieldforge as ff
 
 from ..by_hand import kernels_by_hand
-from ..optimised import is_asked, not_optimised
+from ..selection import not_optimised, runs_all
 
 __all__ = ["kernels_by_hand"]
 
-DTYPES = ["float64", pytest.param("float32", marks=pytest.mark.every_optimised)]
+
+DTYPES = ("float64", "float32")
 
 
 @pytest.fixture(params=DTYPES)
@@ -26,4 +27,4 @@ def dtype(request):
 @pytest.fixture
 def cpu(dtype, request):
     """Give the backend `cpu`; it optimises programs in double precision."""
-    return ff.cpu if dtype == "float64" or is_asked(request) else not_optimised(ff.cpu)
+    return ff.cpu if dtype == "float64" or runs_all(request.config) else not_optimised(ff.cpu)

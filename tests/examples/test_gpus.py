@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import nullcontext
 
 import numpy as np
@@ -12,13 +13,24 @@ import fieldforge as ff
 from fieldforge.runtime import gpu
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from ..optimised import not_optimised
 from ..placing import placed, placed_tables
+from ..selection import not_optimised
 
 SIMULATED = not_optimised(BACKENDS["gpu-host"]).with_options(on_device=True)
 SMALL = {"diffusion": 0.08, "mesh": 0.004, "velocity": 0.004, "laplacians": 0.05}
 MAKERS = all_cases()
 SOME = ("tridiagonal", "nabla2")  # a program of columns, one of a mesh
+RUNS = [
+    pytest.param(name, dtype, backend, marks=mark)
+    for name, dtype in itertools.product(MAKERS, ("float64", "float32"))
+    for backend, mark in (
+        (
+            "gpu-device",
+            () if dtype == "float64" and any(map(name.count, SOME)) else pytest.mark.in_full,
+        ),
+        ("gpu", pytest.mark.needs_gpu),
+    )
+]
 
 
 class OnDevice:
@@ -39,22 +51,9 @@ def on_gpu(case, backend):
 
 
 @pytest.mark.needs_compiler
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", list(MAKERS))
-@pytest.mark.parametrize(
-    "backend",
-    [
-        pytest.param("gpu-device", marks=pytest.mark.every_gpu_host),
-        pytest.param("gpu", marks=pytest.mark.needs_gpu),
-    ],
-)
-def test_a_gpu_gives_the_bits_of_the_cpu(backend, name, dtype, request):
+@pytest.mark.parametrize(("name", "dtype", "backend"), RUNS)
+def test_a_gpu_gives_the_bits_of_the_cpu(backend, name, dtype):
     is_real = backend == "gpu"
-    asked = "every_gpu_host" in request.config.option.markexpr
-    if not is_real and not asked and (not any(some in name for some in SOME) or dtype != "float64"):
-        pytest.skip("runs with -m every_gpu_host")
-    if is_real and not (gpu.is_available("cuda") or gpu.is_available("hip")):
-        pytest.skip("there is no GPU")
     case = MAKERS[name](dtype, size_of(name))
     cpu = ff.cpu if is_real else not_optimised(ff.cpu)
     case.program.with_backend(cpu)(**case.arguments, offset_provider=case.tables)

@@ -18,17 +18,14 @@ CASES = [
 TINY = 0.004  # of the full number of edges
 
 
-@pytest.fixture(params=["breadth-first", "shuffled"])
+@pytest.fixture(params=["breadth-first", pytest.param("shuffled", marks=pytest.mark.in_full)])
 def order(request):
     return request.param
 
 
-@pytest.mark.slow
 @pytest.mark.needs_compiler
 @pytest.mark.parametrize(("module", "name"), CASES)
-def test_every_variant_has_the_bits_of_numpy(module, name, dtype, cpu, order, monkeypatch, request):
-    if order == "shuffled" and "slow" not in request.config.option.markexpr:
-        pytest.skip("runs with -m slow")
+def test_every_variant_has_the_bits_of_numpy(module, name, dtype, cpu, order, monkeypatch):
     monkeypatch.syspath_prepend(str(BENCH))
     case = getattr(importlib.import_module(f"cases.{module}"), name)(dtype, TINY, order)
     expected = case.in_numpy()

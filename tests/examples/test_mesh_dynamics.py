@@ -21,7 +21,7 @@ from fieldforge.examples.icosahedral import (
 from fieldforge.examples.precision import in_precision
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from ..optimised import not_optimised
+from ..selection import not_optimised
 
 NK = 7
 MESH = icosahedral(2, 1)

@@ -9,14 +9,13 @@ from click.testing import CliRunner
 
 import fieldforge as ff
 from fieldforge.examples import shallow_water_cartesian as example
-from fieldforge.runtime.process import settings
 from fieldforge.workflows.backends.ready_made import BACKENDS
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.engine.policy import NotStoredError
 from fieldforge.workflows.options.database import database
 from fieldforge.workflows.options.schema import schema_of
 
-from ..optimised import not_optimised
+from ..selection import not_optimised
 
 SMALL = example.Plane2D(nx=20, ny=16, dx=2.0e4, dt=60.0)
 compiled = pytest.mark.needs_compiler
@@ -101,14 +100,10 @@ def test_nothing_compiles_in_the_loop():
 
 @pytest.mark.parametrize("program", ["advance", "fill", "energy", "wave_speed"])
 def test_every_option_of_every_program_is_explained(program):
-    before = settings.current()
-    try:
-        words = ["options", "show", f"{example.__file__}:{program}", "--why"]
-        result = CliRunner().invoke(main, [*words, "--file", str(example.OPTIONS)])
-        shown = result.output
-        found = database().effective(BACKENDS["cpu"], f"shallow_water_cartesian:{program}")
-    finally:
-        settings.set_current(before)
+    words = ["options", "show", f"{example.__file__}:{program}", "--why"]
+    result = CliRunner().invoke(main, [*words, "--file", str(example.OPTIONS)])
+    shown = result.output
+    found = database().effective(BACKENDS["cpu"], f"shallow_water_cartesian:{program}")
 
     assert result.exit_code == 0, shown
     for option in schema_of(BACKENDS["cpu"]).options:

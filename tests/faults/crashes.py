@@ -16,6 +16,7 @@ from pathlib import Path
 
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.eviction import Budget
+from fieldforge.cache.store import keep_result
 from fieldforge.runtime.process.errors import CompilationError
 
 from .injector import CRASHED, Deed, Injector, crash_after, crash_before
@@ -31,8 +32,8 @@ def _keep(root: Path) -> None:
 
 
 def _keep_beside_its_blob(root: Path) -> None:
-    Disk(root).keep(
-        key(NEW), stage="compile", program="p", components={"n": str(NEW)},
+    keep_result(
+        Disk(root), key(NEW), stage="compile", program="p", components={"n": str(NEW)},
         outputs={"out": {"library.so": NEW.to_bytes(4, "big") * (SIZE // 4), "log.txt": b"2"}},
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ import attrs
 
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.pack import Pack, read_outputs, write_pack
+from fieldforge.cache.store import keep_result
 
 from .report import tell
 from .sample import key
@@ -44,7 +45,7 @@ class Report:
 def run(folder: Path, step: int, first: int = 0) -> Report:
     report = Report(step, first)
     disk = Disk(folder / "store")
-    record = disk.keep(key(1), stage="compile", program="p", components={}, outputs=OUTPUTS)
+    record = keep_result(disk, key(1), stage="compile", program="p", components={}, outputs=OUTPUTS)
     (blob,) = (folder / "store/v1/cas").glob("*/*")
     for path in (folder / "store/v1/act" / key(1)[:2] / key(1), blob):
         _spoil(path, disk, report)

@@ -7,6 +7,7 @@ from typing import Any
 
 from fieldforge.cache.fingerprint import components_key
 from fieldforge.cache.record import Record
+from fieldforge.cache.store import keep_result
 
 SIZE = 30_000
 
@@ -21,8 +22,13 @@ def content(n: int) -> dict[str, dict[str, bytes]]:
 
 
 def keep(store: Any, n: int) -> Record:
-    return store.keep(
-        key(n), stage="compile", program=f"p{n}", components={"n": str(n)}, outputs=content(n)
+    return keep_result(
+        store,
+        key(n),
+        stage="compile",
+        program=f"p{n}",
+        components={"n": str(n)},
+        outputs=content(n),
     )
 
 

@@ -15,10 +15,7 @@ from fieldforge.runtime.process.settings import Settings, current, set_current
 
 @pytest.fixture(autouse=True)
 def own_settings():
-    before = current()
     set_current(Settings.from_env({"HOME": "/home/eva"}))
-    yield
-    set_current(before)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from typing import Any
 
 import fieldforge as ff
 from fieldforge.cache.disk import Disk
-from fieldforge.workflows.batches.collective import collective
 from fieldforge.workflows.batches.orders import orders_of
 from fieldforge.workflows.engine.events import Finished
 
@@ -88,7 +87,7 @@ def play(scenario: str, folder: Path, comm: Any) -> dict[str, Any]:
         if scenario == "late" and comm.rank == 2:
             time.sleep(0.3)  # the others wait actively
         try:
-            with collective(comm, progress=None) as builds:
+            with ff.precompile(comm=comm, progress=None) as builds:
                 for program in wanted if scenario != "idle" or comm.rank != 3 else ():
                     builds.add(program)
                 if scenario == "lost" and comm.rank == 1:

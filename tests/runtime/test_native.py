@@ -3,8 +3,6 @@
 import dataclasses
 import enum
 import gc
-import shutil
-import subprocess
 import sys
 import threading
 import time
@@ -24,6 +22,8 @@ from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.fields.alignment import is_same_array
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.process.errors import ArgumentError, DomainError, OverlapError
+
+from .entries import compiled
 
 I, J, K, L, M = (Dimension(name) for name in "IJKLM")
 
@@ -84,15 +84,7 @@ ENTRY(add_in_arena) {
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("g++ is not installed")
-    folder = tmp_path_factory.mktemp("entries")
-    source, path = folder / "entries.cpp", folder / "entries.so"
-    source.write_text(SOURCE)
-    command = [compiler, "-O1", "-shared", "-fPIC", "-pthread", str(source), "-o", str(path)]
-    subprocess.run(command, check=True)
-    return Library(str(path))
+    return Library(str(compiled(SOURCE, tmp_path_factory.mktemp("entries"), "-pthread")))
 
 
 def field(name, index, dims=(I,), dtype="float64", **facts):

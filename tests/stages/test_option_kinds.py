@@ -88,13 +88,6 @@ def test_the_stages_are_all_that_there_are():
     }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def kept_settings():
-    before = settings.current()
-    yield
-    settings.set_current(before)
-
-
 def by_options(backend, name, value, folder):
     return BACKENDS[backend].with_options(**{name: value})
 

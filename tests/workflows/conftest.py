@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 
 from fieldforge.cache.disk import Disk
+from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.engine.engine import Engine
 from fieldforge.workflows.engine.events import Collector
 from fieldforge.workflows.engine.session import using
@@ -32,3 +34,9 @@ def own_engine(engine):
     """Let decorated functions build through the engine of the test."""
     with using(engine):
         yield engine
+
+
+@pytest.fixture
+def call(own_engine):
+    """Return a function that runs `fieldforge` with words."""
+    return lambda *words: CliRunner().invoke(main, [str(word) for word in words])

@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 
 from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
+from ...runtime.process.outside import warn_of_old
 from ...runtime.process.settings import current
 from ...stages.parse.free_names import callees_of
 from ..builds.order import Order
@@ -219,22 +220,16 @@ def collective(
     jobs: int | None = None,
     progress: Progress = "auto",
 ) -> Collective:
-    """Build programs once in an MPI job; every rank calls this.
+    """Build programs once in an MPI job; deprecated: `precompile(programs, comm=comm)`."""
+    instead = "'precompile(programs, comm=comm)'"
+    warn_of_old(f"'collective(comm, programs)' is deprecated; use {instead}.")
+    return build_together(comm, programs, jobs, progress)
 
-    The ranks share the missing builds, the longest first. Results reach the other ranks through a
-    shared store, or else by broadcast. An error on one rank is raised on all.
 
-        collective(MPI.COMM_WORLD, [diffusion, advection])
-        with collective(MPI.COMM_WORLD) as builds:
-            builds.add(diffusion)
-
-    Args:
-        comm: a communicator of mpi4py, or anything with its lower-case methods.
-        programs: as for `precompile`; each rank may have its own.
-        jobs: builds at once on this rank; by default the ranks of a host share its processors.
-        progress: as for `precompile`, on rank 0 only.
-
-    """
+def build_together(
+    comm: Any, programs: Iterable[Any], jobs: int | None, progress: Progress
+) -> Collective:
+    """Build programs, or pairs of programs and arguments, on all ranks; see `precompile`."""
     made = Collective(comm, jobs, progress)
     given = tuple(programs)
     if given:

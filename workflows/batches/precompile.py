@@ -9,10 +9,12 @@ from typing import Any
 
 from ...cache.store import Store
 from ...runtime.process import classes
+from ...runtime.process.errors import ArgumentError
 from ...runtime.process.settings import current
 from ..builds.pool import BuildPool
 from ..builds.progress import Progress
 from ..engine.session import engine, using
+from .collective import Collective, build_together
 from .orders import orders_of
 
 
@@ -32,8 +34,9 @@ def precompile(
     jobs: int | None = None,
     executor: Executor | None = None,
     store: Store | None = None,
+    comm: Any = None,
     progress: Progress = "auto",
-) -> Precompilation:
+) -> Precompilation | Collective:
     """Build many programs, several at a time.
 
     With programs, the call waits for all of them. Without, use the result in a `with` statement and
@@ -44,17 +47,27 @@ def precompile(
         with precompile(jobs=8) as builds:
             builds.add(diffusion)
 
+    In an MPI job every rank calls this with the communicator:
+
+        precompile([diffusion, advection], comm=MPI.COMM_WORLD)
+
+    The ranks share the missing builds, the longest first. Results reach the other ranks through a
+    shared store, or else by broadcast. An error on one rank is raised on all.
+
     Args:
-        programs: programs and operators, or pairs as above.
+        programs: programs and operators, or pairs as above; with `comm` each rank may have its own.
         jobs: the number of concurrent builds, compilers included; the settings have the default.
+            With `comm`, those of this rank; by default the ranks of a host share its processors.
         executor: runs the builds instead of this process: any executor of `concurrent.futures`,
             such as `dask.distributed.Client.get_executor()` or `mpi4py.futures.MPIPoolExecutor`.
         store: receives the results instead of the engine's store; only for `programs`.
+        comm: a communicator of mpi4py, or anything with its lower-case methods; every rank calls.
         progress: a function, called with each finished program by the thread that built it;
             'auto' draws a bar on a terminal and otherwise prints one line per program to standard
-            error; None shows nothing.
+            error; None shows nothing. With `comm`, on rank 0 only.
 
     Raises:
+        ArgumentError: `comm` is given with an executor or a store.
         ExceptionGroup: all errors, each with a note that names its program.
 
     >>> import fieldforge as ff
@@ -68,6 +81,13 @@ def precompile(
     doubled: variants of backend 'cpu'
       0  unit stride of u: I; unit stride of out: I  (asked for by 'build')
     """
+    if comm is not None:
+        if executor is not None or store is not None:
+            raise ArgumentError(
+                "'precompile' takes 'comm' without 'executor' and 'store'.",
+                hint="The ranks build; what they build goes to the store of their engine.",
+            )
+        return build_together(comm, programs, jobs, progress)
     given: list[tuple[Any, Any]] = [
         item if isinstance(item, tuple) else (item, {}) for item in programs
     ]

@@ -23,6 +23,7 @@ from ..backends.ready_made import BACKENDS
 from ..engine.engine import Engine
 from ..engine.session import engine, using
 from .arguments import Size, backend_of, find_program, report_errors
+from .printed import print_table
 
 _SHORT = 12  # digits of a key in a table
 
@@ -43,16 +44,12 @@ def path() -> None:
 @report_errors
 def stats() -> None:
     """Count the results in the store and in the layers below it."""
-    from rich.console import Console
-    from rich.table import Table
-
-    used = engine().store
-    table = Table("store", "results", "files of their own", "size")
-    for place, store in _stores(used):
-        found = store.stats()
-        size = f"{found.size / 1e6:.1f} MB"
-        table.add_row(place, f"{found.records}", f"{found.blobs}", size)
-    Console().print(table)
+    found = ((place, store.stats()) for place, store in _stores(engine().store))
+    print_table(
+        ("store", "results", "files of their own", "size"),
+        ((place, f"{each.records}", f"{each.blobs}", f"{each.size / 1e6:.1f} MB")
+         for place, each in found),
+    )  # fmt: skip
 
 
 @cache.command("ls", epilog="Example: fieldforge cache ls --program smooth --stage compile")
@@ -61,17 +58,12 @@ def stats() -> None:
 @report_errors
 def list_records(program: str | None, stage: str | None) -> None:
     """List results: key, stage, program, size, creation time and duration."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("key", "stage", "program", "size", "made", "seconds")
-    for record in engine().store.records(stage, program):
-        table.add_row(
-            record.key[:_SHORT], record.stage, record.program, f"{_size(record)}",
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created)),
-            f"{record.seconds:.3f}",
-        )  # fmt: skip
-    Console().print(table)
+    lines = (
+        (record.key[:_SHORT], record.stage, record.program, f"{_size(record)}",
+         time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created)), f"{record.seconds:.3f}")
+        for record in engine().store.records(stage, program)
+    )  # fmt: skip
+    print_table(("key", "stage", "program", "size", "made", "seconds"), lines)
 
 
 @cache.command(epilog="Example: fieldforge cache show 3fa9c2d1e0b7 --file log.txt")

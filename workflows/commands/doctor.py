@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from .arguments import report_errors
+from .printed import print_table
 
 
 @click.command(epilog="Example: fieldforge doctor")
@@ -53,17 +54,13 @@ def doctor(mesh: str | None, machine: bool, model: tuple[Path, ...], kind: str |
             raise SystemExit(1)
     if mesh is None:
         return
-    from rich.console import Console
-    from rich.table import Table
-
     from . import mesh_order
 
-    table = Table("table", "rows", "wide", "mean distance", "reordered")
     found = mesh_order.nearness(mesh_order.read_mesh(mesh))
-    for each in found:
-        table.add_row(
-            each.table, f"{each.rows}", f"{each.width}", f"{each.now:.1f}",
-            "?" if each.reordered is None else f"{each.reordered:.1f}",
-        )  # fmt: skip
-    Console().print(table)
+    lines = (
+        (each.table, f"{each.rows}", f"{each.width}", f"{each.now:.1f}",
+         "?" if each.reordered is None else f"{each.reordered:.1f}")
+        for each in found
+    )  # fmt: skip
+    print_table(("table", "rows", "wide", "mean distance", "reordered"), lines)
     click.echo(mesh_order.advice(found))

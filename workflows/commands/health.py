@@ -102,7 +102,7 @@ def _gpu() -> Line:
 
 def _mpi() -> Line:
     if not _has("mpi4py"):
-        return Line("MPI", "absent", "no mpi4py", "'collective' needs the extra 'mpi'")
+        return Line("MPI", "absent", "no mpi4py", "'precompile(comm=...)' needs the extra 'mpi'")
     return Line("MPI", "ok", f"mpi4py {importlib.metadata.version('mpi4py')}")
 
 

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
 from ...runtime import _core
 from ...runtime.calls.machine import machine_file, processor, write_machine
 from ...runtime.process import classes
 from ..tuning.node import COSTS
 from .predictions.costs import measured_costs
+from .printed import print_table
 
 KIB: Final = 1 << 10
 MIB: Final = 1 << 20
@@ -54,18 +54,22 @@ def measure_and_keep() -> None:
     """Measure this node, show it, and write the file that calls read."""
     console = Console()
     write_machine(machine_file(), document := measured(console))
-    table = Table("size", "non-temporal / ordinary", "", title=f"Stores: {document['processor']}")
-    for each in document["stores"]:
-        table.add_row(_bytes(each["size"]), f"{each['ratio']:.2f}", "noisy" * each["noisy"])
-    console.print(table)
-    table = Table("points", "two threads / one", "", title="Threads")
-    for each in document["threads"]:
-        table.add_row(f"{each['size']:,}", f"{each['ratio']:.2f}", "noisy" * each["noisy"])
-    console.print(table)
-    table = Table("level", "GB/s, one thread", "GB/s, all", title="Copies")
-    for name, rates in document["copies"].items():
-        table.add_row(name, *(f"{rate / 1e9:.1f}" for rate in rates))
-    console.print(table)
+    print_table(
+        ("size", "non-temporal / ordinary", ""),
+        ((_bytes(each["size"]), *_noted(each)) for each in document["stores"]),
+        f"Stores: {document['processor']}",
+    )
+    print_table(
+        ("points", "two threads / one", ""),
+        ((f"{each['size']:,}", *_noted(each)) for each in document["threads"]),
+        "Threads",
+    )
+    print_table(
+        ("level", "GB/s, one thread", "GB/s, all"),
+        ((name, *(f"{rate / 1e9:.1f}" for rate in rates))
+         for name, rates in document["copies"].items()),
+        "Copies",
+    )  # fmt: skip
     costs = ", ".join(f"{name} {cost:.3g}" for name, cost in document[COSTS].items())
     console.print(f"Costs for predictions: {costs}")
     for name, unit in (("stream_from", "bytes"), ("parallel_from", "points")):
@@ -73,6 +77,10 @@ def measure_and_keep() -> None:
         told = "not found: the default stays" if found is None else f"{found:,} {unit}"
         console.print(f"{name}: {told}")
     console.print(f"Kept in {machine_file()}.")
+
+
+def _noted(found: dict[str, Any]) -> tuple[str, str]:
+    return f"{found['ratio']:.2f}", "noisy" * found["noisy"]
 
 
 def measured(console: Console) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -21,22 +20,11 @@ from ..options.option_file import read_options
 from ..options.tags import DEVICES, chosen, split_tag
 from ..options.usage import matching_nothing, rows, unused
 from .arguments import backend_of, find_program, program_argument, report_errors
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-WIDE: Final = 4096  # characters; the longest path that systems take
+from .printed import print_table
 
 model_option = click.option(
     "--file", "file", type=click.Path(exists=True, dir_okay=False), help="The model's option file."
 )
-
-
-def console() -> Console:
-    """Return where tables go: as wide as a terminal, without broken rows into a pipe."""
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else WIDE)
 
 
 @click.group()
@@ -60,8 +48,6 @@ def show(
 
     `--arch` shows the options on that architecture; it need not be there.
     """
-    from rich.table import Table
-
     if file is not None:
         use_options(file)
     entry = find_program(program, None)
@@ -70,10 +56,9 @@ def show(
     archs = arch or tuple(options.values())
     found = _plain_backend(tag, address, names_implied(archs))
     names = names_implied(archs) or names_of(found.target)
-    table = Table("option", "value", "set by", title=f"{address} on {found.name}", box=None)
-    for row in rows(database().effective(found, address, names), why):
-        table.add_row(*row)
-    console().print(table)
+    lines = rows(database().effective(found, address, names), why)
+    title = f"{address} on {found.name}"
+    print_table(("option", "value", "set by"), lines, title, box=None)
     click.echo(f"architecture: {', '.join(archs or names) or 'unknown'}")
 
 

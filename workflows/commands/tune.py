@@ -16,7 +16,7 @@ from ..tuning.tune import TuningInterrupt
 from ..tuning.tune import tune as find_options
 from .arguments import find_program, program_argument, report_errors
 from .call_arguments import hinted_ranges, read_arguments
-from .options import console
+from .printed import print_table
 
 _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
 
@@ -97,14 +97,8 @@ def _make(file: Path) -> None:
 
 
 def _show(report: Report) -> None:
-    from rich.table import Table
-
-    table = Table(
-        "tried", "compared with", "found", box=None, title=f"{report.program} on {report.backend}"
-    )
-    for row in report.rows:
-        table.add_row(*row)
-    console().print(table)
+    title = f"{report.program} on {report.backend}"
+    print_table(("tried", "compared with", "found"), report.rows, title, box=None)
     click.echo(report.summary)
     if report.options and report.file is None:
         click.echo(f"Not kept: name the model's file of options with --file {Path('model.toml')}.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...cache.fingerprint import components_key
-from ...cache.store import Files, Store
+from ...cache.store import Files, Store, keep_result
 from ...runtime.process import classes
 from ..graph.edges import ancestors
 from ..graph.graph import Workflow
@@ -60,7 +60,8 @@ def keep_shortcut(
         f"{name}.{port}": results[name].outputs[port].files() for name, port in shortcut.frontier
     }
     seconds = sum(result.build_seconds for result in results.values())
-    store.keep(
+    keep_result(
+        store,
         shortcut.key,
         stage=STAGE,
         program=program,

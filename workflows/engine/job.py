@@ -10,7 +10,7 @@ from ...cache.fingerprint import artifact_digest, components_key
 from ...cache.memory import SingleFlight
 from ...cache.once import build_once
 from ...cache.record import Record
-from ...cache.store import Files, Store
+from ...cache.store import Files, Store, keep_result
 from ...runtime.process import classes
 from ...runtime.process.errors import WorkflowError
 from ...stages.base import Stage
@@ -135,7 +135,8 @@ class Job:
         return Handle(output.digest if output else None, load)
 
     def _keep(self, result: Result, files: Mapping[str, Files]) -> None:
-        self.resources.store.keep(
+        keep_result(
+            self.resources.store,
             result.key,
             stage=self.stage.name,
             program=self.program,

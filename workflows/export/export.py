@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -19,11 +20,15 @@ from .fortran import module
 from .header import header
 from .names import checked_library
 from .program import USUAL, Exported, exported
-from .support.source import FUNCTIONS, SUPPORT
+from .support.source import FUNCTIONS, support
 from .wrapper import entry_name, wrapper
 
 _LINKED: Final = ("-Wl,", "-l")
-_OPTIONS: Final = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread")
+# The pool sleeps by a futex where there is one, and else by what C++ 20 has.
+_STANDARD: Final = "-std=c++17" if sys.platform == "linux" else "-std=c++20"
+# Threads of the pool sleep in the library after its last call.
+_STAYS: Final = ("-Wl,-z,nodelete",) if sys.platform == "linux" else ()
+_OPTIONS: Final = (_STANDARD, "-O2", "-fPIC", "-fvisibility=hidden", "-pthread")
 
 
 @classes.frozen
@@ -159,12 +164,13 @@ def _compiled(library: str, programs: Sequence[Exported], text: str) -> bytes:
         functions = [wrapper(library, program) for program in programs]
         common = FUNCTIONS.format(library=library)
         (base / "functions.cpp").write_text(
-            "\n".join([f'#include "{library}.h"', SUPPORT, common, *functions])
+            "\n".join([f'#include "{library}.h"', support(), common, *functions])
         )
         commands.append([*_OPTIONS, "-c", "functions.cpp", "-o", "functions.o"])
         objects = [command[-1] for command in commands]
         _run([[*compiler.command, *words] for words in commands], folder, environment)
-        link = ["-shared", "-o", "library.so", *objects, *linked, f"-Wl,-soname,lib{library}.so"]
+        link = ["-shared", "-o", "library.so", *objects, *linked, *_STAYS]
+        link.append(f"-Wl,-soname,lib{library}.so")
         _run([[*compiler.command, *link]], folder, environment)
         return (base / "library.so").read_bytes()
 

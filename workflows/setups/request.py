@@ -200,7 +200,7 @@ def _fixed(program: str, where: str, name: str, expected: Type, value: Any) -> A
         raise ArgumentError(
             f"'{name}' in '{where}' of '{program}' must be a scalar, which is compiled in, got a "
             f"'{expected}'.",
-            hint=f"Give it in '{BOUND}'.",
+            hint="Give it in 'constant_args'.",
         )
     if where in SIZES and not (
         isinstance(expected, ScalarType) and expected.name.startswith("int")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self
 
 from ...runtime.process.errors import ArgumentError
+from ...runtime.process.outside import warn_of_old
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..entries.bound_program import BoundProgram, laid_out
@@ -155,13 +156,13 @@ def setup(
         backend: compiles it: a tag ('cpp_cpu', 'dace_gpu'), a device ('cpu', 'gpu', `DeviceType`)
             for which the option database chooses, a `Backend`, a dictionary with 'backend_factory'
             and 'device'. None runs embedded. The default is the program's own.
-        backend_tag: a tag only, in the place of `backend`: 'cpu', 'dace_gpu', 'gpu:A100'.
+        backend_tag: deprecated: `backend` takes a tag, too.
         horizontal_sizes: horizontal bounds of domains, by parameter.
         vertical_sizes: vertical bounds, by parameter.
         constant_args: fields and scalars that do not change, by parameter; whether the scalars
             are compiled in is for `static_args` to say.
-        bound_args: the same, but the scalars stay arguments of the compiled code.
-        bound_static_args: scalars that do not change and are compiled in.
+        bound_args: deprecated: `constant_args`, with a `static_args` that does not name them.
+        bound_static_args: deprecated: `constant_args`, with a `static_args` that names them.
         static_args: what is compiled in: groups ('horizontal', 'vertical', 'constants': the scalars
             of `constant_args`) and single parameters. By default vertical sizes and constants. A
             mapping has all values of parameters that calls still give, as `variants` has, and
@@ -211,6 +212,7 @@ def setup(
             f"'setup' takes a program, got an object of type '{type(program).__name__}'.",
             hint="Decorate the function with 'program'; call operators in a program.",
         )
+    _warn_of_bound({BOUND: bound_args, BOUND_STATIC: bound_static_args})
     if backend_tag is not None:
         backend = _tagged(backend, backend_tag)
     if not isinstance(backend, _Unset) or options:
@@ -233,7 +235,17 @@ def setup(
     return _set_up(program, request, offset_provider, precompile)
 
 
+def _warn_of_bound(given: Mapping[str, Any]) -> None:
+    for name, values in given.items():
+        if values is not None:
+            warn_of_old(
+                f"'{name}' of 'setup' is deprecated; use 'constant_args', and let 'static_args' "
+                "name what is compiled in."
+            )
+
+
 def _tagged(backend: Any, tag: str) -> str:
+    warn_of_old("'backend_tag' of 'setup' is deprecated; use 'backend'.")
     if not isinstance(backend, _Unset):
         raise ArgumentError(
             f"Both 'backend' and 'backend_tag' are given: {backend!r} and {tag!r}.",

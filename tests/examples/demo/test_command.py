@@ -13,7 +13,7 @@ from fieldforge.examples.terrain import hills
 from fieldforge.runtime import gpu
 from fieldforge.runtime.process import settings
 
-from ...optimised import not_optimised
+from ...selection import not_optimised
 
 
 @pytest.fixture
@@ -26,8 +26,6 @@ def terrain(tmp_path):
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("FIELDFORGE_CACHE_DIR", str(tmp_path / "cache"))
-    settings.set_current(None)
-    yield
     settings.set_current(None)
 
 

@@ -20,7 +20,7 @@ from fieldforge.examples.shallow_water.grid import Cell, voronoi_grid
 from fieldforge.examples.shallow_water.voronoi import optimised
 from fieldforge.runtime.decomposition.exchange import local_exchanges
 
-from ...optimised import not_optimised
+from ...selection import not_optimised
 
 pytestmark = pytest.mark.needs_compiler
 LEVELS, STEPS = 12, 20

@@ -22,7 +22,7 @@ from fieldforge.examples.shallow_water.norms import vorticity
 from fieldforge.examples.shallow_water.saved_state import load
 from fieldforge.examples.shallow_water.simulation import Case, simulate
 
-from ...optimised import not_optimised
+from ...selection import not_optimised
 
 pytestmark = pytest.mark.needs_compiler
 STRICT = ff.cpu.with_options(numerics="strict")  # one build for all tests, on any ranks

@@ -1,12 +1,11 @@
 """Threads and memory that a thread, a callable or an entry asks for, seen from inside the code."""
 
 import ctypes
-import os
-import shutil
 import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +16,8 @@ from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word
 from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.process.errors import ArgumentError, OverlapError
+
+from ..entries import compiled
 
 I = Dimension("I")
 
@@ -41,15 +42,7 @@ WHOLE = Box(0, ((Word("start", argument=0),),), ((Word("stop", argument=0),),))
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("g++ is not installed")
-    folder = tmp_path_factory.mktemp("entries")
-    source, path = folder / "limits.cpp", folder / "limits.so"
-    source.write_text(SOURCE)
-    command = [compiler, "-O1", "-shared", "-fPIC", "-fopenmp", str(source), "-o", str(path)]
-    subprocess.run(command, check=True)
-    return _core.Library(str(path))
+    return _core.Library(str(compiled(SOURCE, tmp_path_factory.mktemp("entries"), "-fopenmp")))
 
 
 def program(library, symbol, workspace=0, own=0):
@@ -188,7 +181,7 @@ print(before, os.waitstatus_to_exitcode(status), told(_core.Limited(call, 2)))
 @pytest.mark.parametrize(("ran", "said"), [(True, "2 1 2"), (False, "None 2 2")])
 def test_a_forked_process_calls_without_waiting_for_threads_it_has_not(library, ran, said):
     script = FORKED.format(
-        folder=os.path.dirname(__file__), module="test_call_limits", path=library.path, ran=ran
+        folder=str(Path(__file__).parents[3]), module=__name__, path=library.path, ran=ran
     )
 
     done = subprocess.run(

@@ -72,8 +72,6 @@ def test_types_without_a_sign_are_copied(simulated, dtype):
 @pytest.mark.needs_gpu
 @pytest.mark.parametrize("boundaries", SIDES)
 def test_a_halo_on_a_gpu_is_that_of_the_host(boundaries):
-    if not (gpu.is_available("cuda") or gpu.is_available("hip")):
-        pytest.skip("there is no GPU")
     check_sides(BACKENDS["gpu"].allocator, boundaries)
 
 

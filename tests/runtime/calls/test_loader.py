@@ -4,9 +4,7 @@ import fcntl
 import gc
 import hashlib
 import os
-import shutil
 import stat
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +16,8 @@ from fieldforge.runtime.calls.loader import load_library
 from fieldforge.runtime.calls.plan import Argument, Plan
 from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.process.errors import LibraryError
+
+from ..entries import compiled
 
 SOURCE = """
 #include <stdint.h>
@@ -34,17 +34,10 @@ int32_t %s(const void* const* ptrs, const int64_t*, const void*, void*, void*) {
 @pytest.fixture(scope="module")
 def build(tmp_path_factory):
     """Compile an entry point that writes `value` to its argument, and return the bytes."""
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("g++ is not installed")
     folder = tmp_path_factory.mktemp("build")
 
     def build(value, name="fieldforge_entry_v1"):
-        source, library = folder / "entry.cpp", folder / "entry.so"
-        source.write_text(SOURCE % (name, value))
-        command = [compiler, "-shared", "-fPIC", str(source), "-o", str(library)]
-        subprocess.run(command, check=True)
-        return library.read_bytes()
+        return compiled(SOURCE % (name, value), folder).read_bytes()
 
     return build
 

@@ -2,27 +2,23 @@
 
 import json
 
-import attrs
 import pytest
 
 from fieldforge.runtime import _core
 from fieldforge.runtime.calls import machine
-from fieldforge.runtime.process import settings
 
 USUAL = 12 << 20
 
 
 @pytest.fixture
-def told(monkeypatch, tmp_path):
+def told(monkeypatch, tmp_path, setting):
     """Return what the core was told; the store is a folder of its own."""
     heard = []
     monkeypatch.setattr(_core, "set_machine", lambda *numbers: heard.append(numbers))
     monkeypatch.setattr(machine, "_told", [])
-    before = settings.current()
-    settings.set_current(attrs.evolve(before, cache_dir=tmp_path))
+    setting(cache_dir=tmp_path)
     monkeypatch.setattr(_core, "default_threads", lambda: 2)
-    yield heard
-    settings.set_current(before)
+    return heard
 
 
 def test_what_was_written_is_told_now_and_in_the_next_process(told):

@@ -1,7 +1,6 @@
 """The pool of threads, seen from inside a loop that calls share."""
 
 import os
-import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,8 @@ from fieldforge.runtime.calls.call_limits import Limited, threads
 from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word
 from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.language.dimension import Dimension
+
+from ..entries import compiled
 
 I = Dimension("I")
 NATIVE = Path(__file__).parents[3] / "runtime" / "native"
@@ -54,14 +55,8 @@ WHOLE = Box(0, ((Word("start", argument=0),),), ((Word("stop", argument=0),),))
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("g++ is not installed")
     folder = tmp_path_factory.mktemp("pool")
-    source, path = folder / "pool.cpp", folder / "pool.so"
-    source.write_text(SOURCE)
-    command = [compiler, "-O1", "-std=c++17", "-shared", "-fPIC", f"-I{NATIVE}", str(source)]
-    subprocess.run([*command, "-o", str(path)], check=True)
+    path = compiled(SOURCE, folder, "-std=c++17", f"-I{NATIVE}")
     return _core.Library(str(path), uses_openmp=False)
 
 
@@ -110,7 +105,7 @@ def test_callers_at_one_time_have_their_own_threads_or_run_alone(library):
 FORKED = """
 import os, sys
 sys.path.insert(0, {folder!r})
-from test_pool import meet, program
+from tests.runtime.calls.test_pool import meet, program
 from fieldforge.runtime import _core
 library = _core.Library({path!r}, uses_openmp=False)
 call = _core.Limited(program(library, "together"), 3)
@@ -124,7 +119,7 @@ print(before, status, meet(call, 3))
 
 
 def test_a_forked_process_has_a_pool_of_its_own(library):
-    script = FORKED.format(folder=os.path.dirname(__file__), path=library.path)
+    script = FORKED.format(folder=str(Path(__file__).parents[3]), path=library.path)
 
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", script],

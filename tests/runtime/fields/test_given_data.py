@@ -11,22 +11,11 @@ from fieldforge.runtime.fields.neighbour_table import Connectivity
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import ArgumentError, DomainError
 
+from ..others import OnlyDLPack
+
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
 C2E = ff.Dimension("C2E", kind=ff.DimensionKind.LOCAL)
-
-
-class OnlyDLPack:
-    """An array of another library that gives nothing but DLPack."""
-
-    def __init__(self, array):
-        self._array = array
-
-    def __dlpack__(self, **options):
-        return self._array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self._array.__dlpack_device__()
 
 
 class Named(np.ndarray):

@@ -7,6 +7,8 @@ import pytest
 
 from fieldforge.runtime import gpu
 
+from ..others import OnlyDLPack
+
 KINDS = [gpu.PoolMemoryResource, gpu.DeviceMemoryResource, gpu.PinnedMemoryResource,
          gpu.ManagedMemoryResource]  # fmt: skip
 
@@ -212,25 +214,12 @@ def test_nothing_leaks(device, is_null):
     assert gpu.null.allocations() == before
 
 
-class OfOthers:
-    """An array of another library, as far as the exchange tells."""
-
-    def __init__(self, array):
-        self._array = array
-
-    def __dlpack__(self, **options):
-        return self._array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self._array.__dlpack_device__()
-
-
 @pytest.mark.parametrize("width", [50, 40], ids=["all of it", "rows with gaps"])
 def test_memory_of_others_is_copied_to_another_device(several, width):
     data = np.random.default_rng(3).random((20, 50))
     here = gpu.Array.from_host(data, device=several[0])
     several[0].sync()
-    theirs = gpu.Array.from_any(OfOthers(here))[:, :width]
+    theirs = gpu.Array.from_any(OnlyDLPack(here))[:, :width]
 
     there = gpu.Array.zeros((20, width), device=several[1])
     there.copy_from(theirs)

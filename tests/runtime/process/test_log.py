@@ -15,7 +15,6 @@ from fieldforge.runtime.process.settings import Settings
 def silent():
     settings.set_current(Settings(log=None))
     yield
-    settings.set_current(None)
     structlog.reset_defaults()
 
 

@@ -22,9 +22,6 @@ from fieldforge.runtime.process.settings import current, set_current
 @pytest.fixture(autouse=True)
 def own_sources(monkeypatch):
     monkeypatch.setattr(metrics, "sources", metrics._Sources())
-    before = current()
-    yield
-    set_current(before)
 
 
 def measure(level):

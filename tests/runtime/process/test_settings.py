@@ -13,8 +13,6 @@ from fieldforge.runtime.process.settings import Settings
 @pytest.fixture
 def fresh():
     settings.set_current(None)
-    yield
-    settings.set_current(None)
 
 
 def test_11_an_empty_environment_gives_the_defaults():

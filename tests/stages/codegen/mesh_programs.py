@@ -25,7 +25,7 @@ from fieldforge.examples.icosahedral import (
 )
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from ...optimised import not_optimised
+from ...selection import not_optimised
 
 CPU = not_optimised(BACKENDS["cpu"].with_options(patches=False))
 LEVELS = 11

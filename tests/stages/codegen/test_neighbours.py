@@ -42,7 +42,7 @@ DTYPES = (
     "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64",
 )  # fmt: skip
 
-SOME = ("uint8", "int32", "float64")  # the other types run with `-m in_full`
+SOME = ("uint8", "int32", "float64")  # the other types run in `make test-all`
 
 
 def numbers(dtype: str, *shape: int) -> np.ndarray[Any, Any]:

@@ -13,6 +13,7 @@ from fieldforge.stages.ir.bounds import Bound, Const, DomainSymbol, ScalarSymbol
 from fieldforge.stages.ir.dataflow import Body, Side
 from fieldforge.stages.lower.graph import Graph
 
+from ...selection import runs_all
 from .grids import (
     C2E,
     E2C,
@@ -245,14 +246,13 @@ LOTS = tuple(
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("first", LOTS)
 def test_many_random_programs_agree_bit_for_bit_with_the_oracle(
     first: int, request: pytest.FixtureRequest
 ) -> None:
-    """Sixteen programs at once, one lot of them optimised; by `-m slow` all lots, optimised."""
+    """Sixteen programs at once, one lot of them optimised; `make test-all`: all."""
     cases = [Case(seed) for seed in range(first, min(first + 16, 400))]
-    is_whole = "slow" in request.config.option.markexpr or first == 24
+    is_whole = runs_all(request.config) or first == 24
     flags = () if is_whole else ("-O0",)  # a third of the time of -O1, a sixth of that of -O3
     programs = [(case.lowered, case.variant) for case in cases]
     for case, native in zip(cases, Native.together(programs, *flags, parallel_from=1), strict=True):

@@ -22,7 +22,7 @@ from fieldforge.runtime.gpu.compiler import nvrtc
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-pytestmark = pytest.mark.slow
+from ...selection import runs_all
 
 TOLERANCE = 8
 # Bytes that kernels may spill, as the listing says: measured faster than fewer blocks.
@@ -35,14 +35,14 @@ SMALL = {"diffusion": 0.08, "mesh": 0.004, "velocity": 0.004, "laplacians": 0.05
 
 
 def is_whole(config):
-    return "slow" in config.option.markexpr or "RECORD" in os.environ
+    return runs_all(config) or "RECORD" in os.environ
 
 
 @pytest.fixture(scope="module")
 def programs(request):
     """Return the facts about the kernels of each program, by its name and precision.
 
-    Without `-m slow` only every third program, in double precision.
+    `make test` takes only every third program, in double precision.
     """
     whole = is_whole(request.config)
     dtypes = ("float64", "float32") if whole else ("float64",)

@@ -15,7 +15,7 @@ import attrs
 import pytest
 
 from fieldforge.runtime.process.errors import CompilationError
-from fieldforge.runtime.process.settings import current, set_current
+from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated
 from fieldforge.stages.compile.running import stop_compilers
 from fieldforge.stages.compile.slots import Slots, using_slots
@@ -52,14 +52,6 @@ echo + >> {tmp_path}/log; sleep ${{SLOWLY:-0.2}}; echo - >> {tmp_path}/log
 """)
     path.chmod(0o700)
     return path
-
-
-@pytest.fixture
-def jobs_of_settings():
-    """Return a function that sets the number of jobs of this process."""
-    before = current()
-    yield lambda jobs: set_current(attrs.evolve(before, jobs=jobs))
-    set_current(before)
 
 
 def most_at_once(folder):
@@ -140,8 +132,8 @@ def test_no_more_compilers_run_than_there_are_slots(slow, tmp_path, jobs):
     assert most_at_once(tmp_path) == jobs
 
 
-def test_the_setting_jobs_limits_units_outside_pools(slow, tmp_path, jobs_of_settings):
-    jobs_of_settings(2)
+def test_the_setting_jobs_limits_units_outside_pools(slow, tmp_path, setting):
+    setting(jobs=2)
     with pytest.raises(CompilationError):
         stage(str(slow)).run(generated=source("a", "a", "a", "a"))
     assert most_at_once(tmp_path) == 2
@@ -164,7 +156,7 @@ def test_builds_share_slots(slow, tmp_path):
     assert slots.take(is_first=False)
 
 
-def test_a_cancelled_build_ends_all_its_compilers(slow, tmp_path, jobs_of_settings):
+def test_a_cancelled_build_ends_all_its_compilers(slow, tmp_path, setting):
     variables = (*current().compiler_variables, ("SLOWLY", "300"))
     errors = []
 
@@ -174,7 +166,7 @@ def test_a_cancelled_build_ends_all_its_compilers(slow, tmp_path, jobs_of_settin
         except CompilationError as error:
             errors.append(error)
 
-    jobs_of_settings(2)
+    setting(jobs=2)
     thread = threading.Thread(target=build, name="build-7")
     thread.start()
     while not (tmp_path / "log").exists() or (tmp_path / "log").read_text().count("+") < 2:

@@ -8,7 +8,8 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.cache.memory import Memory
-from fieldforge.workflows.batches.collective import Collective, Want, collective, deal
+from fieldforge.errors import ArgumentError
+from fieldforge.workflows.batches.collective import Collective, Want, deal
 from fieldforge.workflows.batches.orders import orders_of
 
 pytestmark = pytest.mark.needs_compiler
@@ -135,10 +136,22 @@ def test_a_program_without_a_digest_is_built_by_each_rank():
 def test_one_rank_alone_is_a_job_too(own_engine, seen):
     program = rise()
 
-    collective(Rank(Ranks(1), 0), [program], progress=None)
+    ff.precompile([program], comm=Rank(Ranks(1), 0), progress=None)
 
     assert seen.ran("compile") == ("compile",)
     assert ff.check([program]) == ()
+
+
+def test_the_old_name_of_a_job_warns_and_builds(own_engine, seen):
+    with pytest.warns(DeprecationWarning, match=r"use 'precompile\(programs, comm=comm\)'"):
+        ff.collective(Rank(Ranks(1), 0), [rise()], progress=None)
+
+    assert seen.ran("compile") == ("compile",)
+
+
+def test_a_job_builds_into_the_store_of_its_engine():
+    with pytest.raises(ArgumentError, match="'comm' without 'executor' and 'store'"):
+        ff.precompile([rise()], comm=Rank(Ranks(1), 0), store=Memory())
 
 
 def test_an_error_of_one_rank_is_raised_on_all():

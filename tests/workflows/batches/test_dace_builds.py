@@ -1,6 +1,6 @@
 """Programs by DaCe from threads, processes and ranks: equal bytes, each built once.
 
-Two programs from two processes; `-m in_full` adds eight from threads, processes and ranks.
+Two programs from two processes; `make test-all` adds eight from threads, processes and ranks.
 """
 
 from __future__ import annotations

@@ -6,13 +6,11 @@ import json
 import sys
 
 import pytest
-from click.testing import CliRunner
 
 import fieldforge as ff
 from fieldforge.stages.codegen.pass_list import name_of
 from fieldforge.workflows.batches.addresses import AddressError, find, load_module
 from fieldforge.workflows.batches.lock_file import LockFileError, locking, read, write
-from fieldforge.workflows.commands.cli import main
 
 MODEL = """
 import fieldforge as ff
@@ -59,13 +57,9 @@ def lock(tmp_path):
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch):
+def call(call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def run(*words):
-        return CliRunner().invoke(main, [str(word) for word in words], catch_exceptions=False)
-
-    return run
+    return call
 
 
 def test_a_dry_run_builds_nothing_and_writes_every_variant(model, lock, seen):

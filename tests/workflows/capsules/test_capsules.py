@@ -16,7 +16,6 @@ import pytest
 from click.testing import CliRunner
 
 import fieldforge as ff
-from fieldforge.runtime.process import settings
 from fieldforge.workflows.capsules.bisecting import bisect
 from fieldforge.workflows.capsules.capsule import Capsule
 from fieldforge.workflows.capsules.replaying import replay
@@ -144,16 +143,14 @@ def test_a_call_that_raises_is_captured_and_raises(tmp_path):
     assert found.expected.startswith("DomainError")
 
 
-def test_the_environment_asks_for_a_capsule_of_the_first_call(tmp_path, monkeypatch):
+def test_the_environment_asks_for_a_capsule_of_the_first_call(tmp_path, monkeypatch, setting):
     monkeypatch.chdir(tmp_path)
-    before = settings.current()
-    settings.set_current(attrs.evolve(before, capture=("smooth",)))
+    setting(capture=("smooth",))
     try:
         given = planes()
         for _ in range(2):
             smooth(**given)
     finally:
-        settings.set_current(before)
         captured_names.discard("smooth")
     made = Capsule.load(tmp_path / "smooth.capsule")
     assert (made.arrays["before/out"] == 0).all()

@@ -55,14 +55,6 @@ def model(tmp_path, own_engine):
     return file
 
 
-@pytest.fixture
-def call():
-    def run(*words):
-        return CliRunner().invoke(main, [str(word) for word in words])
-
-    return run
-
-
 def test_help_lists_the_commands_and_each_has_an_example(call):
     for command in ("show", "graph", "explain", "stages"):
         assert command in call("--help").output

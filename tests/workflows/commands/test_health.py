@@ -6,22 +6,15 @@ import attrs
 import pytest
 from click.testing import CliRunner
 
-from fieldforge.runtime.process.settings import Settings, current, set_current
+from fieldforge.runtime.process.settings import Settings
 from fieldforge.workflows.commands import health
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.commands.config import rows
 
 
-@pytest.fixture
-def settings(tmp_path):
-    before = current()
-    yield lambda **changes: set_current(attrs.evolve(before, **changes))
-    set_current(before)
-
-
 @pytest.mark.needs_compiler
-def test_doctor_prints_one_line_for_each_look(settings, tmp_path):
-    settings(cache_dir=tmp_path / "store")
+def test_doctor_prints_one_line_for_each_look(setting, tmp_path):
+    setting(cache_dir=tmp_path / "store")
 
     told = CliRunner().invoke(main, ["doctor"])
 
@@ -32,8 +25,8 @@ def test_doctor_prints_one_line_for_each_look(settings, tmp_path):
     ]  # fmt: skip
 
 
-def test_a_missing_compiler_is_wrong_with_advice(settings):
-    settings(cxx="no-such-compiler")
+def test_a_missing_compiler_is_wrong_with_advice(setting):
+    setting(cxx="no-such-compiler")
 
     told = CliRunner().invoke(main, ["doctor"])
 

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import fieldforge as ff
 from fieldforge.runtime.process.errors import MissingOffsetError
 from fieldforge.workflows.batches.addresses import load_module
-from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.commands.tables import read_tables
 from fieldforge.workflows.variants.tables import TableKind
 
@@ -50,14 +48,6 @@ def model(tmp_path, own_engine):
     file = tmp_path / "on_edges.py"
     file.write_text(MODEL)
     return file
-
-
-@pytest.fixture
-def call():
-    def run(*words):
-        return CliRunner().invoke(main, [str(word) for word in words])
-
-    return run
 
 
 @pytest.mark.parametrize("name", ["called", "compiled", "embedded", "bound", "ready", "limited"])

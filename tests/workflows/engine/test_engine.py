@@ -7,7 +7,6 @@ import pytest
 
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.memory import Memory
-from fieldforge.runtime.process import settings
 from fieldforge.runtime.process.errors import WorkflowError
 from fieldforge.stages.base import Stage
 from fieldforge.workflows.engine.engine import Engine
@@ -189,11 +188,8 @@ def test_independent_stages_run_at_once(executor, several_jobs):
 
 
 @pytest.fixture
-def several_jobs():
-    before = settings.current()
-    settings.set_current(attrs.evolve(before, jobs=2))
-    yield
-    settings.set_current(before)
+def several_jobs(setting):
+    setting(jobs=2)
 
 
 def test_prerequisites_run_first_and_each_once(engine):
@@ -257,8 +253,8 @@ def test_failed_stage_may_be_tried_again(engine):
     assert RUNS["fail"] == 2
 
 
-def test_first_error_cancels_what_has_not_begun(engine):
-    settings.set_current(attrs.evolve(settings.current(), jobs=0))  # stages run in turn
+def test_first_error_cancels_what_has_not_begun(engine, setting):
+    setting(jobs=0)  # stages run in turn
     flow = Workflow.merge(bad=Workflow.chain(Read(), Fail()), good=Workflow.chain(Read(), Sort()))
 
     with pytest.raises(ValueError, match="cannot be sorted"):

@@ -11,6 +11,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.cache.disk import Disk
+from fieldforge.cache.store import keep_result
 from fieldforge.runtime.calls import loader
 from fieldforge.runtime.process.errors import LibraryError
 from fieldforge.workflows.engine.events import Finished, Warned
@@ -47,7 +48,7 @@ def spoil(store: Disk, change: Callable[[bytes], bytes]) -> None:
             if "library.so" in files:
                 files["library.so"] = change(files["library.so"])
             outputs[output.port] = files
-        store.keep(
+        keep_result(store,
             record.key, stage=record.stage, program=record.program,
             components=dict(record.components), outputs=outputs,
         )  # fmt: skip

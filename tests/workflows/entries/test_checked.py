@@ -2,7 +2,6 @@
 
 import inspect
 
-import attrs
 import numpy as np
 import pytest
 
@@ -171,23 +170,21 @@ def test_ranges_and_overlaps_are_checked():
         both.checked(line(1.0, 2.0), out=(memory[:2], memory[1:]))
 
 
-def test_the_environment_switches_one_program(monkeypatch):
+def test_the_environment_switches_one_program(setting):
     rise(line(1.0, 1.0), line(0.0, 0.0), ff.zeros({I: 1}))
     bound = rise.bind(a=line(1.0, 1.0), b=line(0.0, 0.0), out=ff.zeros({I: 1}))
     bound()
-    before = settings.current()
+    before = settings.current().check
     chosen = settings.Settings.from_env({"FIELDFORGE_CHECK": "rise, other"})
     assert chosen.check == ("rise", "other")
 
-    settings.set_current(attrs.evolve(before, check=chosen.check))
-    try:
-        with pytest.raises(CheckError):
-            rise(line(1.0, 1.0), line(0.0, 0.0), ff.zeros({I: 1}))
-        with pytest.raises(CheckError):
-            bound()
-    finally:
-        settings.set_current(before)
+    setting(check=chosen.check)
+    with pytest.raises(CheckError):
+        rise(line(1.0, 1.0), line(0.0, 0.0), ff.zeros({I: 1}))
+    with pytest.raises(CheckError):
+        bound()
 
+    setting(check=before)
     bound()
     rise(line(1.0, 1.0), line(0.0, 0.0), ff.zeros({I: 1}))
 

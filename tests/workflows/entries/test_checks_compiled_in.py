@@ -1,6 +1,5 @@
 """Checked calls whose checks are compiled in: what is found, what passes, what is left."""
 
-import attrs
 import numpy as np
 import pytest
 
@@ -9,7 +8,7 @@ from fieldforge.constructors import as_connectivity
 from fieldforge.errors import CheckError, DomainError
 from fieldforge.experimental import as_offset, concat_where
 from fieldforge.runtime.fields.field import make
-from fieldforge.runtime.process import hooks, settings
+from fieldforge.runtime.process import hooks
 from fieldforge.workflows.entries.checked import Checks
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
@@ -46,14 +45,6 @@ def compiled_only(monkeypatch):
 def embedded_finds_nothing(monkeypatch):
     """Let compiled code alone say what is wrong."""
     monkeypatch.setattr(Checks, "_run_embedded", lambda *_: None)
-
-
-@pytest.fixture
-def setting():
-    """Return a function that changes settings until the test ends."""
-    before = settings.current()
-    yield lambda **changes: settings.set_current(attrs.evolve(before, **changes))
-    settings.set_current(before)
 
 
 def line(*values, dtype=np.float64):

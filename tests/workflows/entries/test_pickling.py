@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import multiprocessing
 import pickle
-import sys
 
 import numpy as np
 import pytest
 
 import fieldforge as ff
+
+from ...importable import importable, there_and_back
 
 MODULE = """
 import fieldforge as ff
@@ -52,15 +52,9 @@ def run(program, field):
 
 
 @pytest.fixture
-def model(tmp_path, monkeypatch):
-    (tmp_path / "pickled_model.py").write_text(MODULE)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield importlib.import_module("pickled_model")
-    sys.modules.pop("pickled_model", None)
-
-
-def there_and_back(value):
-    return pickle.loads(pickle.dumps(value))
+def model(tmp_path):
+    with importable("pickled_model", MODULE, tmp_path) as made:
+        yield made
 
 
 def test_what_was_decorated_comes_back_as_itself(model):

@@ -15,7 +15,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.runtime import _core
-from fieldforge.runtime.process import metrics, settings
+from fieldforge.runtime.process import metrics
 from fieldforge.runtime.process.errors import CompilationError, CompilerNotFoundError
 from fieldforge.stages.encode.stage import Encode
 from fieldforge.workflows.builds import call_builds
@@ -34,16 +34,14 @@ NEVER = 1e6  # seconds
 
 
 @pytest.fixture
-def tiers(own_engine):
+def tiers(own_engine, setting):
     """Let calls run on both tiers; the build begins with the first call."""
-    before = settings.current()
-    settings.set_current(attrs.evolve(before, tiers="both", build_after=0.0))
+    setting(tiers="both", build_after=0.0)
     yield
     for thread in threading.enumerate():
         if thread.name == call_builds.THREAD:
             thread.join()
     call_builds._known.clear()
-    settings.set_current(before)
 
 
 @pytest.fixture
@@ -369,8 +367,8 @@ def test_the_option_comes_before_the_setting(warm, seen):
     assert "tier" not in compiled.variants
 
 
-def test_without_jobs_calls_build_themselves(warm):
-    settings.set_current(attrs.evolve(settings.current(), jobs=0))
+def test_without_jobs_calls_build_themselves(warm, setting):
+    setting(jobs=0)
     u, out = fields()
 
     warm(u, out)
@@ -484,9 +482,8 @@ def test_a_program_on_the_first_tier_is_freed(warm):
     assert entry() is None
 
 
-def test_metrics_keep_tiers_apart(warm):
-    before = settings.current()
-    settings.set_current(attrs.evolve(before, collect_metrics=metrics.PERFORMANCE))
+def test_metrics_keep_tiers_apart(warm, setting):
+    setting(collect_metrics=metrics.PERFORMANCE)
     metrics.sources.clear()
     try:
         u, out = fields()
@@ -495,7 +492,6 @@ def test_metrics_keep_tiers_apart(warm):
         warm(u, out)
         tiers = {key: source.metadata["tier"] for key, source in metrics.sources.items()}
     finally:
-        settings.set_current(before)
         metrics.sources.clear()
 
     assert sorted(tiers.values()) == ["compiled", "rows"]

@@ -23,7 +23,7 @@ from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.export import export as exporting
 from fieldforge.workflows.export.names import DTYPES
 
-from ...optimised import NONE
+from ...selection import NONE
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)

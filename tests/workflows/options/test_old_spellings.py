@@ -44,13 +44,6 @@ CHANGED = [
 ]  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def kept_settings():
-    before = settings.current()
-    yield
-    settings.set_current(before)
-
-
 def text_of(value):
     """Return a value as a file has it."""
     if isinstance(value, Numbers):

@@ -1,15 +1,12 @@
 """The option database: which entry wins, where a value comes from, mistakes with file and line."""
 
-import attrs
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import fieldforge as ff
 from fieldforge.errors import OptionError
 from fieldforge.runtime.process import settings
 from fieldforge.workflows.backends.ready_made import BACKENDS
-from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.options import architecture
 from fieldforge.workflows.options.database import database, use_options
 from fieldforge.workflows.options.schema import schema_of
@@ -28,13 +25,6 @@ def doubled(u: Line) -> Line:
 @ff.program
 def double(u: Line, out: Line):
     doubled(u, out=out)
-
-
-@pytest.fixture(autouse=True)
-def kept_settings():
-    before = settings.current()
-    yield
-    settings.set_current(before)
 
 
 @pytest.fixture
@@ -119,16 +109,16 @@ def test_an_option_of_one_stage_needs_no_quotes(model):
     assert value_of("lower.numerics") == ("contract", "default")
 
 
-def test_layers_overrule_each_other_in_order(model, tmp_path):
+def test_layers_overrule_each_other_in_order(model, tmp_path, setting):
     site = tmp_path / "site.toml"
     site.write_text('[[when]]\nprogram = "diffuse"\nset.parallel_from = 1\nset.jam = false\n')
     model("[[when]]\nset.parallel_from = 2\nset.prefetch = false\n")
     (tmp_path / "model.tuned.toml").write_text("[[when]]\nset.parallel_from = 3\n")
-    settings.set_current(attrs.evolve(settings.current(), site_options=site))
+    setting(site_options=site)
 
     assert value_of("codegen.parallel_from") == (3, "model.tuned.toml:2")
     assert value_of("codegen.jam") == (False, "site.toml:4")
-    settings.set_current(attrs.evolve(settings.current(), options=(("parallel_from", "4"),)))
+    setting(options=(("parallel_from", "4"),))
     assert value_of("codegen.parallel_from") == (4, "environment FIELDFORGE_OPTIONS")
     assert value_of("codegen.parallel_from", call={"parallel_from": 5}) == (5, "call")
     found = database().effective(ff.cpu, DIFFUSE, ())
@@ -166,11 +156,11 @@ def test_mistakes_are_errors_with_file_and_line(model, text, message):
         model(text)
 
 
-def test_flags_that_a_file_may_not_set_are_set_in_the_environment(model):
+def test_flags_that_a_file_may_not_set_are_set_in_the_environment(model, setting):
     model("[[when]]\nset.flags = ['-O2', '-mtune=generic']\n")
     assert value_of("compile.flags") == (("-O2", "-mtune=generic"), "model.toml:2")
 
-    settings.set_current(attrs.evolve(settings.current(), options=(("flags", "['-DX']"),)))
+    setting(options=(("flags", "['-DX']"),))
     assert value_of("compile.flags") == (("-DX",), "environment FIELDFORGE_OPTIONS")
 
 
@@ -311,14 +301,14 @@ def test_a_gpu_that_is_here_has_the_name_of_its_own_product_only(monkeypatch):
     assert architecture.names_of(GpuTarget("sm_80")) == ("Ampere", "A100", "A30", "sm_80")
 
 
-def test_a_list_of_numbers_comes_from_the_environment():
+def test_a_list_of_numbers_comes_from_the_environment(setting):
     given = (
         ("block", "{x=32, y=4}"),
         ("arrays", "(%3, %12)"),
         ("block_1d", "{x=64}"),
         ("tile_columns", "4"),
     )
-    settings.set_current(attrs.evolve(settings.current(), options=given))
+    setting(options=given)
 
     options = backend_for("gpu", DIFFUSE).options
 
@@ -336,7 +326,7 @@ def test_tags_have_any_case():
     assert backend_for("None", DIFFUSE) is None
 
 
-def test_the_target_is_chosen_by_tag_setting_and_setup(model, monkeypatch):
+def test_the_target_is_chosen_by_tag_setting_and_setup(model, monkeypatch, setting):
     from fieldforge.workflows.backends.pipelines import gpu
 
     assert backend_for("gpu:gfx90a", DIFFUSE).target.archs == ("gfx90a",)
@@ -344,7 +334,7 @@ def test_the_target_is_chosen_by_tag_setting_and_setup(model, monkeypatch):
     assert step.backend.target.archs == ("sm_80",)
     compiler = dict(step.backend.workflow.nodes)["compile"]
     assert compiler.target.archs == ("sm_80",)
-    settings.set_current(attrs.evolve(settings.current(), gpu_arch="mi300x"))
+    setting(gpu_arch="mi300x")
     assert dict(gpu().nodes)["codegen"].target.archs == ("gfx942",)
     with pytest.raises(OptionError, match=r"'target'.*got 'A1000'.*\n.*mean 'A100'"):
         backend_for("gpu:A1000", DIFFUSE)
@@ -407,14 +397,6 @@ def test_a_descriptor_may_name_a_family_of_backends():
 
 
 # --- commands -------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def call(own_engine):
-    def run(*words):
-        return CliRunner().invoke(main, [str(word) for word in words])
-
-    return run
 
 
 def test_show_names_the_file_and_line_of_each_value(call, tmp_path):

@@ -4,13 +4,12 @@ import os
 import subprocess
 import sys
 
-import attrs
 import numpy as np
 import pytest
 
 import fieldforge as ff
 from fieldforge.errors import DomainError
-from fieldforge.runtime.process import metrics, settings
+from fieldforge.runtime.process import metrics
 from fieldforge.workflows.engine.policy import NotStoredError
 from fieldforge.workflows.setups.request import SetUpWarning
 
@@ -123,9 +122,9 @@ def test_a_compile_in_the_loop_is_an_error_that_names_program_argument_and_value
             loose(u, 3.0, True, out)
 
 
-def test_compiles_in_the_loop_are_counted_and_told(own_engine, out):
-    before, sources = settings.current(), dict(metrics.sources)
-    settings.set_current(attrs.evolve(before, collect_metrics=metrics.MINIMAL))
+def test_compiles_in_the_loop_are_counted_and_told(own_engine, out, setting):
+    sources = dict(metrics.sources)
+    setting(collect_metrics=metrics.MINIMAL)
     loose = scale.with_static_params("by")
     try:
         with pytest.warns(SetUpWarning, match=r"2 variants were compiled.*\n  scale: 2 in "):
@@ -134,7 +133,6 @@ def test_compiles_in_the_loop_are_counted_and_told(own_engine, out):
         assert report.count == source.metadata["compiles"] == 2
         assert source.metrics["compile"].samples == [report.seconds["scale"]]
     finally:
-        settings.set_current(before)
         metrics.sources.clear()
         metrics.sources.update(sources)
 

@@ -117,10 +117,10 @@ def test_values_of_static_args_are_compiled_in_and_given_by_calls():
     assert "static twice: 2 values: False, True; listed in 'setup'" in step.variants
 
 
-def test_bound_scalars_are_compiled_in_or_not():
-    step = ff.setup(
-        relax, bound_args={"rate": 0.5}, bound_static_args={"twice": True}, **SIZES
-    ).wait()
+def test_old_names_of_bound_scalars_are_compiled_in_or_not():
+    with pytest.warns(DeprecationWarning, match="'bound.*_args' of 'setup' is deprecated"):
+        step = ff.setup(relax, bound_args={"rate": 0.5}, bound_static_args={"twice": True}, **SIZES)
+    step.wait()
     u, out = fields()
 
     step(u, out)
@@ -131,11 +131,26 @@ def test_bound_scalars_are_compiled_in_or_not():
     assert step.parameters == ("u", "out")
 
 
+def test_constants_are_compiled_in_as_static_args_says():
+    constants = {"rate": 0.5, "twice": True}
+    chosen = ("vertical", "twice")
+    step = ff.setup(relax, constant_args=constants, static_args=chosen, **SIZES).wait()
+    u, out = fields()
+
+    step(u, out)
+
+    assert np.array_equal(out.asnumpy(), meant(0.5, True))
+    assert static_of(step) == [["bottom", "top", "twice"]]
+    assert "static twice: 1 value: True; named in 'static_args'" in step.variants
+
+
 def test_a_tag_chooses_the_backend():
-    step = set_up(backend_tag="Cpp_CPU")
+    with pytest.warns(DeprecationWarning, match="'backend_tag' of 'setup' is deprecated"):
+        step = set_up(backend_tag="Cpp_CPU")
 
     assert step.backend is ff.cpu
-    assert set_up(backend_tag="none").backend is None
+    assert set_up(backend="Cpp_CPU").backend is ff.cpu
+    assert set_up(backend="none").backend is None
 
 
 def test_no_call_builds_after_the_set_up():
@@ -276,13 +291,14 @@ def test_a_checked_call_finds_invalid_numbers():
         ({"static_args": {"twice": [True]}}, "given twice: in 'variants' and in 'static_args'"),
         ({"static_args": {"vertical": [3]}}, "'static_args' names 'vertical', which is no param"),
         ({"bound_args": {"rate": 0.5}}, "given twice: in 'constant_args' and in 'bound_args'"),
-        ({"bound_static_args": {"u": 1.0}}, r"'u' in 'bound_static_args'.*\n.*in 'bound_args'"),
+        ({"bound_static_args": {"u": 1.0}}, r"'u' in 'bound_static_args'.*\n.*in 'constant_args'"),
         ({"backend": "cpu", "backend_tag": "cpu"}, "Both 'backend' and 'backend_tag' are given"),
         ({"backend_tag": ff.cpu}, "'backend_tag' takes a text"),
         ({"static_args": ["verticl"]}, r"'verticl'.*\n.*mean 'vertical'"),
         ({"static_args": ["u"]}, "'u' of 'relax' cannot be static"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* of 'setup' is deprecated")
 def test_mistakes_are_errors_that_name_them(given, message):
     with pytest.raises(ArgumentError, match=message):
         set_up(**given)
@@ -314,7 +330,7 @@ def test_a_size_that_does_not_match_a_field_is_an_error_that_names_both():
 
 
 def test_python_numbers_become_those_of_the_parameters():
-    step = set_up(constant_args={"rate": 2}, bound_args={"twice": True}, variants=None)
+    step = set_up(constant_args={"rate": 2, "twice": True}, variants=None)
     chosen = set_up(constant_args={}, variants={"rate": [2, 3.0], "twice": [True]})
     u, out = fields()
 

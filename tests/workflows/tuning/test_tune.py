@@ -10,7 +10,6 @@ from click.testing import CliRunner
 import fieldforge as ff
 from fieldforge.cache.disk import Disk
 from fieldforge.errors import ArgumentError, NotCompilableError, OptionError
-from fieldforge.runtime.process import settings
 from fieldforge.workflows.backends.ready_made import BACKENDS
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.engine.engine import Engine
@@ -56,13 +55,6 @@ def halved(u: Levels, rate: float) -> Levels:
 @ff.program
 def decay(u: Levels, rate: float):
     halved(u, rate, out=u)
-
-
-@pytest.fixture(autouse=True)
-def kept_settings():
-    before = settings.current()
-    yield
-    settings.set_current(before)
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ from typing import Any, Final
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from ....runtime import _core
 from ....runtime.calls.machine import machine_file, processor, read_machine, write_machine
 from ....stages.codegen.plan.machine import class_of
 from ...tuning.node import COSTS, node
 from ...tuning.refit import costs_of, errors_of, pairs_of, refitted
+from ..printed import print_table
 
 # A copy reads and writes a number: a level moves its line in, and both lines of the other one.
 MOVED: Final = 1.5
@@ -63,11 +63,12 @@ def refit(paths: Sequence[Path], name: str | None, console: Console) -> None:
     if not pairs:
         raise click.UsageError("There is no pair of a listing and its seconds in these files.")
     found = refitted(pairs, machine)
-    table = Table("cost", "before", "now", title=f"{machine.name}: {len(pairs)} plans")
     before = costs_of(machine)
-    for each, cost in costs_of(found).items():
-        table.add_row(each, f"{before[each]:.3g}", f"{cost:.3g}")
-    console.print(table)
+    print_table(
+        ("cost", "before", "now"),
+        ((each, f"{before[each]:.3g}", f"{cost:.3g}") for each, cost in costs_of(found).items()),
+        f"{machine.name}: {len(pairs)} plans",
+    )
     for words, chosen in (("before", machine), ("now", found)):
         whole, inside = errors_of(pairs, chosen)
         console.print(f"error {words}: {whole:.2f}, beside other plans of a program {inside:.2f}")

@@ -5,28 +5,27 @@ from __future__ import annotations
 from typing import Final
 
 from .aliasing import ALIASING
+from .core import core
 from .fields import FIELDS
 from .tables import TABLES
 from .threads import THREADS
 from .workspace import WORKSPACE
 
-_OPENING: Final = r"""
+_HEADERS: Final = r"""
 #include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <mutex>
-#include <new>
-#include <thread>
 #include <vector>
+"""
 
+_OPENING: Final = r"""
 namespace {
 
 constexpr int max_rank = FIELDFORGE_MAX_RANK;
@@ -38,7 +37,13 @@ _CLOSING: Final = r"""
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 """
 
-SUPPORT: Final = "".join([_OPENING, FIELDS, ALIASING, TABLES, THREADS, WORKSPACE, _CLOSING])
+
+def support() -> str:
+    """Return the C++ before the functions of a library."""
+    headers, shared = core()
+    parts = (_HEADERS, headers, _OPENING, shared, FIELDS, ALIASING, TABLES, THREADS, WORKSPACE)
+    return "".join([*parts, _CLOSING])
+
 
 FUNCTIONS: Final = """\
 EXPORTED const char* {library}_message(void) {{ return last_message; }}

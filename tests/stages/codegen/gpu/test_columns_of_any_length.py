@@ -12,7 +12,7 @@ from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.sizes import ThreadBlock
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from ....optimised import not_optimised
+from ....selection import not_optimised
 
 HOST, CPU = (not_optimised(BACKENDS[name]) for name in ("gpu-host", "cpu"))
 I = ff.Dimension("I")

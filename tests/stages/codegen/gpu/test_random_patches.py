@@ -20,7 +20,7 @@ from fieldforge.examples.icosahedral import K
 from fieldforge.stages.sizes import Patches
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from ....optimised import not_optimised
+from ....selection import not_optimised
 
 MESH = mesh_of.icosahedral(4, 0)
 TABLES = MESH.connectivities()

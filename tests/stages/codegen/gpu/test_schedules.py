@@ -21,7 +21,7 @@ from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.sizes import ThreadBlock, ThreadPoints
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from ....optimised import not_optimised
+from ....selection import not_optimised
 from ..programs import REAL, I, J, K, all_unit, make_program, whole  # noqa: F401  (K for readers)
 from .test_kernel import pointwise
 

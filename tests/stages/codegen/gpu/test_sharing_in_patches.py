@@ -25,7 +25,6 @@ from fieldforge.examples.icosahedral import (
     Vertex,
     icosahedral,
 )
-from fieldforge.runtime.fields import patch_lists
 from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.ir.loops.gpu import Patches
@@ -35,7 +34,7 @@ from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.traverse import accesses, nodes_of
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from ....optimised import not_optimised
+from ....selection import not_optimised
 
 HOST = BACKENDS["gpu-host"]
 LEVELS = 8
@@ -101,20 +100,6 @@ def arguments() -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
-    """The lists that inspectors make meanwhile."""
-    found: list[np.ndarray] = []
-    bring = patch_lists.bring
-
-    def watched(data: bytes, *place: int) -> Any:
-        found.append(np.frombuffer(data, np.uint32))
-        return bring(data, *place)
-
-    monkeypatch.setattr(patch_lists, "bring", watched)
-    return found
-
-
 def tables() -> dict[str, Any]:
     """Return new tables, for which no lists were made."""
     return {
@@ -156,14 +141,14 @@ def touched(node: Node, kind: type[Load | Store]) -> list[str]:
     ids=["size", "every number"],
 )
 @pytest.mark.parametrize("rows", ["aligned", "not aligned"])
-def test_what_nests_share_has_the_same_bits(arguments, patches, cells, rows, made):
+def test_what_nests_share_has_the_same_bits(arguments, patches, cells, rows, lists_made):
     """Where cells of the nest and of the array differ, each nest has a loop of its own."""
     if rows == "not aligned":
         values = arguments["w"].asnumpy()[:, : LEVELS + 1].copy()
         arguments["w"] = ff.as_field({Cell: MESH.cells, K: LEVELS + 1}, values)
     ends = {"edges": MESH.edges, "cells": cells}
     found = results(HOST.with_options(patches=patches), arguments, **ends)
-    assert len(made) == 1
+    assert len(lists_made) == 1
     expected = results(not_optimised(BACKENDS["cpu"]), arguments, **ends)
     assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
 
@@ -185,7 +170,7 @@ def test_the_listing_has_one_loop_for_two_nests_and_an_array_more(arguments):
         assert f"shared {name} float64 [Cell, K] unit K  # 2 loads of each neighbour" in text
 
 
-def test_without_the_pass_each_nest_has_a_loop(arguments, made):
+def test_without_the_pass_each_nest_has_a_loop(arguments, lists_made):
     backend = HOST.with_options(passes=without(GPU_PASSES, "share_in_patches"))
     text = listing(backend, arguments)
     assert [(each.elements, each.part) for each in loops_of_a_patch(text)] == [
@@ -196,7 +181,7 @@ def test_without_the_pass_each_nest_has_a_loop(arguments, made):
     found = results(backend, arguments, **ends)
     expected = results(HOST, arguments, **ends)
     assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
-    assert len(made) == 2
+    assert len(lists_made) == 2
 
 
 def test_without_the_pass_fuse_values_are_handed_on(arguments):
@@ -211,14 +196,14 @@ def test_large_blocks_have_no_room_for_a_further_array(arguments):
     assert "shared @" not in text
 
 
-def test_lists_begin_with_the_elements_that_a_patch_has_as_its_own(arguments, made):
+def test_lists_begin_with_the_elements_that_a_patch_has_as_its_own(arguments, lists_made):
     results(
         HOST.with_options(patches=ff.Patches(elements=30)),
         arguments,
         edges=MESH.edges,
         cells=MESH.cells,
     )
-    (words,) = made
+    (words,) = lists_made
     patches = -(-MESH.edges // 30)
     firsts = words[12 : 12 + 4 * (patches + 1)].reshape(-1, 4)
     e2c = TABLES["E2C"].asnumpy()

@@ -18,7 +18,7 @@ from fieldforge.examples.precision import in_precision
 from fieldforge.stages.codegen.cpu.passes.sliding import live_rows, slide
 from fieldforge.stages.ir.loops.nest import Compute, Constant, Store
 
-from .....optimised import NONE
+from .....selection import NONE
 from ...texts import after, unmarked
 
 Plane = Field[Dims[I, J], float64]
