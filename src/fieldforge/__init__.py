@@ -23,6 +23,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from ._core.definitions import is_scalar_type
     from .runtime.calls.boundaries import fill_halo
     from .runtime.calls.call_limits import threads, workspace
+    from .runtime.calls.halo_adjoint import fill_halo_adjoint
     from .runtime.embedded.builtins import *  # noqa: F403  (the builtins of the language, by their '__all__')
     from .runtime.embedded.differentiation import jvp, vjp
     from .runtime.fields.constructors import (
@@ -145,6 +146,7 @@ __all__ = [
     "export",
     "field_operator",
     "fill_halo",
+    "fill_halo_adjoint",
     "flip_staggered",
     "from_xarray",
     "full",
@@ -192,6 +194,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".runtime.calls.call_limits": ("threads", "workspace"),
     _LANGUAGE: _BUILTINS,
     ".runtime.calls.boundaries": ("fill_halo",),
+    ".runtime.calls.halo_adjoint": ("fill_halo_adjoint",),
     ".runtime.embedded.differentiation": ("jvp", "vjp"),
     ".runtime.fields.constructors": (
         "as_connectivity", "as_field", "empty", "from_xarray", "full", "ones", "zeros",

@@ -19,7 +19,7 @@ from ...stages.lower.boxes.footprints import Footprint, footprints, horizontal
 from ..builds.building import parsed
 from ..variants.alike import alike_outputs
 from .cut_definition import Cutting, Repeated, bounds_of, cut_definition
-from .cut_numbers import Numbers
+from ..variants.numbers import Numbers
 from .native_entry import NativeEntry
 from .rebinding import watch
 
