@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...runtime.fields.allocation import copy_in
 from ...runtime.fields.constructors import empty
 from ...runtime.fields.device import Device
 from ...runtime.process import classes
@@ -32,12 +33,22 @@ class Memory:
         return Pool(self, {kind: list(made) for kind, made in self._made.items()})
 
     def new(self, like: Any) -> Any:
-        """Allocate a field like another one."""
-        own = {"allocator": self._allocator} if self._allocator is not None else {}
-        own["device"] = Device(like.device_type, like.device_id)
-        made = empty(like.domain, like.dtype.scalar_type, **own)
+        """Allocate a field like another one, which stays."""
+        made = self._empty(like)
         self._made.setdefault(_kind(like), []).append(made)
         return made
+
+    def copied(self, field: Any) -> Any:
+        """Return a copy of a field for somebody else."""
+        made = self._empty(field)
+        copy_in(made, field.ndarray)
+        return made
+
+    def _empty(self, like: Any) -> Any:
+        if self._allocator is not None:
+            return empty(like.domain, like.dtype.scalar_type, allocator=self._allocator)
+        device = Device(like.device_type, like.device_id)
+        return empty(like.domain, like.dtype.scalar_type, device=device)
 
 
 @classes.frozen(eq=False)

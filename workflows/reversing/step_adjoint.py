@@ -61,8 +61,8 @@ class StepAdjoint:
         self.parameters = (*slots, *dict.fromkeys(partner(name, names) for name in both))
         backends = (getattr(each.program, "backend", None) for each in self._wanted.calls)
         allocators = (each.allocator for each in backends if each is not None)
-        allocator = next(allocators, None)
-        self._copies, self._adjoints = Memory(allocator), Memory(allocator)
+        self._allocator = next(allocators, None)
+        self._copies, self._adjoints = self.memory(), self.memory()
         self._derived: dict[Any, Derived] = {}
         self._replays: dict[bool, Replay] = {}
         self._record = record
@@ -83,6 +83,21 @@ class StepAdjoint:
         """Compute the adjoints of `wrt` after `forward`, with the same fields."""
         self._check_given(fields)
         self._replay(whole=True).backward(fields)
+
+    def memory(self) -> Memory:
+        """Return memory where the backend of the first call has it."""
+        return Memory(self._allocator)
+
+    @property
+    def hidden(self) -> tuple[Any, ...]:
+        """The fields beside slots that the step reads before it writes them."""
+        read, written, found = set(self._wanted.slots), set(), {}
+        for call in self._wanted.calls:
+            for each in call.touched:
+                if each.read_by and each.key not in written | read:
+                    found[each.key] = each.field
+            written |= {each.key for each in call.touched if each.written_by}
+        return tuple(field for key, field in found.items() if key in written)
 
     @property
     def saves(self) -> tuple[Save, ...]:
