@@ -18,7 +18,7 @@ import numpy as np
 import fieldforge as ff
 
 from ..mesh_geometry import Numbers
-from ..shallow_water.cases import DAY, RADIUS, State, initial_state
+from ..shallow_water.cases import DAY, RADIUS, initial_state
 from ..shallow_water.grid import Cell, Edge, Grid, voronoi_grid
 from ..shallow_water.simulation import time_step
 from ..shallow_water.voronoi import optimised
@@ -158,7 +158,7 @@ class Assimilation:
     def _wind(self) -> Any:
         return self.sphere.field((Edge,), self.start.u)
 
-    def _cost(self, number: int, h: Any, u: Any) -> tuple[float, Mapping[str, Any]]:
+    def _cost(self, number: int, h: Any, **_: Any) -> tuple[float, Mapping[str, Any]]:
         """Return the misfit of a state to what was seen then, and how it moves with the state."""
         return self._misfit(h=h, seen=self.seen[number], **self._given)
 
@@ -204,7 +204,7 @@ class Assimilation:
         one = np.zeros(self.grid.cells)
         one[self.cells[0]] = 1.0
 
-        def thickness(_number: int, h: Any, u: Any) -> tuple[float, Mapping[str, Any]]:
+        def thickness(_number: int, h: Any, **_: Any) -> tuple[float, Mapping[str, Any]]:
             return float(h.asnumpy()[self.cells[0]]), {"h": self._field(one)}
 
         loop = self._loop(thickness, (self.steps,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -26,12 +27,12 @@ class Sphere:
     Args:
         grid: the sphere.
         start: gives ground and Coriolis parameter.
-        backend: of the programs, which allocates the fields; None to run embedded.
+        backend: of the programs, which allocates the fields, or its name; None to run embedded.
 
     """
 
     def __init__(self, grid: Grid, start: State, backend: Any) -> None:
-        self.grid, self.backend = grid, backend
+        self.grid, self.backend = grid, diagnose.with_backend(backend).backend
         self.tables = connectivities(grid.tables)
         self.sizes = {Cell: grid.cells, Edge: grid.edges, Vertex: grid.vertices}
         whole = coefficients(grid) | {
@@ -50,9 +51,7 @@ class Sphere:
     def bound(self, program: Any, *names: str, **more: Any) -> Any:
         """Return a program with the tables and some of the fixed arguments."""
         fixed = {name: self.fixed[name] for name in names}
-        return program.with_backend(self.backend).bind(
-            offset_provider=self.tables, **fixed, **more
-        )
+        return program.with_backend(self.backend).bind(offset_provider=self.tables, **fixed, **more)
 
 
 def recorded_step(sphere: Sphere, start: State, dt: float) -> Any:
@@ -107,7 +106,7 @@ class Smooth:
         between = sphere.zeros(Cell), sphere.zeros(Cell)
         with ff.record(numbers=self._a, smooth=self._b) as self._step:
             fields = [self._a, *(between[n % 2] for n in range(self.steps - 1)), self._b]
-            for before, after in zip(fields[:-1], fields[1:], strict=True):
+            for before, after in pairwise(fields):
                 run(v=before, out=after)
         self._back = self._step.adjoint(wrt=["numbers"], of=["smooth"])
 

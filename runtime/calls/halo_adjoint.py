@@ -1,4 +1,4 @@
-"""The adjoint of `fill_halo`: what the halo's cells hand back to the cells they were copied from."""
+"""The adjoint of `fill_halo`: what cells of the halo hand back to those they are copies of."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..fields.allocation import copy_in
 from ..fields.device import DeviceType
 from ..language.dimension import Dimension
 from ..language.domain import domain as make_domain
@@ -20,7 +21,8 @@ def fill_halo_adjoint(field: Any, interior: Any, boundaries: Mapping[Dimension, 
     """Add the adjoint of a halo to the cells that `fill_halo` copies, in place; the halo gets 0.
 
     The arguments are those of `fill_halo`, the field is the adjoint of its field: at entry that of
-    the filled field, at exit that of the field before. Numbers of boundaries do not count.
+    the filled field, at exit that of the field before. Numbers of boundaries do not count. On a
+    device it goes through the host.
 
     Raises:
         ArgumentError: as for `fill_halo`.
@@ -40,14 +42,12 @@ def fill_halo_adjoint(field: Any, interior: Any, boundaries: Mapping[Dimension, 
             hint="Make adjoints of fields, by 'zeros' or 'as_field'.",
         )
     check_sides(sides)
-    dtype = np.dtype(field.dtype_name)
-    array, box = field.ndarray, make_domain(interior)
-    if field.device_type != DeviceType.CPU:
-        from ..fields.allocators.device import as_cupy  # a process without a GPU needs none of it
-
-        array = as_cupy(array)
-    for each in reversed(list(transfers_of(field.dims, field.starts, field.stops, dtype, box, sides))):
+    array = field.asnumpy()
+    given = field.dims, field.starts, field.stops, np.dtype(field.dtype_name)
+    for each in reversed(list(transfers_of(*given, make_domain(interior), sides))):
         _hand_back(array, each, field.starts)
+    if field.device_type != DeviceType.CPU:  # the array is a copy
+        copy_in(field, array)
 
 
 def _hand_back(array: Any, transfer: Transfer, starts: Any) -> None:

@@ -88,6 +88,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .workflows.graph.function_stage import Text, stage
     from .workflows.graph.graph import Workflow
     from .workflows.options.database import use_options
+    from .workflows.reversing.differentiable import differentiable
     from .workflows.reversing.loop import reversed_loop
     from .workflows.setups.model_plan import plan
     from .workflows.setups.set_up import setup
@@ -140,6 +141,7 @@ __all__ = [
     "cpu",
     "dace_cpu",
     "dace_gpu",
+    "differentiable",
     "domain",
     "empty",
     "engine",
@@ -240,6 +242,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".workflows.graph.function_stage": ("Text", "stage"),
     ".workflows.graph.graph": ("Workflow",),
     ".workflows.options.database": ("use_options",),
+    ".workflows.reversing.differentiable": ("differentiable",),
     ".workflows.reversing.loop": ("reversed_loop",),
     ".workflows.setups.model_plan": ("plan",),
     ".workflows.setups.set_up": ("setup",),

@@ -119,9 +119,7 @@ class Step(_core.Recorder):
                         hint="Give the number a parameter of its own.",
                     )
 
-    def adjoint(
-        self, *, wrt: Sequence[str], of: Sequence[str], names: str = "{}_b"
-    ) -> StepAdjoint:
+    def adjoint(self, *, wrt: Sequence[str], of: Sequence[str], names: str = "{}_b") -> StepAdjoint:
         """Return the adjoint of the step: how a cost moves with slots at entry.
 
         Calls give all slots with their values at entry, the adjoints of `of` after the step, which

@@ -34,9 +34,7 @@ class AdjointCall:
 
     def touched(self, name: str) -> Touched:
         """Return what is touched by a parameter."""
-        return next(
-            each for each in self.call.touched if name in (*each.read_by, *each.written_by)
-        )
+        return next(each for each in self.call.touched if name in (*each.read_by, *each.written_by))
 
 
 def adjoint_calls(

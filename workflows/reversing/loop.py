@@ -172,9 +172,7 @@ class ReversedLoop:
             run.begin(start)
             for each in actions:
                 run.do(each)
-        self.reports[:] = [
-            LoopReport(total - steps, steps, states.most[MEMORY], states.most[DISK])
-        ]
+        self.reports[:] = [LoopReport(total - steps, steps, states.most[MEMORY], states.most[DISK])]
         return math.fsum(run.values), run.gradient()
 
 

@@ -357,6 +357,9 @@ def set_to(target: Any, value: float) -> None:
 
 
 def add(target: Any, source: Any) -> None:
-    """Add a field to another one."""
-    array = target.ndarray
-    array += source.ndarray
+    """Add a field to another one; on a device, through the host."""
+    if target.device_type == DeviceType.CPU:
+        array = target.ndarray
+        array += source.ndarray
+    else:
+        copy_in(target, target.asnumpy() + source.asnumpy())

@@ -77,9 +77,7 @@ class States:
 
 
 @contextmanager
-def kept_states(
-    pool: Pool, actions: tuple[Action, ...], folder: Path | None
-) -> Iterator[States]:
+def kept_states(pool: Pool, actions: tuple[Action, ...], folder: Path | None) -> Iterator[States]:
     """Yield states; their files are deleted at the end, also after an error or an interrupt."""
     places = {each.place for each in actions if isinstance(each, Keep)}
     places |= {each.target for each in actions if isinstance(each, Take)}

@@ -1,4 +1,4 @@
-"""`step.adjoint`: the adjoint of a recorded step, which calls the adjoints of its calls in reverse."""
+"""`step.adjoint`: the adjoint of a recorded step, which calls adjoints in reverse."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, DerivativeError, nearest
 from ...stages.adjoint.names import partner
 from .memory import Memory
@@ -120,9 +119,7 @@ class StepAdjoint:
 
     def _replay(self, whole: bool) -> Replay:
         if whole not in self._replays:
-            plan = plan_of(
-                self._wanted, self._copies, self._adjoints, self._derived, whole
-            )
+            plan = plan_of(self._wanted, self._copies, self._adjoints, self._derived, whole)
             self._replays[whole] = Replay(plan, self._record)
         return self._replays[whole]
 

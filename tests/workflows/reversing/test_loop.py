@@ -1,6 +1,5 @@
 """`reversed_loop`: gradients of runs; every schedule has the bits of all states stored."""
 
-import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
