@@ -2,11 +2,12 @@
 
     python bench/runs.py --level 6 --steps 1000 --checkpoints 20 [--others]
 
-Each tool runs in a process of its own, on one thread; seconds are processor time. Ours: the seconds of a forward step and of a
-reversed one by themselves, those of the gradient over as many of both, and the steps that were
-repeated. JAX (`--others`, in the environment of `make bench-others`): the same model, `scan` in
-`scan` with `checkpoint` around the steps of the inner one and around the inner one. Both: seconds
-of the gradient, the memory that it took, and how far the gradients are apart.
+Each tool runs in a process of its own, on one thread; seconds are processor time. Ours: the
+seconds of a forward step and of a reversed one by themselves, those of the gradient over as many of
+both, and the steps that were repeated. JAX (`--others`, in the environment of `make bench-others`):
+the same model, `scan` in `scan` with `checkpoint` around the steps of the inner one and around the
+inner one. Both: seconds of the gradient, the memory that it took, and how far the gradients are
+apart.
 """
 
 from __future__ import annotations

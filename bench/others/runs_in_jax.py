@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
-import jax
-import jax.numpy as jnp
-import numpy as np
+import jax  # noqa: E402  (its threads are as many as processors)
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_platforms", "cpu")

@@ -11,7 +11,7 @@ from ...runtime.fields.allocation import copy_in, fill
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, DerivativeError
 from ...stages.adjoint.names import partner
-from .memory import Memory, Pool
+from .memory import Memory, Pool, copied
 from .plan import add
 from .progress import Progress, shown
 from .schedules import (
@@ -123,7 +123,7 @@ def reversed_loop(
         )
     return ReversedLoop(
         step, back, pairs, cost, None if at is None else frozenset(at), tuple(wrt), checkpoints,
-        on_disk, None if folder is None else Path(folder), progress, back.memory(),
+        on_disk, None if folder is None else Path(folder), progress, Memory(),
     )  # fmt: skip
 
 
@@ -225,7 +225,7 @@ class _Run:
     def gradient(self) -> dict[str, Any]:
         """Return the gradient in new fields."""
         own = {name: self._adjoints[name] for name in self._loop.pairs.values()} | self._totals
-        return {name: self._loop.memory.copied(field) for name, field in own.items()}
+        return {name: copied(field) for name, field in own.items()}
 
     def _state(self) -> dict[str, Any]:
         return {name: self._fields[name] for name in self._loop.pairs.values()}

@@ -16,10 +16,9 @@ Kind: TypeAlias = tuple[Any, ...]
 
 
 class Memory:
-    """Fields for copies and adjoints; plans of one step take the same ones."""
+    """Fields for copies and adjoints, on the devices of those that they are like."""
 
-    def __init__(self, allocator: Any) -> None:
-        self._allocator = allocator
+    def __init__(self) -> None:
         self._made: dict[Kind, list[Any]] = {}
 
     @property
@@ -34,21 +33,9 @@ class Memory:
 
     def new(self, like: Any) -> Any:
         """Allocate a field like another one, which stays."""
-        made = self._empty(like)
+        made = empty_like(like)
         self._made.setdefault(_kind(like), []).append(made)
         return made
-
-    def copied(self, field: Any) -> Any:
-        """Return a copy of a field for somebody else."""
-        made = self._empty(field)
-        copy_in(made, field.ndarray)
-        return made
-
-    def _empty(self, like: Any) -> Any:
-        if self._allocator is not None:
-            return empty(like.domain, like.dtype.scalar_type, allocator=self._allocator)
-        device = Device(like.device_type, like.device_id)
-        return empty(like.domain, like.dtype.scalar_type, device=device)
 
 
 @classes.frozen(eq=False)
@@ -75,3 +62,16 @@ def _kind(field: Any) -> Kind:
 def bytes_of(field: Any) -> int:
     """Return the bytes of the elements of a field."""
     return math.prod(field.shape) * np.dtype(field.dtype_name).itemsize
+
+
+def empty_like(field: Any) -> Any:
+    """Allocate a field like another one, on its device."""
+    device = Device(field.device_type, field.device_id)
+    return empty(field.domain, field.dtype.scalar_type, device=device)
+
+
+def copied(field: Any) -> Any:
+    """Return a copy of a field."""
+    made = empty_like(field)
+    copy_in(made, field.ndarray)
+    return made

@@ -58,10 +58,7 @@ class StepAdjoint:
         )
         both = (*self.of, *self.wrt)
         self.parameters = (*slots, *dict.fromkeys(partner(name, names) for name in both))
-        backends = (getattr(each.program, "backend", None) for each in self._wanted.calls)
-        allocators = (each.allocator for each in backends if each is not None)
-        self._allocator = next(allocators, None)
-        self._copies, self._adjoints = self.memory(), self.memory()
+        self._copies, self._adjoints = Memory(), Memory()
         self._derived: dict[Any, Derived] = {}
         self._replays: dict[bool, Replay] = {}
         self._record = record
@@ -82,10 +79,6 @@ class StepAdjoint:
         """Compute the adjoints of `wrt` after `forward`, with the same fields."""
         self._check_given(fields)
         self._replay(whole=True).backward(fields)
-
-    def memory(self) -> Memory:
-        """Return memory where the backend of the first call has it."""
-        return Memory(self._allocator)
 
     @property
     def hidden(self) -> tuple[Any, ...]:

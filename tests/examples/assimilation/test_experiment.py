@@ -1,4 +1,4 @@
-"""4D-Var on a small sphere: the gradient is that of the cost, and the analysis is near the truth."""
+"""4D-Var on a small sphere: its gradient is that of its cost, and it comes near the truth."""
 
 import attrs
 import numpy as np

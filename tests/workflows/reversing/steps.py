@@ -60,12 +60,13 @@ def differences(function, start, h=1e-5):
     return np.array(rows)
 
 
-def run_step():
+def run_step(backend="rows", allocator=None):
     """Record a step from `now` to `new` with the constant `k`; return it."""
-    a, b, c, v, k = (field(drawn(seed)) for seed in range(5))
+    run = advance.with_backend(backend)
+    a, b, c, v, k = (ff.as_field(DOMAIN, drawn(seed), allocator=allocator) for seed in range(5))
     with ff.record(now=a, new=b, k=k) as step:
-        advance(a, v, k, c, COUNT)
+        run(a, v, k, c, COUNT)
         ff.fill_halo(c, INNER, {I: "periodic"})
-        advance(c, v, k, b, COUNT)
+        run(c, v, k, b, COUNT)
         ff.fill_halo(b, INNER, {I: "periodic"})
     return step

@@ -1,10 +1,14 @@
 """`reversed_loop`: gradients of runs; every schedule has the bits of all states stored."""
 
+import warnings
+
+import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import fieldforge as ff
 from fieldforge.errors import ArgumentError, DerivativeError
+from fieldforge.runtime import gpu
 
 from .steps import COUNT, I, advance, differences, drawn, field, run_step
 
@@ -159,3 +163,27 @@ def test_wrong_arguments_are_refused():
         loop(checkpoints=0)(steps=3, now=field(drawn(0)))
     with pytest.raises(ArgumentError, match="at least one step"):
         loop()(steps=0, now=field(drawn(0)))
+
+
+@pytest.mark.needs_compiler
+def test_fields_of_a_device_stay_there():
+    def result(step, allocator):
+        def total(number, now):
+            ones = ff.as_field(now.domain, np.ones(now.shape), allocator=allocator)
+            return float(now.asnumpy().sum()), {"now": ones}
+
+        own = ff.reversed_loop(
+            step, carry={"new": "now"}, cost=total, wrt=["k"], checkpoints=2, progress=None
+        )
+        return own(steps=5, now=field(drawn(9)))
+
+    value, found = result(run_step(), None)
+    with gpu.use_platform("null"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # halos of devices are filled by calls one by one
+        step = run_step(ff.gpu_host.with_options(on_device=True), ff.gpu)
+        again, other = result(step, ff.gpu)
+
+        assert {each.device_type for each in other.values()} == {step.slots["k"].device_type}
+        assert again == value
+        for name in ("now", "k"):
+            assert_array_equal(other[name].asnumpy(), found[name].asnumpy())
