@@ -17,6 +17,7 @@ import numpy as np
 
 import fieldforge as ff
 
+from ..icosahedral import Indices
 from ..mesh_geometry import Numbers
 from ..shallow_water.cases import DAY, RADIUS, initial_state
 from ..shallow_water.grid import Cell, Edge, Grid, voronoi_grid
@@ -27,6 +28,7 @@ from .programs import misfit
 
 LENGTH: Final = 1.5e6  # m, over which the errors of the first guess are alike
 EXPECTED: Final = 50.0  # m, their deviation
+AROUND: Final = 8.0e5  # m, of the weights of the mean whose sensitivity is shown
 
 
 @attrs.frozen(kw_only=True)
@@ -76,7 +78,8 @@ class Analysis:
         found: the analysis.
         cells: those that were seen.
         iterations: from the first guess on.
-        sensitivity: of the thickness in the first of these cells at the end to that at the start.
+        sensitivity: of the mean thickness around the first of these cells at the end to that at
+            the start.
         steps: of a run.
         gradients: how many gradients were computed.
         seconds: for all iterations.
@@ -89,7 +92,7 @@ class Analysis:
     truth: Numbers
     guess: Numbers
     found: Numbers
-    cells: Numbers
+    cells: Indices
     iterations: tuple[Iteration, ...]
     sensitivity: Numbers
     steps: int
@@ -130,6 +133,7 @@ class Assimilation:
         self._given = {"weight": self._field(weight), "out": self.sphere.zeros(Cell)}
         self.loop = self._loop(self._cost, tuple(self.seen))
         self.gradients = 0
+        self._known: dict[bytes, tuple[float, float]] = {}  # cost and norm of the gradient
 
     def _observed(self, rng: np.random.Generator) -> Mapping[int, Any]:
         """Return what was seen of the true run, by the number of steps."""
@@ -168,21 +172,25 @@ class Assimilation:
         value, found = self.loop(steps=self.steps, h=start, u=self._wind())
         self.gradients += 1
         gradient = numbers + self.smooth.adjoint(found["h"].asnumpy())
-        return 0.5 * float(numbers @ numbers) + value, gradient
+        value += 0.5 * float(numbers @ numbers)
+        self._known[numbers.tobytes()] = value, float(np.linalg.norm(gradient))
+        return value, gradient
 
     def analyse(self, told: Callable[[int, int], None] = lambda _done, _all: None) -> Analysis:
         """Minimise the cost; `told` gets the iterations made and all of them."""
         from scipy.optimize import minimize
 
-        most, done = self.experiment.iterations, [self._iteration(np.zeros(self.grid.cells))]
-        began = time.perf_counter()
+        first = np.zeros(self.grid.cells)
+        most, began = self.experiment.iterations, time.perf_counter()
+        self.cost(first)
+        done = [self._iteration(first)]
 
         def tell(intermediate_result: Any) -> None:
             done.append(self._iteration(intermediate_result.x))
             told(len(done) - 1, most)
 
         found = minimize(
-            self.cost, np.zeros(self.grid.cells), jac=True, method="L-BFGS-B", callback=tell,
+            self.cost, first, jac=True, method="L-BFGS-B", callback=tell,
             options={"maxiter": most, "maxcor": most},
         )  # fmt: skip
         seconds = time.perf_counter() - began
@@ -195,17 +203,18 @@ class Assimilation:
         )  # fmt: skip
 
     def _iteration(self, numbers: Numbers) -> Iteration:
-        value, gradient = self.cost(numbers)
         error = rms(self.guess + self.smooth.field(numbers) - self.truth, self.grid.cell_areas)
-        return Iteration(value, float(np.linalg.norm(gradient)), error)
+        return Iteration(*self._known[numbers.tobytes()], error)
 
     def sensitivity(self) -> Numbers:
-        """Return how the thickness of the first cell at the end moves with that at the start."""
-        one = np.zeros(self.grid.cells)
-        one[self.cells[0]] = 1.0
+        """Return how the mean thickness around the first cell moves, at the end, with the start."""
+        points = self.grid.cell_points
+        away = RADIUS * np.linalg.norm(points - points[self.cells[0]], axis=1)
+        around = self.grid.cell_areas * np.exp(-((away / AROUND) ** 2))
+        around /= around.sum()
 
         def thickness(_number: int, h: Any, **_: Any) -> tuple[float, Mapping[str, Any]]:
-            return float(h.asnumpy()[self.cells[0]]), {"h": self._field(one)}
+            return float(around @ h.asnumpy()), {"h": self._field(around)}
 
         loop = self._loop(thickness, (self.steps,))
         _, found = loop(steps=self.steps, h=self._field(self.truth), u=self._wind())

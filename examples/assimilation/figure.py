@@ -22,7 +22,7 @@ def figure_of(analysis: Analysis) -> Any:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13.0, 9.6), layout="constrained")
-    (one, two), (three, four), (five, six) = figure.subplots(3, 2)
+    (one, two), (three, four), below = figure.subplots(3, 2)
     points, truth = analysis.grid.cell_points, analysis.truth
     draw_map(figure, one, points, truth, "viridis", "m")
     one.set_title("thickness at the start")
@@ -35,21 +35,21 @@ def figure_of(analysis: Analysis) -> Any:
     ):
         draw_map(figure, axes, points, values - truth, "RdBu_r", "m", is_signed=True)
         axes.set_title(f"error of the {name}: {analysis.error(values):.2f} m")
-    _minimisation(four, five, analysis)
     hours = analysis.experiment.hours
-    draw_map(figure, six, points, analysis.sensitivity, "RdBu_r", "m per m", is_signed=True)
-    six.plot(lon[:1], lat[:1], "k+", markersize=12)
-    six.set_title(f"thickness at the cross after {hours} hours by that at the start")
+    draw_map(figure, four, points, 1e3 * analysis.sensitivity, "RdBu_r", "mm per m", is_signed=True)
+    four.plot(lon[:1], lat[:1], "k+", markersize=12)
+    four.set_title(f"mean thickness around the cross after {hours} hours by that at the start")
+    _minimisation(*below, analysis)
     return figure
 
 
-def _minimisation(above: Any, below: Any, analysis: Analysis) -> None:
+def _minimisation(left: Any, right: Any, analysis: Analysis) -> None:
     rows = analysis.iterations
-    above.semilogy([each.cost for each in rows], ".-", label="cost")
-    above.semilogy([each.gradient for each in rows], ".-", label="norm of its gradient")
-    below.semilogy([each.error for each in rows], ".-", color="tab:green", label="error, m")
-    below.axhline(0.1 * rows[0].error, color="grey", linestyle=":", label="a tenth of the first")
-    for axes in (above, below):
+    left.semilogy([each.cost for each in rows], ".-", label="cost")
+    left.semilogy([each.gradient for each in rows], ".-", label="norm of its gradient")
+    right.semilogy([each.error for each in rows], ".-", color="tab:green", label="error, m")
+    right.axhline(0.1 * rows[0].error, color="grey", linestyle=":", label="a tenth of the first")
+    for axes in (left, right):
         axes.set_xlabel("iteration")
         axes.legend()
         axes.grid(alpha=0.3)

@@ -114,7 +114,7 @@ class Smooth:
         """Return a smooth field."""
         self._a[...] = numbers
         self._step(numbers=self._a, smooth=self._b)
-        return self._factor * self._b.asnumpy()
+        return np.asarray(self._factor * self._b.asnumpy())
 
     def adjoint(self, gradient: Numbers) -> Numbers:
         """Return the gradient with respect to the numbers, from that with respect to the field."""

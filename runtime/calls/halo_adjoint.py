@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from ..fields.allocation import copy_in
 from ..fields.device import DeviceType
+from ..fields.field import Field
 from ..language.dimension import Dimension
 from ..language.domain import domain as make_domain
 from ..process.errors import ArgumentError
@@ -36,7 +36,7 @@ def fill_halo_adjoint(field: Any, interior: Any, boundaries: Mapping[Dimension, 
     array([ 0., 12., 20., 31.,  0.])
     """
     sides, _ = read_boundaries(boundaries)
-    if not isinstance(field, _core.FieldView):
+    if not isinstance(field, Field):
         raise ArgumentError(
             f"Expected a field, got an object of type '{type(field).__name__}'.",
             hint="Make adjoints of fields, by 'zeros' or 'as_field'.",

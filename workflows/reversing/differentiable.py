@@ -126,7 +126,8 @@ class Differentiable:
     def dtype(self, name: str) -> np.dtype[Any]:
         """Return the type of the elements of a field."""
         kind: Any = self.known.types[name]
-        return np.dtype(kind.dtype.name)
+        found: np.dtype[Any] = np.dtype(kind.dtype.name)
+        return found
 
     def _fields(self, domains: Mapping[str, Domain], arrays: Sequence[Any]) -> dict[str, Any]:
         if len(arrays) != len(domains):

@@ -27,9 +27,8 @@ def of_arrays(program: Any) -> Callable[..., Any]:
     def called(run: Callable[..., Any], domains: Mapping[str, Domain], *arrays: Any) -> Any:
         if not any(isinstance(each, jax.core.Tracer) for each in arrays):
             return tuple(map(jax.numpy.asarray, run(*map(np.asarray, arrays))))
-        shapes = tuple(
-            jax.ShapeDtypeStruct(each.shape, program.dtype(name)) for name, each in domains.items()
-        )
+        kind: Any = jax.ShapeDtypeStruct
+        shapes = tuple(kind(each.shape, program.dtype(name)) for name, each in domains.items())
         return jax.pure_callback(lambda *given: run(*map(np.asarray, given)), shapes, *arrays)
 
     def value(*arrays: Any) -> Any:

@@ -61,7 +61,8 @@ def _kind(field: Any) -> Kind:
 
 def bytes_of(field: Any) -> int:
     """Return the bytes of the elements of a field."""
-    return math.prod(field.shape) * np.dtype(field.dtype_name).itemsize
+    size: int = np.dtype(field.dtype_name).itemsize
+    return math.prod(map(int, field.shape)) * size
 
 
 def empty_like(field: Any) -> Any:

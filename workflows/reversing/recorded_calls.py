@@ -78,7 +78,7 @@ def is_field(value: Any) -> bool:
 
 def is_of_floats(field: Any) -> bool:
     """Tell whether a field has derivatives."""
-    return np.dtype(field.dtype_name).kind == "f"
+    return bool(np.dtype(field.dtype_name).kind == "f")
 
 
 def calls_of(rows: Sequence[tuple[Any, Any, Any, Any]]) -> tuple[RecordedCall, ...]:

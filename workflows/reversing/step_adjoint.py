@@ -13,7 +13,7 @@ from ...runtime.process.errors import ArgumentError, DerivativeError, nearest
 from ...stages.adjoint.names import partner
 from .memory import Memory
 from .plan import Act, Derived, Plan, Save, Slot, Wanted, plan_of
-from .recorded_calls import calls_of, is_of_floats, key_of
+from .recorded_calls import Key, calls_of, is_of_floats, key_of
 
 Record: TypeAlias = Callable[..., AbstractContextManager[Any]]
 
@@ -83,7 +83,8 @@ class StepAdjoint:
     @property
     def hidden(self) -> tuple[Any, ...]:
         """The fields beside slots that the step reads before it writes them."""
-        read, written, found = set(self._wanted.slots), set(), {}
+        read, written = set(self._wanted.slots), set[Key]()
+        found: dict[Key, Any] = {}
         for call in self._wanted.calls:
             for each in call.touched:
                 if each.read_by and each.key not in written | read:
