@@ -105,19 +105,17 @@ def own(folder: Path, steps: int, checkpoints: int) -> dict[str, Any]:
     state = {"h": sphere.field((Cell,), start.h), "u": sphere.field((Edge,), start.u)}
     with ff.threads(1):
         loop(steps=3, **state)
-        adjoints = {"h_b": sphere.zeros(Cell), "u_b": sphere.zeros(Edge)}
-        adjoints["h_b"][...] = start.h
-        forward = _least(lambda: step(**state))
-        reverse = _least(lambda: loop.back(**state, **adjoints))
-        state = {"h": sphere.field((Cell,), start.h), "u": sphere.field((Edge,), start.u)}
         before, began = _peak(), time.process_time()
         _, found = loop(steps=steps, **state)
         seconds = time.process_time() - began
-    np.save(folder / "own.npy", found["h"].asnumpy())
-    repeated = loop.report.forward_steps
+        repeated, peak = loop.report.forward_steps, _peak()
+        adjoints = {"h_b": found["h"], "u_b": sphere.zeros(Edge)}
+        np.save(folder / "own.npy", found["h"].asnumpy())
+        forward = _mean(lambda: step(**state), repeated)
+        reverse = _mean(lambda: loop.back(**state, **adjoints), steps)
     return {
         "seconds": seconds,
-        "megabytes": (_peak() - before) / 1024 + loop.back.bytes / 2**20,
+        "megabytes": (peak - before) / 1024 + loop.back.bytes / 2**20,
         "forward_steps": repeated,
         "forward": forward,
         "reverse": reverse,
@@ -125,13 +123,11 @@ def own(folder: Path, steps: int, checkpoints: int) -> dict[str, Any]:
     }
 
 
-def _least(call: Callable[[], object], times: int = 9) -> float:
-    found = []
+def _mean(call: Callable[[], object], times: int) -> float:
+    began = time.process_time()
     for _ in range(times):
-        began = time.process_time()
         call()
-        found.append(time.process_time() - began)
-    return min(found)
+    return (time.process_time() - began) / times
 
 
 def _peak() -> float:

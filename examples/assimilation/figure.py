@@ -39,7 +39,7 @@ def figure_of(analysis: Analysis) -> Any:
     draw_map(figure, four, points, 1e3 * analysis.sensitivity, "RdBu_r", "mm per m", is_signed=True)
     four.plot(lon[:1], lat[:1], "k+", markersize=12)
     four.set_title(f"mean thickness around the cross after {hours} hours by that at the start")
-    _minimisation(*below, analysis)
+    _minimisation(below[0], below[1], analysis)
     return figure
 
 

@@ -11,8 +11,8 @@ from ...runtime.fields.allocation import copy_in, fill
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, DerivativeError
 from ...stages.adjoint.names import partner
+from .acts import add
 from .memory import Memory, Pool, copied
-from .plan import add
 from .progress import Progress, shown
 from .schedules import (
     DISK,

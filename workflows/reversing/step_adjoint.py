@@ -11,8 +11,10 @@ import numpy as np
 
 from ...runtime.process.errors import ArgumentError, DerivativeError, nearest
 from ...stages.adjoint.names import partner
+from .acts import Act, Slot, Wanted
+from .backward import Derived
 from .memory import Memory
-from .plan import Act, Derived, Plan, Save, Slot, Wanted, plan_of
+from .plan import Plan, Save, plan_of
 from .recorded_calls import Key, calls_of, is_of_floats, key_of
 
 Record: TypeAlias = Callable[..., AbstractContextManager[Any]]
