@@ -115,9 +115,10 @@ def reversed_loop(
             )
     before = tuple(pairs.values())
     back = step.adjoint(wrt=(*before, *wrt), of=tuple(pairs), names=NAMES)
-    if back.hidden:
+    hidden = back.hidden(before)
+    if hidden:
         raise DerivativeError(
-            f"The step reads a field, {back.hidden[0]!r}, before it writes it, so it is a part of "
+            f"The step reads a field, {hidden[0]!r}, before it writes it, so it is a part of "
             "the state.",
             hint="Name it in 'ff.record(...)' and in 'carry'.",
         )

@@ -23,8 +23,9 @@ Record: TypeAlias = Callable[..., AbstractContextManager[Any]]
 class StepAdjoint:
     """The adjoint of a recorded step; `step.adjoint` makes it.
 
-    A call takes the slots of the step, with their values at entry, then the adjoints of `of`, which
-    are read, and those of `wrt`, which are written; all by name. It makes the calls of the step
+    A call takes the slots of the step with their values at entry, if they are others than those of
+    the recording, the adjoints of `of`, which are read, and those of `wrt`, which are written; all
+    by name. It makes the calls of the step
     again, in their fields, as far as the adjoints read what they write. `forward` and `backward`
     are its halves, for those who need what the step computes.
 
@@ -46,6 +47,7 @@ class StepAdjoint:
         """Plan nothing yet; `record` makes the recordings."""
         numbers = {id(each): name for name, each in slots.items() if isinstance(each, np.generic)}
         fields = {name: each for name, each in slots.items() if id(each) not in numbers}
+        self._slots = dict(slots)
         self.wrt, self.of = tuple(wrt), tuple(of)
         for what, chosen in (("wrt", self.wrt), ("of", self.of)):
             _check(what, chosen, fields)
@@ -67,26 +69,23 @@ class StepAdjoint:
 
     def __call__(self, **fields: Any) -> None:
         """Compute the adjoints of `wrt`."""
-        self._check_given(fields)
+        given = self._given(fields)
         replay = self._replay(whole=False)
-        replay.forward(fields)
-        replay.backward(fields)
+        replay.forward(given)
+        replay.backward(given)
 
     def forward(self, **fields: Any) -> None:
         """Make the step, and keep what `backward` needs; adjoints need not be given."""
-        self._check_given(fields, self._wanted.slots.values())
-        self._replay(whole=True).forward(fields)
+        self._replay(whole=True).forward(self._given(fields, needed=()))
 
     def backward(self, **fields: Any) -> None:
         """Compute the adjoints of `wrt` after `forward`, with the same fields."""
-        self._check_given(fields)
-        self._replay(whole=True).backward(fields)
+        self._replay(whole=True).backward(self._given(fields))
 
-    @property
-    def hidden(self) -> tuple[Any, ...]:
-        """The fields beside slots that the step reads before it writes them."""
-        read, written = set(self._wanted.slots), set[Key]()
-        found: dict[Key, Any] = {}
+    def hidden(self, state: Sequence[str]) -> tuple[Any, ...]:
+        """Return the fields beside some slots that a step reads before it writes them."""
+        read = {key for key, name in self._wanted.slots.items() if name in state}
+        written, found = set[Key](), dict[Key, Any]()
         for call in self._wanted.calls:
             for each in call.touched:
                 if each.read_by and each.key not in written | read:
@@ -119,20 +118,19 @@ class StepAdjoint:
             self._replays[whole] = Replay(plan, self._record)
         return self._replays[whole]
 
-    def _check_given(self, fields: Mapping[str, Any], needed: Any = None) -> None:
-        wanted = self.parameters if needed is None else tuple(needed)
-        for name in wanted:
-            if name not in fields:
-                raise ArgumentError(
-                    f"The adjoint of the step needs '{name}'.",
-                    hint=f"It takes {', '.join(self.parameters)}.",
-                )
+    def _given(
+        self, fields: Mapping[str, Any], needed: Sequence[str] | None = None
+    ) -> dict[str, Any]:
+        """Return what a call gives; slots that it does not are those of the recording."""
+        hint = f"It takes {', '.join(self.parameters)}."
         for name in fields:
             if name not in self.parameters:
-                raise ArgumentError(
-                    f"The adjoint of the step takes no '{name}'.",
-                    hint=f"It takes {', '.join(self.parameters)}.",
-                )
+                raise ArgumentError(f"The adjoint of the step takes no '{name}'.", hint=hint)
+        given = {**self._slots, **fields}
+        for name in self.parameters if needed is None else needed:
+            if name not in given:
+                raise ArgumentError(f"The adjoint of the step needs '{name}'.", hint=hint)
+        return given
 
 
 class Replay:

@@ -153,6 +153,13 @@ def test_a_field_that_steps_carry_over_is_named():
     with pytest.raises(DerivativeError, match="before it writes it"):
         ff.reversed_loop(step, carry={"new": "now"}, cost=cost)
 
+    with ff.record(now=a, new=b, v=v) as step:  # a slot is no state before 'carry' names it
+        advance(a, v, k, b, COUNT)
+        advance(b, v, k, v, COUNT)
+    with pytest.raises(DerivativeError, match="before it writes it"):
+        ff.reversed_loop(step, carry={"new": "now"}, cost=cost)
+    ff.reversed_loop(step, carry={"new": "now", "v": "v"}, cost=cost)
+
 
 def test_wrong_arguments_are_refused():
     with pytest.raises(ArgumentError, match="'old' is no slot of the step"):
