@@ -7,13 +7,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from ...runtime.fields.allocation import copy_in, fill
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, DerivativeError
 from ...stages.adjoint.names import partner
 from .acts import add
 from .memory import Memory, Pool, copied
+from .named_gradients import named
 from .progress import Progress, shown
+from .recorded_calls import is_field
 from .schedules import (
     DISK,
     MEMORY,
@@ -66,8 +70,9 @@ def reversed_loop(
     """Return what computes a cost of a loop of steps, and its gradient with respect to the start.
 
     A call, `loop(steps=480, now=h0)`, gives the sum of the costs and the gradient by the names of
-    slots: with respect to the state at the start, and to the fields that `wrt` names. The loop
-    works in the fields of the recording.
+    slots: with respect to the state at the start, and to the fields that `wrt` names. Where the
+    start is an array of xarray, so is the gradient, with its coordinates and with units for a cost
+    without one. The loop works in the fields of the recording.
 
     Args:
         step: a recorded step. All that it reads before it writes it is state or constant.
@@ -174,7 +179,10 @@ class ReversedLoop:
             for each in actions:
                 run.do(each)
         self.reports[:] = [LoopReport(total - steps, steps, states.most[MEMORY], states.most[DISK])]
-        return math.fsum(run.values), run.gradient()
+        found = run.gradient()
+        return math.fsum(run.values), {
+            name: named(field, name, start.get(name)) for name, field in found.items()
+        }
 
 
 class _Run:
@@ -201,7 +209,7 @@ class _Run:
     def begin(self, start: Mapping[str, Any]) -> None:
         """Copy the start into the fields of the step; nothing moves the cost so far."""
         for name, value in start.items():
-            copy_in(self._fields[name], getattr(value, "ndarray", value))
+            copy_in(self._fields[name], value.ndarray if is_field(value) else np.asarray(value))
         for field in (*self._adjoints.values(), *self._totals.values()):
             fill(field, 0.0)
 

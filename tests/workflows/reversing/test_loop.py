@@ -194,3 +194,22 @@ def test_fields_of_a_device_stay_there():
         assert again == value
         for name in ("now", "k"):
             assert_array_equal(other[name].asnumpy(), found[name].asnumpy())
+
+
+def test_gradients_of_arrays_of_xarray_have_their_coordinates_and_units():
+    pytest.importorskip("xarray", reason="the extra 'xarray'")
+    lon = np.linspace(0.0, 7.0, 8)
+    start = field(drawn(9)).to_xarray(
+        "h", units="m", coords={I: lon}, attrs={"long_name": "thickness"}
+    )
+
+    value, found = loop()(steps=3, now=start)
+
+    again, plain = loop()(steps=3, now=field(drawn(9)))
+    gradient = found["now"]
+    assert value == again
+    assert_array_equal(gradient.values, plain["now"].asnumpy())
+    assert_array_equal(gradient["I"].values, lon)
+    assert gradient.attrs == {"long_name": "derivative of the cost by thickness", "units": "(m)-1"}
+    assert (gradient.name, start.attrs["units"]) == ("dJ_dnow", "m")
+    assert found["k"].domain == plain["k"].domain
