@@ -16,7 +16,7 @@ export FIELDFORGE_TIERS ?= compiled
 
 .DEFAULT_GOAL := help
 .PHONY: sources help demo dist sphere test test-browser test-all check fuzz model bench ulps format clean count \
-	stress tsan bench-calls bench-first bench-adjoint bench-gtscript bench-others faults test-gpu sanitize-gpu bench-gpu docs pictures
+	stress tsan bench-calls bench-first bench-adjoint bench-runs bench-gtscript bench-others faults test-gpu sanitize-gpu bench-gpu docs pictures
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
@@ -145,6 +145,9 @@ bench-others: $(STAMP) $(OTHERS_STAMP)  ## measure programs beside kernels by ha
 bench-adjoint: THREADS ?= 1,2
 bench-adjoint: $(STAMP) $(OTHERS_STAMP)  ## measure adjoints over their forward calls and beside JAX's adjoints: make bench-adjoint [THREADS=1,2,16]
 	$(BIN)/python bench/adjoint.py --others --threads $(THREADS)
+
+bench-runs: $(STAMP) $(OTHERS_STAMP)  ## measure the gradient of a run of shallow water, beside JAX: make bench-runs [LEVEL=6] [STEPS=1000]
+	$(BIN)/python bench/runs.py --others --level $(or $(LEVEL),6) --steps $(or $(STEPS),1000)
 
 bench-first: $(STAMP)  ## measure the first result from the start of a process, beside JAX and Numba where they can be installed
 	-$(MAKE) $(OTHERS_STAMP)

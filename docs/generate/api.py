@@ -31,7 +31,8 @@ GROUPS: Mapping[str, Group] = {
         ("Dimension", "DimensionKind", "flip_staggered", "as_non_staggered", "is_staggered",
          "Domain", "domain", "UnitRange", "unit_range",
          "Field", "Dims", "FieldConstructor", "empty", "zeros", "ones", "full", "as_field", "from_xarray", "fill_halo",
-         "Device", "DeviceType"),
+          "fill_halo_adjoint",
+          "Device", "DeviceType"),
     ),
     "meshes": Group(
         "Meshes",
@@ -56,7 +57,11 @@ GROUPS: Mapping[str, Group] = {
     "derivatives": Group(
         "Derivatives",
         "Tangents and adjoints. See [Derivatives](../../adjoint.md).",
-        ("tangent", "adjoint", "gradient", "transposed", "jvp", "vjp"),
+        ("tangent", "adjoint", "gradient", "reversed_loop", "differentiable", "transposed", "jvp", "vjp"),
+        ("fieldforge.workflows.reversing.step_adjoint.StepAdjoint",
+         "fieldforge.workflows.reversing.loop.ReversedLoop",
+         "fieldforge.workflows.reversing.loop.LoopReport",
+         "fieldforge.workflows.reversing.differentiable.Differentiable"),
     ),
     "builds": Group(
         "Builds",

@@ -19,6 +19,8 @@ from fieldforge.examples import (
     shallow_water_cartesian,
     terrain,
 )
+from fieldforge.examples.assimilation.experiment import Assimilation, Experiment
+from fieldforge.examples.assimilation.figure import figure_of as figure_of_analysis
 from fieldforge.examples.icosahedral import C2E2C, C2E2CDim, Cell
 from fieldforge.examples.moist_columns.__main__ import figure_of as clouds_of
 from fieldforge.examples.moist_columns.__main__ import run
@@ -196,6 +198,13 @@ def clouds() -> Any:
     return clouds_of(done.air, done.state[2], 4.0)
 
 
+def analysis() -> Any:
+    """Draw the analysis of the example `assimilation`; takes a minute."""
+    figure = figure_of_analysis(Assimilation(Experiment(), ff.cpu).analyse())
+    figure.set_dpi(60)
+    return figure
+
+
 PICTURES: Mapping[str, Callable[[], Any]] = {
     each.__name__.removesuffix("_"): each
     for each in (
@@ -209,6 +218,7 @@ PICTURES: Mapping[str, Callable[[], Any]] = {
         advected,
         sphere,
         clouds,
+        analysis,
     )
 } | STENCIL_PICTURES
 OF_BENCHES: Final = ("jet",)  # drawn by bench/sphere_norms.py from runs that take a GPU
@@ -218,7 +228,8 @@ def main() -> None:
     """Draw all pictures into the folder."""
     FOLDER.mkdir(exist_ok=True)
     for name, draw in PICTURES.items():
-        draw().savefig(FOLDER / f"{name}.png", dpi=96)
+        figure = draw()
+        figure.savefig(FOLDER / f"{name}.png", dpi=min(figure.get_dpi(), 96))
 
 
 if __name__ == "__main__":

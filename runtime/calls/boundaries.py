@@ -68,7 +68,7 @@ def fill_halo(field: Any, interior: Any, boundaries: Mapping[Dimension, Boundary
     >>> u.asnumpy()
     array([-2., -1.,  1.,  2.,  3.,  9.,  9.])
     """
-    sides, numbers = _read(boundaries)
+    sides, numbers = read_boundaries(boundaries)
     if not isinstance(field, _core.FieldView):
         raise ArgumentError(
             f"Expected a field, got an object of type '{type(field).__name__}'.",
@@ -97,7 +97,7 @@ def _key(interior: Any) -> DomainLike:
     return make_domain(interior)
 
 
-def _read(boundaries: Mapping[Dimension, Boundary]) -> tuple[Sides, list[Any]]:
+def read_boundaries(boundaries: Mapping[Dimension, Boundary]) -> tuple[Sides, list[Any]]:
     """Return what is done on the sides of each dimension, and the numbers in order."""
     if type(boundaries) is not dict and not isinstance(boundaries, Mapping):
         raise refused_boundaries(boundaries)
@@ -121,6 +121,19 @@ class _Filling(_core.Program):
     """The native program of some boundaries; it gets an entry for each domain that it meets."""
 
     kind: type[Any]  # what its numbers must be
+    interior: Domain
+    sides: Sides
+
+    def boundaries(self, numbers: Sequence[Any]) -> tuple[Domain, dict[Dimension, Any]]:
+        """Return the interior and the boundaries of a call with some numbers."""
+        left = iter(numbers)
+        given = {
+            dim: tuple(next(left) if side is NUMBER else side for side in pair)
+            for dim, pair in self.sides
+        }
+        return self.interior, {
+            dim: pair[0] if pair == ("periodic",) * 2 else pair for dim, pair in given.items()
+        }
 
 
 @lru_cache(maxsize=256)
@@ -140,6 +153,7 @@ def _filling(
 
     made = _Filling("fill_halo", parameters, add_entry, reject)
     made.kind = np.dtype(dtype).type
+    made.interior, made.sides = box, sides
     return made
 
 

@@ -23,6 +23,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from ._core.definitions import is_scalar_type
     from .runtime.calls.boundaries import fill_halo
     from .runtime.calls.call_limits import threads, workspace
+    from .runtime.calls.halo_adjoint import fill_halo_adjoint
     from .runtime.embedded.builtins import *  # noqa: F403  (the builtins of the language, by their '__all__')
     from .runtime.embedded.differentiation import jvp, vjp
     from .runtime.fields.constructors import (
@@ -87,6 +88,8 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .workflows.graph.function_stage import Text, stage
     from .workflows.graph.graph import Workflow
     from .workflows.options.database import use_options
+    from .workflows.reversing.differentiable import differentiable
+    from .workflows.reversing.loop import reversed_loop
     from .workflows.setups.model_plan import plan
     from .workflows.setups.set_up import setup
     from .workflows.summaries.report import report
@@ -138,6 +141,7 @@ __all__ = [
     "cpu",
     "dace_cpu",
     "dace_gpu",
+    "differentiable",
     "domain",
     "empty",
     "engine",
@@ -145,6 +149,7 @@ __all__ = [
     "export",
     "field_operator",
     "fill_halo",
+    "fill_halo_adjoint",
     "flip_staggered",
     "from_xarray",
     "full",
@@ -168,6 +173,7 @@ __all__ = [
     "recipes",
     "record",
     "report",
+    "reversed_loop",
     "reference",
     "scan_operator",
     "setup",
@@ -192,6 +198,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".runtime.calls.call_limits": ("threads", "workspace"),
     _LANGUAGE: _BUILTINS,
     ".runtime.calls.boundaries": ("fill_halo",),
+    ".runtime.calls.halo_adjoint": ("fill_halo_adjoint",),
     ".runtime.embedded.differentiation": ("jvp", "vjp"),
     ".runtime.fields.constructors": (
         "as_connectivity", "as_field", "empty", "from_xarray", "full", "ones", "zeros",
@@ -235,6 +242,8 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".workflows.graph.function_stage": ("Text", "stage"),
     ".workflows.graph.graph": ("Workflow",),
     ".workflows.options.database": ("use_options",),
+    ".workflows.reversing.differentiable": ("differentiable",),
+    ".workflows.reversing.loop": ("reversed_loop",),
     ".workflows.setups.model_plan": ("plan",),
     ".workflows.setups.set_up": ("setup",),
     ".workflows.summaries.report": ("report",),

@@ -128,6 +128,8 @@ SHOWN_ON_PAGES = {
     "locking": "precompiling.md", "plan": "models.md", "use_options": "models.md",
     "EntryPoint": "calls.md", "Program": "tutorial.md", "FieldOperator": "tutorial.md",
     "ScanOperator": "language.md", "DimensionKind": "language.md",
+    "StepAdjoint": "adjoint.md", "ReversedLoop": "adjoint.md", "LoopReport": "adjoint.md",
+    "Differentiable": "adjoint.md",
 }  # fmt: skip
 
 

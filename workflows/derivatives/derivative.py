@@ -31,12 +31,17 @@ class Derived:
     read: frozenset[str]
     written: frozenset[str]
 
+    @property
+    def under(self) -> tuple[str, ...]:
+        """The names of the stages in workflows."""
+        numbered = enumerate(self.stages)
+        return tuple(f"{each.name}_{place}" if place else each.name for place, each in numbered)
+
     def onto(self, backend: Backend | None) -> Backend:
         """Return a backend with these stages; without a backend the interpreter runs them."""
         found = reference if backend is None else backend
         flow, before = found.workflow, LOWER
-        for place, stage in enumerate(self.stages):
-            under = f"{stage.name}_{place}" if place else stage.name
+        for stage, under in zip(self.stages, self.under, strict=True):
             flow = _with_stage(flow, before, stage, under)
             before = under
         return found if flow is found.workflow else found.with_workflow(flow)

@@ -8,15 +8,18 @@ step that cannot be replayed natively makes its calls one by one and warns.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ...runtime import _core
 from ...runtime.language.structure import leaves_of, map_leaves
 from ...runtime.process.errors import ArgumentError
+
+if TYPE_CHECKING:  # imported by the method that needs it, see decision 0005
+    from ..reversing.step_adjoint import StepAdjoint
 
 
 @contextmanager
@@ -115,6 +118,45 @@ class Step(_core.Recorder):
                         f"'{numbers[id(leaf)]}' inside a tuple, where a replay cannot exchange it.",
                         hint="Give the number a parameter of its own.",
                     )
+
+    def adjoint(self, *, wrt: Sequence[str], of: Sequence[str], names: str = "{}_b") -> StepAdjoint:
+        """Return the adjoint of the step: how a cost moves with slots at entry.
+
+        Calls give all slots with their values at entry, the adjoints of `of` after the step, which
+        are read, and those of `wrt`, which are written. A slot in both has one adjoint field. The
+        fields of the step hold other values afterwards: its calls run again, as far as adjoints
+        need them.
+
+        Args:
+            wrt: the slots whose adjoints are computed.
+            of: the slots whose adjoints are given.
+            names: the pattern of the names of adjoints.
+
+        Raises:
+            DerivativeError: a name is none of a field of floats, a call is none of a program, has
+                no adjoint, or takes a part of memory that another call writes.
+
+        >>> import fieldforge as ff
+        >>> I = ff.Dimension("I")
+        >>> Line = ff.Field[ff.Dims[I], ff.float64]
+        >>> @ff.field_operator
+        ... def squared(u: Line) -> Line:
+        ...     return u * u
+        >>> @ff.program(backend=ff.cpu)
+        ... def square(u: Line, out: Line):
+        ...     squared(u, out=out)
+        >>> a, b = ff.full({I: 2}, 3.0), ff.zeros({I: 2})
+        >>> with ff.record(now=a) as step:
+        ...     square(a, b)
+        ...     square(b, a)
+        >>> back, a_b = step.adjoint(wrt=["now"], of=["now"]), ff.ones({I: 2})
+        >>> back(now=ff.full({I: 2}, 3.0), now_b=a_b)
+        >>> a_b.asnumpy()
+        array([108., 108.])
+        """
+        from ..reversing.step_adjoint import StepAdjoint  # most steps have none
+
+        return StepAdjoint(self.slots, self.calls, wrt, of, names, record)
 
     def _kind(self, slot: str) -> str:
         return "number" if isinstance(self.slots[slot], np.generic) else "field"

@@ -18,8 +18,8 @@ from ...stages.ir.bounds import Ranges
 from ...stages.lower.boxes.footprints import Footprint, footprints, horizontal
 from ..builds.building import parsed
 from ..variants.alike import alike_outputs
+from ..variants.numbers import Numbers
 from .cut_definition import Cutting, Repeated, bounds_of, cut_definition
-from .cut_numbers import Numbers
 from .native_entry import NativeEntry
 from .rebinding import watch
 

@@ -24,7 +24,7 @@ from ...stages.ir.bounds import (
     parts,
 )
 from ...stages.lower.boxes.footprints import symbols_of
-from ..variants.naming import leaf_name
+from .naming import leaf_name
 
 ENDS: Final = ("lowest", "beyond")
 

@@ -1,0 +1,1 @@
+"""4D-Var: the initial height of a run on the sphere from a few noisy observations of it."""

@@ -1,0 +1,1 @@
+"""Adjoints of recorded steps and of loops over them."""

@@ -1,0 +1,102 @@
+"""What the adjoint of a step does, one act after the other, and where its arguments lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...runtime.fields.allocation import copy_in, fill
+from ...runtime.fields.device import DeviceType
+from ...runtime.process import classes
+from .recorded_calls import Key, RecordedCall, is_field, key_of
+
+
+@classes.frozen
+class Slot:
+    """The place of what a call of the adjoint gives."""
+
+    name: str
+
+
+@classes.frozen(eq=False)
+class Entry:
+    """The value of an argument when a call began."""
+
+    number: int
+    value: Any
+
+
+@classes.frozen(eq=False)
+class Act:
+    """One thing to do: a function, and values or slots for its arguments.
+
+    `is_native`: a recording takes it down.
+    """
+
+    run: Callable[..., Any]
+    arguments: Mapping[str, Any]
+    provider: Mapping[str, Any] | None = None
+    is_native: bool = False
+
+    @property
+    def name(self) -> str:
+        """What is called."""
+        return str(self.run.__name__).strip("_")
+
+    def do(self, given: Mapping[str, Any]) -> None:
+        """Do it, with values for the slots."""
+        arguments = {
+            name: given[each.name] if isinstance(each, Slot) else each
+            for name, each in self.arguments.items()
+        }
+        if self.provider is None:
+            self.run(**arguments)
+        else:
+            self.run(**arguments, offset_provider=self.provider)
+
+
+@classes.frozen(eq=False)
+class Wanted:
+    """What is asked of the adjoint of a step.
+
+    Attributes:
+        calls: of the recording.
+        slots: the names of the slots that are fields, by their memory.
+        numbers: the names of those that are numbers, by their identity.
+        wrt: the memory whose adjoints are computed, with the names of these.
+        of: the memory whose adjoints are given, with the names of these.
+
+    """
+
+    calls: Sequence[RecordedCall]
+    slots: Mapping[Key, str]
+    numbers: Mapping[int, str]
+    wrt: Mapping[Key, str]
+    of: Mapping[Key, str]
+
+    def place(self, value: Any) -> Any:
+        """Return the slot of an argument, or the argument."""
+        name = self.slots.get(key_of(value)) if is_field(value) else self.numbers.get(id(value))
+        return value if name is None else Slot(name)
+
+
+# --- what is done beside calls of programs -------------------------------------------------------
+
+
+def copy(target: Any, source: Any) -> None:
+    """Copy a field into another one."""
+    copy_in(target, source.ndarray)
+
+
+def set_to(target: Any, value: float) -> None:
+    """Set all of a field."""
+    fill(target, value)
+
+
+def add(target: Any, source: Any) -> None:
+    """Add a field to another one; on a device, through the host."""
+    if target.device_type == DeviceType.CPU:
+        array = target.ndarray
+        array += source.ndarray
+    else:
+        copy_in(target, target.asnumpy() + source.asnumpy())

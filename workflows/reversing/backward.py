@@ -1,0 +1,154 @@
+"""Plan the adjoints of the calls of a step, in reverse, and where the adjoint of a memory lies.
+
+A memory has at most one adjoint at a time, which may move from call to call: it is assigned where
+nothing was handed on yet, added to where something was, and written elsewhere where a call reads it
+and overwrites it under another name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...runtime.calls.halo_adjoint import fill_halo_adjoint
+from ...runtime.meshes.transposed_tables import transposed
+from ...runtime.process import classes
+from ...stages.adjoint.names import partner
+from ...stages.ir.dataflow import Input
+from ..derivatives.derivative import adjoint
+from .acts import Act, Entry, Slot, Wanted, add, copy, set_to
+from .adjoint_calls import AdjointCall, adjoint_calls
+from .memory import Pool
+from .recorded_calls import Key, is_field, key_of
+
+NAMES = "{}_adjoint"
+
+
+@classes.frozen(eq=False)
+class Derived:
+    """The adjoint of a program, and which of its fields it reads."""
+
+    program: Any
+    parameters: tuple[str, ...]
+    read: frozenset[str]
+
+
+@classes.define(eq=False)
+class Backward:
+    """Plans the adjoints of the calls, and where the adjoint of each memory lies.
+
+    Attributes:
+        home: where the adjoint of a memory lies that has one.
+        needed: the memory whose values at the beginning of a call are read, by call.
+        acts: what is to be done.
+
+    """
+
+    wanted: Wanted
+    pool: Pool
+    derived: dict[Any, Derived]
+    home: dict[Key, Any] = classes.field(factory=dict)
+    needed: dict[int, set[Key]] = classes.field(factory=dict)
+    acts: list[Act] = classes.field(factory=list)
+
+    def plan(self) -> None:
+        """Plan all of it."""
+        wanted = self.wanted
+        self.home = {key: Slot(name) for key, name in wanted.of.items()}
+        for each in adjoint_calls(wanted.calls, wanted.wrt.keys(), wanted.of.keys()):
+            if each.call.is_halo:
+                self._halo(each)
+            else:
+                self._program(each)
+        for key, name in wanted.wrt.items():
+            found = self.home.get(key)
+            if found is None:
+                self.acts.append(Act(set_to, {"target": Slot(name), "value": 0.0}))
+            elif found != Slot(name):
+                self.acts.append(Act(copy, {"target": Slot(name), "source": found}))
+
+    def _halo(self, each: AdjointCall) -> None:
+        (touched,) = each.call.touched
+        own = {**each.call.arguments, "field": self._own(touched.key, touched.field)}
+        self.acts.append(Act(fill_halo_adjoint, own))
+
+    def _program(self, each: AdjointCall) -> None:
+        given = {name: self.home[each.touched(name).key] for name in each.of}
+        homes: dict[Key, Any] = {}
+        added, extra = [], []
+        for name in sorted(each.wrt, key=lambda name: name not in each.of):
+            touched = each.touched(name)
+            key, field = touched.key, touched.field
+            if key in homes:  # one memory by two names
+                given[name] = self.pool.take(field)
+                extra.append((homes[key], given[name]))
+                continue
+            if key in self.home and key not in each.over:
+                given[name] = self._own(key, field)
+                added += [] if name in each.of else [name]
+            else:
+                given[name] = self._new(key, field, homes)
+            homes[key] = given[name]
+        for name in each.of:  # a copy may have taken the place of what was given
+            key = each.touched(name).key
+            given[name] = homes[key] if name in each.wrt else self.home[key]
+        self._call(each, given, tuple(added))
+        for target, more in extra:
+            self.acts.append(Act(add, {"target": target, "source": more}))
+            self.pool.give(more)
+        for key in each.over:
+            self._free(self.home.pop(key))
+        self.home |= homes
+
+    def _call(self, each: AdjointCall, given: Mapping[str, Any], added: tuple[str, ...]) -> None:
+        made = self._derived(each, added)
+        partners = {partner(name, NAMES): place for name, place in given.items()}
+        arguments = {}
+        for name in made.parameters:
+            if name in partners:
+                arguments[name] = partners[name]
+                continue
+            value = each.call.arguments[name]
+            arguments[name] = Entry(each.number, value)
+            if is_field(value) and name in made.read:
+                self.needed.setdefault(each.number, set()).add(key_of(value))
+        provider = each.call.provider and transposed(each.call.provider)
+        self.acts.append(Act(made.program, arguments, provider, made.program._is_plain))
+
+    def _derived(self, each: AdjointCall, added: tuple[str, ...]) -> Derived:
+        key = (each.call.program, each.wrt, each.of, added)
+        if key not in self.derived:
+            self.derived[key] = derived(each, added)
+        return self.derived[key]
+
+    def _own(self, key: Key, field: Any) -> Any:
+        """Return where an adjoint lies that may be changed."""
+        found = self.home[key]
+        if isinstance(found, Slot) and found.name not in self.wanted.wrt.values():
+            made = self.pool.take(field)
+            self.acts.append(Act(copy, {"target": made, "source": found}))
+            self.home[key] = found = made
+        return found
+
+    def _new(self, key: Key, field: Any, homes: Mapping[Key, Any]) -> Any:
+        """Return a place for an adjoint: at best that where it is wanted in the end."""
+        name = self.wanted.wrt.get(key)
+        if name is not None and Slot(name) not in (*self.home.values(), *homes.values()):
+            return Slot(name)
+        return self.pool.take(field)
+
+    def _free(self, place: Any) -> None:
+        if not isinstance(place, Slot):
+            self.pool.give(place)
+
+
+def derived(each: AdjointCall, added: tuple[str, ...]) -> Derived:
+    """Derive the adjoint of a call; it is built by the first call, whatever its program says."""
+    program = each.call.program.with_compilation_options(enable_jit=True)
+    made = adjoint(program, wrt=each.wrt, of=each.of, accumulate=added, names=NAMES)
+    parameters = tuple(made._made.derived.stages[-1].parameters)
+    provider = each.call.provider and transposed(each.call.provider)
+    stage = made._made.derived.under[-1]
+    values = made.trace(until=stage, offset_provider=provider)[stage].artifact.program.values
+    read = {value.name.partition(".")[0] for value in values if isinstance(value, Input)}
+    return Derived(made, parameters, frozenset(read))
