@@ -112,10 +112,9 @@ def prepared(case: Case, wrt: tuple[str, ...]) -> Ready:
         own = case.arguments[name.removesuffix("_b")]
         numbers = rng.normal(size=own.shape).astype(case.dtype) if name.endswith("_b") else None
         given[name] = own if numbers is None else ff.as_field(own.domain, numbers, allocator=ff.cpu)
-    tables = case.tables and ff.transposed(case.tables)
     calls = {
         FORWARD: lambda: forward(**case.arguments, offset_provider=case.tables),
-        ADJOINT: lambda: backward(**given, offset_provider=tables),
+        ADJOINT: lambda: backward(**given, offset_provider=case.tables),
     }
     built = {}
     for what, call in calls.items():

@@ -1,75 +1,89 @@
-"""Transposed neighbour tables: who has an index for a neighbour, slot by slot.
+"""Transposed neighbour tables: who has an index for a neighbour, and in which slot.
 
 The adjoint of a gather is a gather: a point sums what all points that have it for a neighbour hand
-back. Row `s` of the transposed table of slot `k` lists the rows of a table whose slot `k` holds
-`s`, in ascending order.
+back. Row `s` of the transpose `E2V_t` of a table `E2V` lists the rows of `E2V` that hold `s`,
+ascending, as often as they hold it; row `s` of `E2V_s` has the slots in which they do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-from weakref import WeakKeyDictionary
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 import numpy as np
 
 from ..fields.neighbour_table import SKIP, Connectivity
-from ..language.connectivity import is_table
+from ..language.connectivity import is_neighbour_table
 from ..language.dimension import Dimension, DimensionKind
 from ..language.domain import Domain
 
-_made: WeakKeyDictionary[Connectivity, tuple[Connectivity, ...]] = WeakKeyDictionary()
+ROWS, SLOTS = "t", "s"
+_KEPT: Final = "__fieldforge_transposed__"  # of a table: what it is transposed, by name
 
 
-def name_of_slot(table: str, slot: int) -> str:
-    """Return the name of a transposed table.
+def transposed_names(tables: Iterable[str]) -> Iterator[str]:
+    """Yield the names of the transposes of some tables, and of their slots.
 
-    >>> name_of_slot("C2E", 1)
-    'C2E_t1'
+    >>> list(transposed_names(["C2E"]))
+    ['C2E_t', 'C2E_s']
     """
-    return f"{table}_t{slot}"
+    for name in tables:
+        yield from (f"{name}_{ROWS}", f"{name}_{SLOTS}")
 
 
 def transposed(offset_provider: Mapping[str, Any]) -> dict[str, Any]:
     """Return an offset provider that also has the transposed tables, which adjoints read.
 
-    They are made once for each table. Give the result to calls of adjoints, and to their builds.
+    Calls of adjoints find them by themselves: give the result to what runs elsewhere, as a library
+    that `export` makes.
 
     >>> E, V = Dimension("E"), Dimension("V")
     >>> E2V = Dimension("E2V", DimensionKind.LOCAL)
     >>> table = Connectivity(np.array([[0, 1], [1, 2], [0, 2]]), Domain((E, 3), (E2V, 2)), V)
     >>> found = transposed({"E2V": table})
-    >>> list(found), found["E2V_t0"].asnumpy().tolist()
-    (['E2V', 'E2V_t0', 'E2V_t1'], [[0, 2], [1, -1], [-1, -1]])
+    >>> list(found), found["E2V_t"].asnumpy().tolist(), found["E2V_s"].asnumpy().tolist()
+    (['E2V', 'E2V_t', 'E2V_s'], [[0, 2], [0, 1], [1, 2]], [[0, 0], [1, 0], [1, 1]])
     """
     found = dict(offset_provider)
+    made = {*transposed_names(offset_provider)}
     for name, table in offset_provider.items():
-        if is_table(table):
-            for slot, each in enumerate(_slots(name, table)):
-                found[name_of_slot(name, slot)] = each
+        if is_neighbour_table(table) and name not in made:
+            found |= _made(name, table)
     return found
 
 
-def _slots(name: str, table: Connectivity) -> tuple[Connectivity, ...]:
-    if table not in _made:
-        _made[table] = tuple(
-            _transposed(name_of_slot(name, slot), table, slot) for slot in range(table.shape[-1])
-        )
-    return _made[table]
+def table_in(offset_provider: Mapping[str, Any], name: str) -> Any:
+    """Return an entry of an offset provider, or a transpose of one; None if there is neither."""
+    found = offset_provider.get(name)
+    base, _, kind = name.rpartition("_")
+    if found is None and kind in (ROWS, SLOTS) and is_neighbour_table(offset_provider.get(base)):
+        return _made(base, offset_provider[base])[name]
+    return found
 
 
-def _transposed(name: str, table: Connectivity, slot: int) -> Connectivity:
-    beyond = int(table.asnumpy().max(initial=SKIP)) + 1  # of all slots, so that rows agree
-    entries = table.asnumpy()[:, slot].astype(np.int64)
-    rows = np.flatnonzero(entries != SKIP)
-    entries = entries[rows]
-    order = np.argsort(entries, kind="stable")
-    counts = np.bincount(entries, minlength=beyond)
-    width = max(int(counts.max(initial=0)), 1)
-    ends = np.cumsum(counts)
-    places = np.arange(len(rows)) - np.repeat(ends - counts, counts)
-    data = np.full((len(counts), width), SKIP, np.int32)
-    data[entries[order], places] = rows[order] + table.starts[0]
-    local = Dimension(name, DimensionKind.LOCAL)
+def _made(name: str, table: Connectivity) -> Mapping[str, Connectivity]:
+    """Return what a table is transposed, made once for each table."""
+    kept: dict[str, Connectivity] = vars(table).setdefault(_KEPT, {})  # native calls look there
+    if f"{name}_{ROWS}" not in kept:
+        kept |= zip(transposed_names([name]), _transposed(name, table), strict=True)
+    return kept
+
+
+def _transposed(name: str, table: Connectivity) -> Iterator[Connectivity]:
+    entries = table.asnumpy().ravel()
+    places = np.flatnonzero(entries != SKIP)
+    entries = entries[places]
+    order = np.argsort(entries, kind="stable")  # ascending rows and slots for each entry
+    counts = np.bincount(entries, minlength=int(table.asnumpy().max(initial=SKIP)) + 1)
+    width, ends = max(int(counts.max(initial=0)), 1), np.cumsum(counts)
+    columns = np.arange(len(places)) - np.repeat(ends - counts, counts)
+    rows, slots = np.divmod(places[order], table.shape[-1])
+    local = Dimension(f"{name}_{ROWS}", DimensionKind.LOCAL)
     domain = Domain((table.codomain, len(counts)), (local, width))
-    return Connectivity(data, domain, table.domain.dims[0], SKIP)
+    target, own = table.domain.dims
+    missing = SKIP if len(places) < len(counts) * width else None
+    told = ((rows + table.starts[0], target, SKIP, missing), (slots, own, 0, None))
+    for values, codomain, nothing, skip_value in told:
+        data = np.full((len(counts), width), nothing, np.int32)
+        data[entries[order], columns] = values
+        yield Connectivity(data, domain, codomain, skip_value)

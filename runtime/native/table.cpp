@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "held.h"
+
 namespace fieldforge {
 namespace {
 
@@ -123,8 +125,10 @@ TableIndex* table_of(PyObject* object) {
     return view.table != nullptr ? view.table : make_index(view);
 }
 
-PyObject* find_table(PyObject* provider, PyObject* name) {
-    if (provider == nullptr || provider == Py_None) return nullptr;
+namespace {
+
+// A new reference to an entry, or null without an error set.
+PyObject* entry_of(PyObject* provider, PyObject* name) {
     PyObject* found;
 #if PY_VERSION_HEX < 0x030D0000
     if (PyDict_CheckExact(provider)) {
@@ -138,6 +142,33 @@ PyObject* find_table(PyObject* provider, PyObject* name) {
     }
     if (found == nullptr) PyErr_Clear();
     return found;
+}
+
+// What table "C2E" is transposed, "C2E_t" or "C2E_s": Python makes it, and keeps it with the table.
+PyObject* transposed_of(PyObject* provider, PyObject* name) {
+    const Py_ssize_t length = PyUnicode_GET_LENGTH(name);
+    const Py_ssize_t mark = PyUnicode_FindChar(name, '_', 0, length, -1);
+    if (mark <= 0) return nullptr;
+    const Held base(PyUnicode_Substring(name, 0, mark));
+    const Held table(base ? entry_of(provider, base.get()) : nullptr);
+    if (!table || !is_table_type(Py_TYPE(table.get()))) return nullptr;
+    const Held kept(PyObject_GetAttrString(table.get(), "__fieldforge_transposed__"));
+    PyObject* found = kept ? PyObject_GetItem(kept.get(), name) : nullptr;
+    PyErr_Clear();
+    if (found != nullptr) return found;
+    const Held maker(PyImport_ImportModule("fieldforge.runtime.meshes.transposed_tables"));
+    const Held made(maker ? PyObject_CallMethod(maker.get(), "table_in", "OO", provider, name)
+                          : nullptr);
+    PyErr_Clear();
+    return made && made.get() != Py_None ? Py_NewRef(made.get()) : nullptr;
+}
+
+}  // namespace
+
+PyObject* find_table(PyObject* provider, PyObject* name) {
+    if (provider == nullptr || provider == Py_None) return nullptr;
+    PyObject* found = entry_of(provider, name);
+    return found != nullptr ? found : transposed_of(provider, name);
 }
 
 Entries entries_of(const FieldView& table, int64_t start, int64_t stop, const Slots& slots) {

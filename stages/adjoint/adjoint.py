@@ -14,6 +14,7 @@ from ...runtime.process import classes
 from ..ir.bounds import Ranges, add
 from ..ir.dataflow import (
     Body,
+    Collect,
     Dataflow,
     Displace,
     Gather,
@@ -150,7 +151,7 @@ class _Adjoint:
                 self.results.setdefault(value.scan, {})[value.index] = part
             case Displace():
                 raise not_yet("moves by 'as_offset'")
-            case Gather() | Neighbours():
+            case Gather() | Neighbours() | Collect():
                 gathered_back(self.sweep, self.tables, value, part)
             case Reduce():
                 spread(self.sweep, self.tables, row, value, part)

@@ -1,17 +1,18 @@
-"""The adjoints of accesses through tables: gathers through transposed tables."""
+"""The adjoints of accesses through tables: points collect what others hand back to them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ...runtime.language.dimension import Dimension, DimensionKind
-from ...runtime.meshes.transposed_tables import name_of_slot
+from ...runtime.meshes.transposed_tables import ROWS, transposed_names
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError
 from ..artifacts import Variant
-from ..ir.dataflow import Dataflow, Gather, Neighbours, Reduce, Ref, Table
+from ..ir.dataflow import Collect, Dataflow, Gather, Map, Neighbours, Reduce, Ref, Table
 from .joining import sides_of
 from .parts import Part, also, everywhere
+from .rows import Rows
 from .sweep import Sweep, not_yet
 
 
@@ -30,43 +31,75 @@ class Tables:
         given = {name: (width, skip) for name, width, skip in variant.tables}
         return cls(own, given, dict(own))
 
-    def slot(self, name: str, slot: int) -> Table:
-        """Return the transposed table of a slot."""
-        wanted, table = name_of_slot(name, slot), self.own[name]
-        if wanted not in self.given:
+    def back(self, name: str) -> tuple[Table, Table]:
+        """Return the transpose of a table, and its slots."""
+        own, names = self.own[name], tuple(transposed_names([name]))
+        if not self.given.keys() >= set(names):
             raise DerivativeError(
                 f"The adjoint of a program that reads neighbours by '{name}' needs transposed "
                 "tables.",
-                hints=["Give 'offset_provider=ff.transposed(...)' to the call or the build."],
+                hints=[
+                    "Give the tables themselves to the build, or "
+                    "'offset_provider=ff.transposed(...)'."
+                ],
             )
-        width, skip = self.given[wanted]
-        local = Dimension(wanted, DimensionKind.LOCAL)
-        self.used[wanted] = Table(wanted, table.target, table.source, local, width, skip)
-        return self.used[wanted]
+        local = Dimension(names[0], DimensionKind.LOCAL)
+        for each, holds in zip(names, (own.target, own.local), strict=True):
+            self.used[each] = Table(each, holds, own.source, local, *self.given[each])
+        return self.used[names[0]], self.used[names[1]]
+
+    def ahead(self, back: str) -> Table | None:
+        """Return the table whose transpose has a name; None if it is no transpose."""
+        base, _, kind = back.rpartition("_")
+        return self.own.get(base) if kind == ROWS else None
 
 
-def gathered_back(sweep: Sweep, tables: Tables, value: Gather | Neighbours, part: Part) -> None:
+def gathered_back(
+    sweep: Sweep, tables: Tables, value: Gather | Neighbours | Collect, part: Part
+) -> None:
     """Hand the contribution of neighbours to the points that they are."""
-    slots = (value.index,) if isinstance(value, Gather) else range(tables.own[value.table].width)
-    _back(sweep, tables, value, part, slots)
+    if tables.ahead(value.table) is not None:
+        _handed_out(sweep, tables, value, part)
+    else:
+        _back(sweep, tables, value, part, value.index if isinstance(value, Gather) else None)
+
+
+def _handed_out(
+    sweep: Sweep, tables: Tables, value: Gather | Neighbours | Collect, part: Part
+) -> None:
+    """Hand the contribution of what was collected to where it came from: by the table itself.
+
+    What was collected was summed, so all that is listed gets the same.
+    """
+    graph, table = sweep.rows.graph, tables.ahead(value.table)
+    assert table is not None
+    whole = everywhere(sweep.rows, part)
+    if whole.need is not None or tables.own[value.table].local in graph[whole.row].dims:
+        raise not_yet(f"takes neighbours by '{value.table}' other than to sum them")
+    if isinstance(value, Collect) and value.index is None:
+        row = graph.neighbours(whole.row, table)
+    elif isinstance(value, Collect) and value.index is not None:
+        row = graph.gather(whole.row, table, value.index)
+    else:
+        row = graph.reduce("sum", graph.neighbours(whole.row, table), table)
+    box = sides_of(sweep.boxes[value.arg]) if sweep.boxes else None
+    given = classes.evolve(whole, row=row, box=box)
+    sweep.give(value.arg, given, graph[row].dims)
 
 
 def _back(
-    sweep: Sweep, tables: Tables, value: Gather | Neighbours, part: Part, slots: Iterable[int]
+    sweep: Sweep, tables: Tables, value: Gather | Neighbours, part: Part, slot: int | None
 ) -> None:
-    """Hand on what the points hand back that have one for a neighbour in some slots."""
-    rows, graph, local = sweep.rows, sweep.rows.graph, tables.own[value.table].local
-    backs = {slot: tables.slot(value.table, slot) for slot in slots}
+    """Hand on what the points hand back that have one for a neighbour, in any slot or in one."""
+    rows, graph = sweep.rows, sweep.rows.graph
+    table, slots = tables.back(value.table)
 
     def back(row: Ref) -> Ref:
-        """Sum a row over the points that have this one for a neighbour, slot by slot."""
-        own = ((graph.local(row, local, slot), table) for slot, table in backs.items())
-        return rows.sum(
-            [graph.reduce("sum", graph.neighbours(each, table), table) for each, table in own]
-        )
+        """Sum a row over the points that have this one for a neighbour."""
+        return graph.reduce("sum", graph.collect(row, table, slots, slot), table)
 
     assert sweep.boxes is not None  # there are no tables in bodies
-    whole = everywhere(rows, part)
+    whole = _weighted(rows, part, slots.source)
     need = whole.need
     if need is not None:
         zero = rows.number(0.0, whole.row)
@@ -74,6 +107,25 @@ def _back(
         need = rows.apply("ne", count, zero)
     given = Part(back(whole.row), sides_of(sweep.boxes[value.arg]), need, True, whole.is_negative)
     sweep.give(value.arg, given, sweep.values[value.arg].dims)
+
+
+def _weighted(rows: Rows, part: Part, local: Dimension) -> Part:
+    """Return a contribution everywhere; one with weights as a product of what is 0 elsewhere.
+
+    Then loops over levels test no box: the weights have none.
+    """
+    value, box = rows.graph[part.row], part.box
+    if not (isinstance(value, Map) and value.op == "mul" and box) or part.need is not None:
+        return everywhere(rows, part)
+    if [local in rows.graph[each].dims for each in value.args].count(True) != 1:
+        return everywhere(rows, part)
+    zero = rows.number(0.0, part.row)
+    sides = (
+        (each, tuple(side for side in box if side.dim in rows.graph[each].dims))
+        for each in value.args
+    )
+    row = rows.apply("mul", *(rows.graph.region((own,), each, zero) for each, own in sides))
+    return classes.evolve(part, row=row, box=None, is_zero=True)
 
 
 def spread(sweep: Sweep, tables: Tables, row: Ref, value: Reduce, part: Part) -> None:
@@ -111,4 +163,4 @@ def to_slot(sweep: Sweep, tables: Tables, row: Ref, slot: int, part: Part) -> No
     value = sweep.values[row]
     if not isinstance(value, Neighbours):
         raise not_yet(f"takes slot {slot} of a sparse field, or of a value for all slots")
-    _back(sweep, tables, value, part, (slot,))
+    _back(sweep, tables, value, part, slot)

@@ -15,20 +15,16 @@ from ..ir.dataflow import (
     Body,
     Dataflow,
     Displace,
-    Gather,
     Input,
     Leaf,
-    Level,
-    Local,
     Map,
-    Neighbours,
+    OfOne,
     Reduce,
     Ref,
     Region,
     Result,
     Scalar,
     Scan,
-    Shift,
     Statement,
     Store,
     Table,
@@ -118,7 +114,7 @@ class _Tangents:
                 return self.graph.region(value.boxes, *sides)
             case Reduce() if value.op != "sum":
                 return self._of_extreme(value)
-            case Shift() | Displace() | Gather() | Neighbours() | Reduce() | Local() | Level():
+            case OfOne() | Displace():
                 moved = self.tangents[value.operands[0]]
                 if moved is None:
                     return None

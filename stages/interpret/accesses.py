@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...runtime.language import operations
 from ...runtime.language.dimension import Dimension, union_of
-from ..ir.dataflow import Displace, Gather, Neighbours, Reduce, Table
+from ..ir.dataflow import Collect, Displace, Gather, Neighbours, Reduce, Table
 from .boxed import Array, Boxed, Spans, replaced, shape_of, transposed
 
 COMBINE = {"sum": "add", "max": "maximum", "min": "minimum"}
@@ -55,6 +56,38 @@ def gathered(
     places = np.clip(entries.astype(np.int64) - start, 0, stop - start - 1)
     found = array.take(places, axis=axis)
     return transposed(found, (*arg.dims[:axis], *new, *arg.dims[axis + 1 :]), value.dims)
+
+
+def collected(
+    value: Collect,
+    table: Table,
+    slots: Table,
+    given: Sequence[Any],
+    arg: Boxed | None,
+    spans: Spans,
+) -> Array:
+    """Read at the points that a transposed table lists, each in the slot that goes with it."""
+    entries, which = (_over_slots(value.dims, table, each, spans) for each in given)
+    if arg is None or not (entries >= 0).any():
+        return np.zeros(shape_of(spans), value.dtype)
+    told = {table.source: entries, slots.source: which}
+    index = []
+    for dim in arg.dims:
+        start, stop = arg.along(dim)
+        places = told[dim] if dim in told else _indices(value.dims, spans, dim)
+        index.append(np.clip(places - start, 0, stop - start - 1))
+    found = np.broadcast_to(arg.array[tuple(index)], shape_of(spans))
+    return found if value.index is None else np.where(which == value.index, found, 0)
+
+
+def _over_slots(dims: tuple[Dimension, ...], table: Table, given: Any, spans: Spans) -> Any:
+    """Return the entries of a table on a box, as an array with all dimensions of a value."""
+    axes = [dims.index(dim) for dim in (table.target, table.local)]
+    first, last = spans[axes[1]]
+    entries = rows_of(given, spans[axes[0]])[:, first:last].astype(np.int64)
+    shape = [1] * len(dims)
+    shape[axes[0]], shape[axes[1]] = entries.shape
+    return (entries if axes[0] < axes[1] else entries.T).reshape(shape)
 
 
 def reduced(value: Reduce, table: Table, given: Any, arg: Boxed, spans: Spans) -> Array:

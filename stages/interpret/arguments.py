@@ -53,9 +53,13 @@ def tables_of(program: Dataflow, provider: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _table(table: Table, provider: Mapping[str, Any]) -> Any:
-    if table.name not in provider:
+    given = provider.get(table.name)
+    if given is None:
+        from ...runtime.meshes.transposed_tables import table_in  # for derivatives
+
+        given = table_in(provider, table.name)
+    if given is None:
         raise MissingOffsetError.of(table.name, provider)
-    given = provider[table.name]
     dims = (table.target, table.local)
     codomain = None if table.source is table.local else table.source
     fits = getattr(given, "__fieldforge_table__", False) and given.dims == dims

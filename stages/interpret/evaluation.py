@@ -16,6 +16,7 @@ from ...runtime.fields.alignment import is_same_array
 from ...runtime.process.errors import OverlapError
 from ..artifacts import Lowered
 from ..ir.dataflow import (
+    Collect,
     Dataflow,
     Gather,
     Input,
@@ -80,7 +81,7 @@ def check_ranges(program: Dataflow, statement: Statement, arguments: Arguments) 
         if isinstance(value, Input):
             if not all(arguments[value.name].shape):  # no element to clamp to
                 _check(value.name, "reads", value.dims, spans, arguments[value.name])
-        elif isinstance(value, Gather | Neighbours | Reduce):
+        elif isinstance(value, Gather | Neighbours | Collect | Reduce):
             table = call.walk.tables[value.table]
             if table.skip or not isinstance(value, Reduce):
                 rows = spans[value.dims.index(table.target)]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.process.errors import IndexOutOfBounds
-from ..ir.dataflow import Gather, Neighbours, Result
+from ..ir.dataflow import Collect, Gather, Neighbours, Result
 from .accesses import rows_of
 from .boxed import Array, Boxed, Dims, Memory, Spans, shape_of
 
@@ -60,7 +60,9 @@ def chosen(mask: Boxed, operands: Sequence[Boxed | None], dims: Dims, spans: Spa
     return np.broadcast_to(result, shape_of(spans))
 
 
-def with_missing(value: Gather | Neighbours, given: Any, valid: Array, spans: Spans) -> Array:
+def with_missing(
+    value: Gather | Neighbours | Collect, given: Any, valid: Array, spans: Spans
+) -> Array:
     """Let missing neighbours be valid: their value is undefined in any case."""
     axis = next(i for i, dim in enumerate(value.dims) if dim is given.dims[0])
     missing = rows_of(given, spans[axis]) < 0

@@ -11,6 +11,7 @@ from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
 from ..ir.column_rows import Column
 from ..ir.dataflow import (
+    Collect,
     Displace,
     Gather,
     Index,
@@ -31,7 +32,7 @@ from ..ir.dataflow import (
 )
 from ..ir.literal import number
 from ..lower import regions
-from .accesses import displaced, gathered, reduced, slot_of
+from .accesses import collected, displaced, gathered, reduced, slot_of
 from .acting import acted
 from .boxed import Array, Boxed, Memory, Spans, replaced, shape_of, view
 from .call import Call
@@ -142,7 +143,7 @@ class Done:
             least = classes.evolve(value, op="min", dtype="uint8")
             return self._access(least, spans, sure) != 0
         found = self._access(classes.evolve(value, dtype="bool"), spans, sure)
-        if isinstance(value, Gather | Neighbours):
+        if isinstance(value, Gather | Neighbours | Collect):
             return with_missing(value, self.call.arguments[value.table], found, spans)
         return found
 
@@ -166,6 +167,10 @@ class Done:
                 table = self.call.walk.tables[value.table]
                 given = self.call.arguments[table.name]
                 return gathered(value, table, given, boxed.get(value.arg), spans)
+            case Collect():
+                table, slots = (self.call.walk.tables[each] for each in (value.table, value.slots))
+                given = [self.call.arguments[each.name] for each in (table, slots)]
+                return collected(value, table, slots, given, boxed.get(value.arg), spans)
             case Reduce():
                 table = self.call.walk.tables[value.table]
                 given = self.call.arguments[table.name]

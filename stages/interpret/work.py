@@ -24,6 +24,7 @@ from .stage import Entry
 Boxes: TypeAlias = dict[str, Spans]
 FREE: Final = frozenset({"select", "cast"})
 TABLE_BYTES: Final = 4
+ACROSS: Final = (dataflow.Gather, dataflow.Neighbours, dataflow.Collect, dataflow.Reduce)
 
 
 @classes.frozen
@@ -79,7 +80,7 @@ def _tables(
     program: dataflow.Dataflow, value: dataflow.Value, box: Spans
 ) -> Iterator[tuple[str, Spans]]:
     """Yield the tables that a value looks into, with the rows."""
-    if isinstance(value, dataflow.Gather | dataflow.Neighbours | dataflow.Reduce):
+    if isinstance(value, ACROSS):
         target = next(each.target for each in program.tables if each.name == value.table)
         if target in value.dims:
             yield value.table, (box[value.dims.index(target)],)

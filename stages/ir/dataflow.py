@@ -6,6 +6,7 @@
                 | Shift(value, dim, n)    g(i) = f(i + n)
                 | Displace(value, dim, value)
                 | Gather(value, table, k) | Neighbours(value, table)
+                | Collect(value, transposed table, its slots, k)
                 | Reduce(op, value, table)    op is sum, max or min
                 | Local(value, dim, k)
                 | Level(value, dim, bound)
@@ -33,6 +34,7 @@ from .dataflow_rows import (
     OPERATIONS,
     REDUCTIONS,
     Body,
+    Collect,
     Displace,
     Gather,
     Index,
@@ -55,9 +57,9 @@ from .dataflow_rows import (
 )
 
 __all__ = [
-    "OPERATIONS", "REDUCTIONS", "Body", "Dataflow", "Displace", "Gather", "Index", "Input",
-    "Leaf", "Level", "Literal", "Local", "Map", "Neighbours", "OfOne", "Read", "Reduce", "Ref",
-    "Region", "Result", "Scalar", "Scan", "Shift", "Side", "Statement", "Store", "Table",
+    "OPERATIONS", "REDUCTIONS", "Body", "Collect", "Dataflow", "Displace", "Gather", "Index",
+    "Input", "Leaf", "Level", "Literal", "Local", "Map", "Neighbours", "OfOne", "Read", "Reduce",
+    "Ref", "Region", "Result", "Scalar", "Scan", "Shift", "Side", "Statement", "Store", "Table",
     "Value",
 ]  # fmt: skip
 

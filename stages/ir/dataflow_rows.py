@@ -140,6 +140,21 @@ class Neighbours(OfOne):
 
 
 @classes.frozen(kw_only=True)
+class Collect(OfOne):
+    """The values at all points that have a point for a neighbour; printed `collect %1 E2V_t E2V_s`.
+
+    `table` is the transpose of a neighbour table: it lists the points. `slots` has for each of them
+    the slot in which it has the neighbour, which is the slot that is read of a value with the local
+    dimension. If `index` is given, the value is 0 where the slot is another one; printed
+    `collect %1 E2V_t E2V_s slot 0`. Where nothing is listed the result is undefined.
+    """
+
+    table: str
+    slots: str
+    index: int | None = None
+
+
+@classes.frozen(kw_only=True)
 class Reduce(OfOne):
     """Combine the valid slots of a table's local dimension, in order; printed `sum %1 over C2E`.
 

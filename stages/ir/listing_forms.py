@@ -116,7 +116,8 @@ KINDS: Final[Mapping[str, Kind]] = {
     "int": INT, "name": NAME, "text": TEXT, "row": ROW, "rows": ROWS, "bound": BOUND, "box": BOX,
     "dim": DIM, "pointwise": either("pointwise"), "skip": either("skip"),
     "way": either("forward", "backward"), "version": maybe("@", INT, 0),
-    "whole": maybe("of ", BOX, None), "planes": maybe("planes ", many(INT), ()),
+    "slot": maybe("slot ", INT, None), "whole": maybe("of ", BOX, None),
+    "planes": maybe("planes ", many(INT), ()),
     "signed": Kind(lambda _, value: f"{value:+d}", lambda _, line: line.integer()),
     "region": Kind(
         lambda names, boxes: "".join(f" [{', '.join(map(names.side, box))}]" for box in boxes),
@@ -162,6 +163,7 @@ VALUES: Final[Mapping[type[dataflow.Value], str]] = {
     dataflow.Displace: "displace {arg:row} {dim:dim} {by:row}",
     dataflow.Gather: "gather {arg:row} {table:name}[{index:int}]",
     dataflow.Neighbours: "neighbours {arg:row} {table:name}",
+    dataflow.Collect: "collect {arg:row} {table:name} {slots:name}{index:slot}",
     dataflow.Reduce: "{op:name} {arg:row} over {table:name}",
     dataflow.Local: "local {arg:row} {dim:dim}[{index:int}]",
     dataflow.Level: "level {arg:row} {dim:dim} at {at:bound}",

@@ -11,14 +11,13 @@ from ...runtime.language.dimension import (
     in_canonical_order,
     union_of,
 )
-from ...runtime.language.operation_table import NUMBERS
 from ...runtime.language.operations import BY_NAME
 from ...runtime.language.types import INTEGERS
 from ...runtime.process import classes
 from .column_rows import Column, column_complaints
 from .dataflow import (
-    REDUCTIONS,
     Body,
+    Collect,
     Displace,
     Gather,
     Index,
@@ -40,6 +39,7 @@ from .dataflow import (
     Value,
 )
 from .literal import respell
+from .table_rules import table_complaints
 
 Complaints: TypeAlias = Iterator[str]
 Dims: TypeAlias = tuple[Dimension, ...]
@@ -75,7 +75,7 @@ class Rules:
                 yield from self._walk(value)
             case Result():
                 yield from self._result(value)
-            case Shift() | Displace() | Gather() | Neighbours() | Reduce() | Local() | Level():
+            case OfOne() | Displace():
                 yield from self._access(value)
             case _:
                 yield f"has the class '{type(value).__name__}', which the dataflow IR does not have"
@@ -97,14 +97,8 @@ class Rules:
                 yield from _shift(value, arg.dims)
             case Displace():
                 yield from _displace(value, arg.dims, self.values[value.by])
-            case Gather() | Neighbours() | Reduce():
-                table = self.tables.get(value.table)
-                if table is None:
-                    yield f"uses table '{value.table}', which is not declared"
-                elif isinstance(value, Reduce):
-                    yield from _reduce(value, arg.dims, table)
-                else:
-                    yield from _gather(value, arg.dims, table)
+            case Gather() | Neighbours() | Collect() | Reduce():
+                yield from table_complaints(value, arg.dims, self.tables)
             case Local():
                 yield from _without(value, arg.dims, value.dim)
                 if value.index < 0:
@@ -195,29 +189,6 @@ def _displace(value: Displace, given: Dims, by: Value) -> Complaints:
         yield f"is displaced by a '{by.dtype}', expected an integer"
     if value.dims != union_of((given, by.dims)):
         yield "has dimensions that are not the canonical union of its operands'"
-
-
-def _gather(value: Gather | Neighbours, given: Dims, table: Table) -> Complaints:
-    if table.source not in given:
-        yield f"gathers along '{table.source}', which its operand does not have"
-    kept = [dim for dim in given if dim is not table.source]
-    new = [table.target, table.local] if isinstance(value, Neighbours) else [table.target]
-    if any(dim in kept for dim in new):
-        yield f"gathers by '{table.name}' an operand that already has a dimension of the result"
-    if value.dims != union_of((dim,) for dim in (*kept, *new)):
-        yield f"has dimensions other than those of a gather by '{table.name}'"
-    if isinstance(value, Gather) and not 0 <= value.index < table.width:
-        yield f"takes neighbour {value.index} of '{table.name}', which has {table.width}"
-
-
-def _reduce(value: Reduce, given: Dims, table: Table) -> Complaints:
-    kept = tuple(dim for dim in given if dim is not table.local)
-    if value.dims != (union_of((kept, (table.target,))) if table.skip else kept):
-        yield f"has dimensions other than those of a reduction over '{table.local}'"
-    if value.op not in REDUCTIONS:
-        yield f"reduces by the unknown operation '{value.op}'"
-    if value.dtype not in NUMBERS:
-        yield f"reduces values of dtype '{value.dtype}'"
 
 
 def _without(value: Value, given: Dims, local: Dimension) -> Complaints:

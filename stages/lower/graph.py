@@ -11,6 +11,7 @@ from ..ir.bounds import Bound
 from ..ir.column_rows import Column
 from ..ir.dataflow import (
     Body,
+    Collect,
     Displace,
     Gather,
     Index,
@@ -133,6 +134,23 @@ class Graph:
             return arg
         dims = union_of((gathered(value.dims, table), (table.local,)))
         return self.add(Neighbours(arg=arg, table=table.name, dims=dims, dtype=value.dtype))
+
+    def collect(self, arg: Ref, table: Table, slots: Table, index: int | None = None) -> Ref:
+        """Take the values at all points that a transposed table lists, or those of one slot.
+
+        A value without slots is the same in all.
+        """
+        value = self.values[arg]
+        if index is None and slots.source not in value.dims:
+            return self.neighbours(arg, table)
+        kept = (dim for dim in value.dims if dim not in (table.source, slots.source))
+        dims = union_of((tuple(kept), (table.target, table.local)))
+        return self.add(
+            Collect(
+                arg=arg, table=table.name, slots=slots.name, index=index, dims=dims,
+                dtype=value.dtype,
+            )
+        )  # fmt: skip
 
     def reduce(self, op: str, arg: Ref, table: Table) -> Ref:
         """Combine the slots of a table's local dimension."""

@@ -25,7 +25,7 @@ from ...runtime.language.dimension import Dimension
 from ...runtime.language.operation_table import TABLE
 from ...runtime.process import classes
 from ..ir.bounds import Bound, add
-from ..ir.dataflow import Dataflow, Displace, Map, Reduce, Ref, Region, Side, Value
+from ..ir.dataflow import Collect, Dataflow, Displace, Map, Reduce, Ref, Region, Side, Value
 from .graph import Dims, Graph
 from .paths import (
     Access,
@@ -204,6 +204,8 @@ class _Pusher:
     def _split(self, ref: Ref, path: Path) -> tuple[Path, Path]:
         """Split a path into the steps that pass through a value and those that stay outside."""
         value = self.program.values[ref]
+        if isinstance(value, Collect):
+            return STILL, path
         if not path or isinstance(value, Access) or (isinstance(value, Map) and not self.kept[ref]):
             return path, STILL
         if self.kept[ref] or not isinstance(value, Region | Reduce | Displace):

@@ -8,6 +8,7 @@ from ...runtime.language.dimension import union_of
 from ...runtime.process import classes
 from ..ir.column_rows import Column
 from ..ir.dataflow import (
+    Collect,
     Dataflow,
     Displace,
     Gather,
@@ -42,7 +43,7 @@ def with_operands(value: Value, place: Callable[[Ref], Ref]) -> Value:
     match value:
         case Map():
             return classes.evolve(value, args=tuple(map(place, value.args)))
-        case Shift() | Gather() | Neighbours() | Reduce() | Local() | Level():
+        case Shift() | Gather() | Neighbours() | Collect() | Reduce() | Local() | Level():
             return classes.evolve(value, arg=place(value.arg))
         case Displace():
             return classes.evolve(value, arg=place(value.arg), by=place(value.by))
@@ -72,6 +73,9 @@ def rebuilt(
             return graph.gather(place(value.arg), tables[value.table], value.index)
         case Neighbours():
             return graph.neighbours(place(value.arg), tables[value.table])
+        case Collect():
+            back = tables[value.table], tables[value.slots]
+            return graph.collect(place(value.arg), *back, value.index)
         case Reduce():
             return graph.reduce(value.op, place(value.arg), tables[value.table])
         case Local():

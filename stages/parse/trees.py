@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
 from weakref import WeakKeyDictionary
 
 from ...runtime.language.annotations import type_from_annotation
@@ -14,8 +13,6 @@ from ..ir import syntax
 from .definition import Tree, parse_definition
 from .free_names import callees_of
 from .summary import Summary
-
-MOST_SLOTS: Final = 16  # of a table whose transposed tables are found
 
 # Definitions are values that find their callees through decorated objects, so a tree stays valid
 # until a name is rebound: see `forget_trees`.
@@ -74,10 +71,9 @@ def _of_derivative(definition: Definition, origin: Definition) -> Summary:
 
 
 def _transposed(tables: Iterable[tuple[str, bool]]) -> Iterator[tuple[str, bool]]:
-    from ...runtime.meshes.transposed_tables import name_of_slot  # programs on grids have none
+    from ...runtime.meshes.transposed_tables import transposed_names  # grids have none
 
-    for name, _ in tables:
-        yield from ((name_of_slot(name, slot), False) for slot in range(MOST_SLOTS))
+    yield from ((each, False) for each in transposed_names(name for name, _ in tables))
 
 
 def _written_together(program: syntax.Program) -> Iterator[tuple[str, ...]]:

@@ -119,8 +119,7 @@ class Derivatives:
                 fields[each] = copied(given[own])
             else:
                 fields[each] = like(self.case.arguments[own], poisoned)
-        tables = self.case.tables and ff.transposed(self.case.tables)
-        derived(**fields, offset_provider=tables)
+        derived(**fields, offset_provider=self.case.tables)
         return fields
 
     def pushed(self, moved):

@@ -59,14 +59,13 @@ def compare(case: Case, backend: Any = None) -> None:
         if not np.isfinite(leaf.asnumpy()).all():
             raise Incomparable("an output is not finite")
     _, pull = ff.vjp(run, given, offset_provider=tables)
-    provider = ff.transposed(tables)
     pulled = pull(adjoints)
     for program_, expected, more in (
         (derived[1], moved, {name: tangents.get(name) for name in (*wrt, *of)}),
         (derived[0], pulled, adjoints),
     ):
         try:
-            found = _called(program_.with_backend(backend), given, more, provider)
+            found = _called(program_.with_backend(backend), given, more, tables)
         except ff.errors.IndexOutOfBounds as error:
             if "outside of the levels of a scan" not in str(error):
                 raise

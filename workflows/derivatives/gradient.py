@@ -11,7 +11,6 @@ from ...runtime.fields.device import Device
 from ...runtime.fields.reductions import sum as sum_of
 from ...runtime.language.argument_binding import bind_arguments
 from ...runtime.language.structure import elements, leaves_of
-from ...runtime.meshes.transposed_tables import transposed
 from ...runtime.process import classes
 from ...stages.adjoint.names import partner
 from .derivative import adjoint
@@ -83,8 +82,7 @@ class Gradient:
         given = bind_arguments(self.name, self.parameters, args, kwargs)
         both = {partner(name, NAMES): _like(given[name], 0.0) for name in self.wrt}
         both |= {partner(name, NAMES): _like(given[name], 1.0) for name in self.of}
-        tables = None if offset_provider is None else transposed(offset_provider)
-        self.adjoint(**given, **both, offset_provider=tables)
+        self.adjoint(**given, **both, offset_provider=offset_provider)
         sums = (sum_of(leaf) for name in self.of for _, leaf in leaves_of(given[name]))
         return math.fsum(map(float, sums)), {name: both[partner(name, NAMES)] for name in self.wrt}
 

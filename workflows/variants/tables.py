@@ -37,6 +37,10 @@ def tables_of(
     found = []
     for name, needed in names:
         given = provider.get(name) if isinstance(provider, Mapping) else None
+        if given is None and not needed and provider:
+            from ...runtime.meshes.transposed_tables import table_in  # for derivatives
+
+            given = table_in(provider, name)
         if given is None or isinstance(given, Dimension):
             if needed:
                 raise MissingOffsetError.of(name, provider or ())

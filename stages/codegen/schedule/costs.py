@@ -85,10 +85,18 @@ def _gathered(
 ) -> float:
     """Return the cost of a node's loads through neighbour tables of a field at some places."""
     if not isinstance(operand.value, dataflow.Input):
-        return 0.0
+        return sum(_is_collected(operand, coords, indices) for coords in at) * target.gather
     count = sum(any(indices.depth(base) for base, _ in coords) for coords in at)
     own = sum(dim.kind is not DimensionKind.LOCAL for dim in node.dims)
     return count * (target.gather_alone if own == 1 else target.gather)
+
+
+def _is_collected(operand: Node, coords: Coords, indices: Indices) -> bool:
+    """Tell whether a table leads to a slot of an operand, and so to what it is computed from."""
+    return any(
+        dim.kind is DimensionKind.LOCAL and indices.depth(base)
+        for dim, (base, _) in zip(operand.dims, coords, strict=True)
+    )
 
 
 def _share(value: dataflow.Value, cost: float, at: set[Coords], indices: Indices) -> float:

@@ -161,6 +161,9 @@ class Points:
                 return self._gathered(row, value, arg, self._tables[table], (FIXED, slot))
             case dataflow.Neighbours(arg=arg, table=table):
                 return self._gathered(row, value, arg, self._tables[table], (OWN, 0))
+            case dataflow.Collect(arg=arg, table=table, slots=slots):
+                tables = self._tables[table], self._tables[slots]
+                return self._collected(row, value, self._views[arg], *tables)
             case dataflow.Local(arg=arg, dim=dim, index=slot):
                 return self.placed(self._views[arg], {dim: (FIXED, slot)})
             case dataflow.Level(arg=arg, dim=dim, at=at):
@@ -189,6 +192,28 @@ class Points:
         dtype = self.nodes[found[0]].value.dtype
         is_tested = self.checked and table.skip and dtype.startswith("float")
         return self._or_nothing(row, value, entry, found) if is_tested else found
+
+    def _collected(
+        self,
+        row: Ref,
+        value: dataflow.Collect,
+        arg: Point,
+        table: dataflow.Table,
+        slots: dataflow.Table,
+    ) -> Point:
+        own = ((OWN, 0), (OWN, 0))
+        back, which = ((self._entries(row, each)[0], own) for each in (table, slots))
+        ways = {table.source: back, slots.source: which}
+        found = self.placed(arg, {d: (self._index(Entry(e)), 0) for d, e in ways.items()})
+        if value.index is None:
+            return found
+        zero = self._constant(row, value.dtype, "0.0" if value.dtype[0] == "f" else "0")
+        wanted = self._constant(row, "int32", str(value.index))
+        dims = self.nodes[which[0]].dims
+        test = dataflow.Map(dims=dims, dtype="bool", op="eq", args=())
+        is_it, _ = self._combined(row, test, "eq", [(which[0], still(len(dims))), wanted])
+        choice = dataflow.Map(dims=value.dims, dtype=value.dtype, op="select", args=())
+        return self._combined(row, choice, "select", [(is_it, own), found, zero])
 
     def _or_nothing(self, row: Ref, value: dataflow.Value, entry: Point, found: Point) -> Point:
         """Return the node of a lookup, NaN where the neighbour is missing."""

@@ -12,6 +12,7 @@ from ...ir import bounds
 from ...ir.bounds import Const, Range, Ranges, table_range
 from ...ir.column_rows import Column
 from ...ir.dataflow import (
+    Collect,
     Dataflow,
     Displace,
     Gather,
@@ -122,6 +123,11 @@ class Walk:
                 yield value.arg, self.values[value.arg].dims, self._shifted(value, need)
             case Gather() | Neighbours():
                 yield value.arg, *self._gathered(value, need)
+            case Collect():
+                local = self.tables[value.slots].source
+                width = next(t.width for t in self.tables.values() if t.local is local)
+                slots = Range(local, Const(0), Const(max(width, 1)))
+                yield value.arg, *self._slots(*self._gathered(value, need), slots)
             case Reduce():
                 table = self.tables[value.table]
                 slots = Range(table.local, Const(0), Const(max(table.width, 1)))
@@ -182,7 +188,7 @@ class Walk:
             asked[made] = (*extent[:axis], (before + by, beyond + by), *extent[axis + 1 :])
         return asked
 
-    def _gathered(self, value: Gather | Neighbours, need: Need) -> tuple[Dims, Need]:
+    def _gathered(self, value: Gather | Neighbours | Collect, need: Need) -> tuple[Dims, Need]:
         """Return the need of the source: the range of the valid entries in the needed rows."""
         table = self.tables[value.table]
         axis = value.dims.index(table.target)
@@ -201,7 +207,7 @@ class Walk:
         return dims, asked
 
     def _by_slots(
-        self, value: Gather | Neighbours, table: Table, need: Need
+        self, value: Gather | Neighbours | Collect, table: Table, need: Need
     ) -> Mapping[tuple[int, ...], Need]:
         """Divide a need by the slots of the table that it reads; none stand for all."""
         if isinstance(value, Gather):

@@ -16,6 +16,7 @@ from ....runtime.process.errors import DSLError
 from ...ir.bounds import Bound, Const, add, greatest, least, maximum, minimum, subtract
 from ...ir.column_rows import Column
 from ...ir.dataflow import (
+    Collect,
     Displace,
     Gather,
     Input,
@@ -114,7 +115,10 @@ class Spans:
         value = self.values[ref]
         if isinstance(value, Shift) and value.onto is dim:
             yield value.arg, value.dim
-        elif isinstance(value, Gather | Neighbours) and self.tables[value.table].target is dim:
+        elif (
+            isinstance(value, Gather | Neighbours | Collect)
+            and self.tables[value.table].target is dim
+        ):
             return
         elif not (isinstance(value, Scan | Column) and value.axis is dim):
             for operand in value.operands:

@@ -21,26 +21,32 @@ def test_a_transposed_table_is_the_dense_transpose(seed):
 
     found = ff.transposed({"A2B": table})
 
-    for slot in range(width):
-        each = found[f"A2B_t{slot}"]
-        lists = [[int(x) for x in row if x >= 0] for row in each.asnumpy()]
-        expected = [(np.flatnonzero(dense[:, slot, s]) + start).tolist() for s in range(len(lists))]
-        assert lists == expected
-        assert not dense[:, slot, len(lists) :].any()
-        assert each.codomain is A
+    back, slots = found["A2B_t"], found["A2B_s"]
+    pairs = zip(back.asnumpy(), slots.asnumpy(), strict=True)
+    lists = [[(int(t), int(k)) for t, k in zip(*row, strict=True) if t >= 0] for row in pairs]
+    for s, each in enumerate(lists):
+        assert each == [(int(t) + start, int(k)) for t, k in np.argwhere(dense[:, :, s])]
+    assert not dense[:, :, len(lists) :].any()
+    assert back.codomain is A
+    assert slots.codomain is A2B
+    assert (back.asnumpy() < 0).any() == (back.skip_value is not None)
+    assert slots.asnumpy().min(initial=0) == 0
+    assert slots.asnumpy().max(initial=0) < width
 
 
 def test_tables_are_made_once_and_other_entries_stay():
     table = ff.as_connectivity([A, A2B], B, np.array([[0, 1]], np.int32))
     provider = {"A2B": table, "Koff": A}
 
-    one, other = ff.transposed(provider), ff.transposed(provider)
+    one, other = ff.transposed(provider), ff.transposed(ff.transposed(provider))
 
-    assert one["A2B_t0"] is other["A2B_t0"]
+    assert list(one) == list(other) == ["A2B", "Koff", "A2B_t", "A2B_s"]
+    assert one["A2B_t"] is other["A2B_t"]
+    assert one["A2B_s"] is other["A2B_s"]
     assert one["Koff"] is A
 
 
 def test_a_table_without_entries_has_an_empty_transpose():
     table = ff.as_connectivity([A, A2B], B, np.full((2, 1), -1, np.int32), skip_value=-1)
 
-    assert ff.transposed({"A2B": table})["A2B_t0"].shape == (0, 1)
+    assert ff.transposed({"A2B": table})["A2B_t"].shape == (0, 1)

@@ -5,6 +5,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import float64, max_over, neighbor_sum, sqrt, where
+from fieldforge.workflows.variants.tables import TableKind
 
 from ...derivative_cases import C2E, C2EDim, Cell, Edge, K, Sparse, copied, like
 
@@ -19,6 +20,7 @@ MESH = {
     "C2E": ff.as_connectivity([Cell, C2EDim], Edge, CELLS),
     "E2C": ff.as_connectivity([Edge, E2CDim], Cell, ENDS, skip_value=-1),
 }
+KINDS = {"C2E": TableKind(3), "E2C": TableKind(2, -1)}  # without entries
 
 
 @ff.field_operator(backend=None)
@@ -69,7 +71,7 @@ def test_neighbours_are_summed_through_transposed_tables(backend):
     run = ff.adjoint(mesh_step).with_backend(backend)
     found = {name: copied(primals[name]) for name in ("flux", "weight", "depth")}
     found |= {"out_b": given, **poisoned(primals)}
-    run(**found, offset_provider=ff.transposed(MESH))
+    run(**found, offset_provider=MESH)
 
     for name in NAMES:
         np.testing.assert_allclose(
@@ -77,9 +79,66 @@ def test_neighbours_are_summed_through_transposed_tables(backend):
         )
 
 
+def test_new_tables_of_a_built_adjoint_are_transposed_by_its_calls():
+    primals = mesh_arguments()
+    run = ff.adjoint(mesh_step, wrt=("flux",)).with_backend("rows")
+    given = like(primals["out"], np.random.default_rng(9))
+    inputs = {name: primals[name] for name in NAMES}
+    for turn in range(2):
+        cells = np.roll(CELLS, turn, axis=1)
+        mesh = MESH | {"C2E": ff.as_connectivity([Cell, C2EDim], Edge, cells)}
+        _, pull = ff.vjp(mesh_step, primals, offset_provider=mesh)
+        expected = pull({"out": given})["flux"].asnumpy()
+
+        flux_b = ff.zeros({Edge: 6, K: 2})
+        run(**inputs, out_b=given, flux_b=flux_b, offset_provider=mesh)
+
+        np.testing.assert_allclose(flux_b.asnumpy(), expected, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("backend", [None, "rows", ff.gpu_host], ids=["none", "rows", "gpu-host"])
+def test_an_adjoint_of_an_adjoint_hands_out_what_was_collected(backend):
+    """Adjoints are linear in what they are given, so this is the tangent once more."""
+    primals = {name: each for name, each in mesh_arguments().items() if name != "depth"}
+    flux_d = like(primals["flux"], np.random.default_rng(3))
+    _, expected = ff.jvp(linear_step, primals, {"flux": flux_d}, offset_provider=MESH)
+
+    once = ff.adjoint(linear_step, wrt=("flux",))
+    twice = ff.adjoint(once, wrt=("out_b",), of=("flux_b",), names="{}_c").with_backend(backend)
+    given = {name: primals[name] for name in ("flux", "weight")}
+    found = ff.zeros({Edge: 6, K: 2})
+    twice(**given, out_b=primals["out"], flux_b_c=flux_d, out_b_c=found, offset_provider=MESH)
+
+    np.testing.assert_allclose(found.asnumpy(), expected["out"].asnumpy(), rtol=1e-13)
+
+
+@ff.field_operator(backend=None)
+def spread_out(flux: Edges, weight: Sparse) -> Edges:
+    inside = divergence(flux, weight) + flux(C2E[1]) - flux(C2E[0])
+    return neighbor_sum(inside(E2C), axis=E2CDim)
+
+
+@ff.program(backend=None)
+def linear_step(flux: Edges, weight: Sparse, out: Edges):
+    spread_out(flux, weight, out=out)
+
+
+def test_each_table_has_one_transpose():
+    run = ff.adjoint(linear_step, wrt=("flux",))
+
+    text = run.trace(offset_provider=MESH, until="adjoint")["adjoint"].text
+
+    collected = sorted(
+        line.partition("collect %")[2].partition(" ")[2].partition(" :")[0]
+        for line in text.splitlines()
+        if "= collect" in line
+    )
+    assert collected == ["C2E_t C2E_s", "C2E_t C2E_s slot 0", "C2E_t C2E_s slot 1"]
+
+
 def test_missing_transposed_tables_are_named():
     with pytest.raises(ff.errors.DerivativeError, match=r"offset_provider=ff.transposed"):
-        ff.adjoint(mesh_step, wrt=("flux",)).trace(offset_provider=MESH)
+        ff.adjoint(mesh_step, wrt=("flux",)).trace(offset_provider=KINDS)
 
 
 @ff.field_operator(backend=None)
@@ -93,10 +152,8 @@ def extremes(flux: Edges, weight: Weights, out: Cells):
 
 
 def test_what_is_not_there_yet_is_named():
-    tables = ff.transposed(MESH)
-
     with pytest.raises(ff.errors.DerivativeError, match="takes slot 2 of a sparse field"):
-        ff.adjoint(extremes, wrt=("weight",)).trace(offset_provider=tables)
+        ff.adjoint(extremes, wrt=("weight",)).trace(offset_provider=MESH)
 
 
 @ff.field_operator(backend=None)
@@ -119,8 +176,7 @@ def test_no_nan_leaks_through_tables_from_a_branch_that_is_not_taken(backend):
     run = ff.adjoint(guarded, wrt=("flux",)).with_backend(backend)
     flux_b, given = ff.zeros({Edge: 6, K: 2}), ff.ones({Edge: 6, K: 2})
 
-    tables = ff.transposed(MESH)
-    run(depth, ff.as_field([Edge, K], flux), given, flux_b, offset_provider=tables)
+    run(depth, ff.as_field([Edge, K], flux), given, flux_b, offset_provider=MESH)
 
     slope = np.zeros((6, 2))
     for first, second in ENDS:

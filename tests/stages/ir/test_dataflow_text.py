@@ -82,6 +82,14 @@ def accesses(row, common):
         st.builds(dataflow.Gather, arg=refs, table=names, index=count, **common),
         st.builds(dataflow.Neighbours, arg=refs, table=names, **common),
         st.builds(
+            dataflow.Collect,
+            arg=refs,
+            table=names,
+            slots=names,
+            index=st.none() | count,
+            **common,
+        ),
+        st.builds(
             dataflow.Reduce,
             op=st.sampled_from(dataflow.REDUCTIONS),
             arg=refs,

@@ -220,6 +220,58 @@ def test_a_broken_rule_of_tables_regions_and_scans_is_named(right, wrong, words)
         verify(program(broken))
 
 
+BACK = """\
+program run(u, c, out, n)
+dimension Cell horizontal
+dimension Edge horizontal
+dimension E2C local
+dimension E2C_t local
+dimension K vertical
+field u: [Edge, K] float64
+field c: [Edge, E2C] float64
+field out: [Cell, K] float64
+scalar n: int32
+table E2C: [Edge, E2C] -> Cell width 2
+table E2C_s: [Cell, E2C_t] -> E2C width 3
+table E2C_t: [Cell, E2C_t] -> Edge width 3 skip
+%0 = input u : [Edge, K] float64
+%1 = input c : [Edge, E2C] float64
+%2 = mul %0 %1 : [Edge, E2C, K] float64
+%3 = collect %2 E2C_t E2C_s : [Cell, E2C_t, K] float64
+%4 = collect %0 E2C_t E2C_s slot 1 : [Cell, E2C_t, K] float64
+%5 = add %3 %4 : [Cell, E2C_t, K] float64
+%6 = sum %5 over E2C_t : [Cell, K] float64
+statement
+  out[Cell: 0 .. n, K: 0 .. 5] = %6
+"""
+
+
+def test_a_program_that_collects_comes_back():
+    lowered = program(BACK)
+
+    assert verify(lowered) is lowered
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ("%2 E2C_t E2C_s", "%2 E2C_t C2E_s", "row %3 uses table 'C2E_s', which is not declared"),
+        ("%2 E2C_t E2C_s", "%2 E2C_t E2C", "collects by 'E2C', which has other rows than 'E2C_t'"),
+        ("%2 E2C_t E2C_s", "%2 E2C_s E2C_t", "collects by 'E2C_t', which does not hold slots"),
+        ("-> E2C width 3", "-> E2C width 3 skip", "by 'E2C_s', which does not hold slots"),
+        ("%2 E2C_t E2C_s", "%2 E2C_t E2C_s slot 0", "slot 0 of an operand that has all slots"),
+        ("E2C_s : [Cell, E2C_t, K]", "E2C_s : [Cell, K]", "row %3 has dimensions other than those"),
+        ("collect %0 E2C_t E2C_s slot 1", "collect %3 E2C_t E2C_s", "row %4 collects along 'Edge"),
+    ],
+)
+def test_a_broken_rule_of_what_is_collected_is_named(right, wrong, words):
+    broken = BACK.replace(right, wrong)
+    assert broken != BACK
+
+    with pytest.raises(WorkflowError, match=re.escape(words)):
+        verify(program(broken))
+
+
 LEVELS = """\
 program run(u, out, n)
 dimension I horizontal
