@@ -1,0 +1,115 @@
+"""Leave out acts of a column that nobody needs, and number its rows in the order of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+
+from ....runtime.process import classes
+from ...ir.loops.column import Act, Get, If, Set, Sweep, While
+from ...ir.loops.nest import Instruction, Row, Store, with_operands
+
+
+@classes.frozen(kw_only=True)
+class Numbered(Instruction):
+    """A row with its number, while acts are rewritten."""
+
+    number: Row
+    row: Instruction
+
+
+def numbered(acts: Iterable[Act]) -> tuple[Act, ...]:
+    """Return acts in which each row has its number."""
+    return _numbered(acts, count())
+
+
+def _numbered(acts: Iterable[Act], numbers: Iterator[int]) -> tuple[Act, ...]:
+    def changed(act: Act) -> Act:
+        if isinstance(act, Sweep | If | While):
+            return _with_sides(act, lambda side: _numbered(side, numbers))
+        return Numbered(dtype=act.dtype, number=next(numbers), row=act)
+
+    return tuple(map(changed, acts))
+
+
+def ordered(acts: Iterable[Act]) -> tuple[Act, ...]:
+    """Return rows without their numbers, which then follow the text."""
+    return _ordered(acts, {}, count())
+
+
+def _ordered(acts: Iterable[Act], places: dict[Row, Row], numbers: Iterator[int]) -> tuple[Act, ...]:
+    made: list[Act] = []
+    for act in acts:
+        if isinstance(act, Numbered):
+            places[act.number] = next(numbers)
+            row = act.row
+            if isinstance(row, Set):
+                made.append(classes.evolve(row, value=places[row.value]))
+            else:
+                made.append(with_operands(row, places.__getitem__))
+        elif isinstance(act, Sweep | If | While):
+            found = _with_sides(act, lambda side: _ordered(side, places, numbers))
+            if isinstance(found, If | While):
+                found = classes.evolve(found, row=places[found.row])
+            made.append(found)
+    return tuple(made)
+
+
+def _with_sides(
+    act: Sweep | If | While, change: Callable[[Iterable[Act]], tuple[Act, ...]]
+) -> Sweep | If | While:
+    """Return a loop or a condition with its acts changed, in the order of the text."""
+    match act:
+        case If():
+            then = change(act.then)
+            return classes.evolve(act, then=then, otherwise=change(act.otherwise))
+        case While():
+            condition = change(act.condition)
+            return classes.evolve(act, condition=condition, acts=change(act.acts))
+    return classes.evolve(act, acts=change(act.acts))
+
+
+# --- what is needed -----------------------------------------------------------------------------
+
+
+def needed(acts: Iterable[Act]) -> tuple[Act, ...]:
+    """Return acts without rows that nobody reads, and without registers that nobody reads."""
+    found = tuple(acts)
+    read: set[int] | None = None
+    while True:
+        wanted: set[Row] = set()
+        gets: set[int] = set()
+        found = _needed(found, wanted, gets, read)
+        if gets == read:
+            return found
+        read = gets
+
+
+def _needed(
+    acts: Iterable[Act], wanted: set[Row], gets: set[int], read: set[int] | None
+) -> tuple[Act, ...]:
+    """Return acts, the last first looked at; add to `wanted` the rows that they read."""
+    kept: list[Act] = []
+    for act in reversed(tuple(acts)):
+        match act:
+            case If():
+                otherwise = _needed(act.otherwise, wanted, gets, read)
+                then = _needed(act.then, wanted, gets, read)
+                if then or otherwise:
+                    wanted.add(act.row)
+                    kept.append(If(act.row, then, otherwise))
+            case While():
+                wanted.add(act.row)
+                inner = _needed(act.acts, wanted, gets, read)
+                kept.append(While(_needed(act.condition, wanted, gets, read), act.row, inner))
+            case Sweep():
+                inner = _needed(act.acts, wanted, gets, read)
+                if inner:
+                    kept.append(classes.evolve(act, acts=inner))
+            case Numbered(number=number, row=row):
+                is_read = isinstance(row, Set) and (read is None or row.register in read)
+                if is_read or isinstance(row, Store) or number in wanted:
+                    wanted.update(row.operands)
+                    gets.update([row.register] if isinstance(row, Get) else ())
+                    kept.append(act)
+    return tuple(reversed(kept))
