@@ -12,11 +12,13 @@ from ...ir.loops.column import Act, Column, If, Sweep, While
 from ...ir.loops.kernel import Kernel, Step, in_order, steps_of
 from ...ir.loops.nest import Access, Instruction, Load, Nest, Row, Store, with_operands
 from ...ir.loops.traverse import arrays_of, instructions, nodes_of
+from .act_trees import mapped
+from .joining import joined, with_registers
 from .tidying import tidied
 
 
 def with_columns(kernel: Kernel, *, checked: bool) -> Kernel:
-    """Return a kernel whose columns are tidy, and act in place of arrays unless stores are tested.
+    """Return a kernel whose columns are tidy, and do all that they can unless stores are tested.
 
     Arrays that nothing touches are left out.
     """
@@ -26,12 +28,23 @@ def with_columns(kernel: Kernel, *, checked: bool) -> Kernel:
     steps = []
     for step in kernel.steps:
         nodes = [each for each in steps_of(step.body) if isinstance(each, Nest | Column)]
-        nodes = nodes if checked else _in_place(nodes, buffers)
-        made = (tidied(each) if isinstance(each, Column) else each for each in nodes)
+        nodes = nodes if checked else joined(_in_place(nodes, buffers), buffers)
+        made = (_finished(each, nodes, buffers) for each in nodes)
         steps.append(Step(step.statement, in_order(*made)))
     touched = {name for step in steps for name in arrays_of(step)}
     kept = (each for each in kernel.buffers if each.memory != "arena" or each.name in touched)
     return classes.evolve(kernel, buffers=tuple(kept), steps=tuple(steps))
+
+
+def _finished(
+    node: Nest | Column, nodes: Sequence[Nest | Column], buffers: Mapping[str, Buffer]
+) -> Nest | Column:
+    """Return a tidy column, with registers for arrays that nobody else touches."""
+    if isinstance(node, Nest):
+        return node
+    others = {name for each in nodes if each is not node for name in arrays_of(each)}
+    own = {name for name in arrays_of(node) - others if buffers[name].memory == "arena"}
+    return tidied(with_registers(node, own, buffers))
 
 
 @classes.frozen
@@ -51,8 +64,8 @@ def _in_place(
     """Return nodes in order; columns store fields in place of the arrays that nests copy there."""
     found = list(nodes)
     while (copy := next((c for c in _copies(found) if _fits(c, found, buffers)), None)) is not None:
-        nest = _without(copy.nest, copy.rows)
-        column = classes.evolve(copy.column, acts=_renamed(copy.column.acts, copy.array, copy.field))
+        nest = _without(copy)
+        column = _renamed(copy.column, copy.array, copy.field)
         made = {id(copy.column): [column], id(copy.nest): [nest] if nest.body else []}
         found = [each for node in found for each in made.get(id(node), [node])]
     return found
@@ -84,7 +97,6 @@ def _fits(
         and all(_is_here(row) for row in copied if isinstance(row, Access))
         and all(node is copy.column or row is copied[0] for node, row in of_array)
         and all(node is copy.column or row is copied[1] for node, row in of_field)
-        and sum(copy.rows[0] in row.operands for row in copy.nest.body) == 1
         and not any(isinstance(row, Store) for node, row in of_field if node is copy.column)
     )
     return alone and _reads_first(copy) and _stays_inside(copy)
@@ -162,32 +174,26 @@ def _stored(column: Column) -> set[str]:
     return arrays_of(column, Store)
 
 
-def _renamed(acts: Iterable[Act], array: str, field: str) -> tuple[Act, ...]:
-    """Return acts that touch a field in place of an array."""
+def _renamed(column: Column, array: str, field: str) -> Column:
+    """Return a column that touches a field in place of an array."""
 
-    def changed(act: Act) -> Act:
-        match act:
-            case Sweep(acts=inner):
-                return classes.evolve(act, acts=_renamed(inner, array, field))
-            case If(then=then, otherwise=otherwise):
-                sides = (_renamed(side, array, field) for side in (then, otherwise))
-                return If(act.row, *sides)
-            case While(condition=condition, acts=inner):
-                return While(
-                    _renamed(condition, array, field), act.row, _renamed(inner, array, field)
-                )
-            case Access(buffer=buffer) if buffer == array:
-                return classes.evolve(act, buffer=field)
-        return act
+    def changed(row: Instruction) -> Instruction:
+        is_own = isinstance(row, Access) and row.buffer == array
+        return classes.evolve(row, buffer=field) if is_own else row
 
-    return tuple(map(changed, acts))
+    return classes.evolve(column, acts=mapped(column.acts, changed))
 
 
-def _without(nest: Nest, rows: tuple[Row, Row]) -> Nest:
-    """Return a nest without some rows."""
-    places = {old: new for new, old in enumerate(n for n in range(len(nest.body)) if n not in rows)}
-    body: list[Instruction] = [with_operands(nest.body[n], places.__getitem__) for n in places]
-    left = {row.buffer for row in body if isinstance(row, Load)}
-    reads = tuple(each for each in nest.reads if each.buffer in left)
+def _without(copy: _Copy) -> Nest:
+    """Return the nest without the copy; its other rows read the field."""
+    nest, (load, store) = copy.nest, copy.rows
+    is_read = sum(load in row.operands for row in nest.body) > 1
+    left = [n for n in range(len(nest.body)) if n != store and (is_read or n != load)]
+    places = {old: new for new, old in enumerate(left)}
+    body: list[Instruction] = [with_operands(nest.body[n], places.__getitem__) for n in left]
+    if is_read:
+        body[places[load]] = classes.evolve(body[places[load]], buffer=copy.field)
+    loaded = {row.buffer for row in body if isinstance(row, Load)} - {copy.field}
+    reads = tuple(each for each in nest.reads if each.buffer in loaded)
     body = body if any(isinstance(row, Store) for row in body) else []
     return classes.evolve(nest, body=tuple(body), reads=reads)

@@ -1,75 +1,13 @@
-"""Leave out acts of a column that nobody needs, and number its rows in the order of the text."""
+"""Leave out rows of a column that nobody reads, and changes of registers that nobody reads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import count
+from collections.abc import Iterable
 
 from ....runtime.process import classes
 from ...ir.loops.column import Act, Get, If, Set, Sweep, While
-from ...ir.loops.nest import Instruction, Row, Store, with_operands
-
-
-@classes.frozen(kw_only=True)
-class Numbered(Instruction):
-    """A row with its number, while acts are rewritten."""
-
-    number: Row
-    row: Instruction
-
-
-def numbered(acts: Iterable[Act]) -> tuple[Act, ...]:
-    """Return acts in which each row has its number."""
-    return _numbered(acts, count())
-
-
-def _numbered(acts: Iterable[Act], numbers: Iterator[int]) -> tuple[Act, ...]:
-    def changed(act: Act) -> Act:
-        if isinstance(act, Sweep | If | While):
-            return _with_sides(act, lambda side: _numbered(side, numbers))
-        return Numbered(dtype=act.dtype, number=next(numbers), row=act)
-
-    return tuple(map(changed, acts))
-
-
-def ordered(acts: Iterable[Act]) -> tuple[Act, ...]:
-    """Return rows without their numbers, which then follow the text."""
-    return _ordered(acts, {}, count())
-
-
-def _ordered(acts: Iterable[Act], places: dict[Row, Row], numbers: Iterator[int]) -> tuple[Act, ...]:
-    made: list[Act] = []
-    for act in acts:
-        if isinstance(act, Numbered):
-            places[act.number] = next(numbers)
-            row = act.row
-            if isinstance(row, Set):
-                made.append(classes.evolve(row, value=places[row.value]))
-            else:
-                made.append(with_operands(row, places.__getitem__))
-        elif isinstance(act, Sweep | If | While):
-            found = _with_sides(act, lambda side: _ordered(side, places, numbers))
-            if isinstance(found, If | While):
-                found = classes.evolve(found, row=places[found.row])
-            made.append(found)
-    return tuple(made)
-
-
-def _with_sides(
-    act: Sweep | If | While, change: Callable[[Iterable[Act]], tuple[Act, ...]]
-) -> Sweep | If | While:
-    """Return a loop or a condition with its acts changed, in the order of the text."""
-    match act:
-        case If():
-            then = change(act.then)
-            return classes.evolve(act, then=then, otherwise=change(act.otherwise))
-        case While():
-            condition = change(act.condition)
-            return classes.evolve(act, condition=condition, acts=change(act.acts))
-    return classes.evolve(act, acts=change(act.acts))
-
-
-# --- what is needed -----------------------------------------------------------------------------
+from ...ir.loops.nest import Row, Store
+from .act_trees import Numbered
 
 
 def needed(acts: Iterable[Act]) -> tuple[Act, ...]:

@@ -8,15 +8,16 @@ left out, by `needed.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ...ir.loops.column import Act, Column, Get, If, Set, Sweep, While
 from ...ir.loops.nest import Compute, Index, Instruction, Load, Row, Store, with_operands
+from .act_trees import Numbered, numbered, ordered, rows_of
 from .costs import TRANSCENDENTAL, operations
-from .needed import Numbered, needed, numbered, ordered
+from .needed import needed
 
 Key: TypeAlias = tuple[object, ...]
 
@@ -82,7 +83,7 @@ class _Changes:
     @classmethod
     def of(cls, acts: Iterable[Act]) -> _Changes:
         """Return what acts change."""
-        rows = list(_rows(acts))
+        rows = list(rows_of(acts))
         registers = frozenset(row.register for row in rows if isinstance(row, Set))
         return cls(registers, frozenset(row.buffer for row in rows if isinstance(row, Store)))
 
@@ -264,20 +265,6 @@ def _varies(row: Instruction, loop: _Loop) -> bool:
             own = any(dim is loop.dim and index is None for dim, index, _ in places)
             return own or buffer in loop.changes.buffers
     return False
-
-
-def _rows(acts: Iterable[Act]) -> Iterator[Instruction]:
-    """Yield the rows of acts."""
-    for act in acts:
-        match act:
-            case Sweep(acts=inner):
-                yield from _rows(inner)
-            case If(then=then, otherwise=otherwise):
-                yield from _rows((*then, *otherwise))
-            case While(condition=condition, acts=inner):
-                yield from _rows((*condition, *inner))
-            case Numbered(row=row):
-                yield row
 
 
 def _element(access: Load | Store) -> Key:
