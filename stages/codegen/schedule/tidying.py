@@ -16,6 +16,7 @@ from ....runtime.process import classes
 from ...ir.loops.column import Act, Column, Get, If, Set, Sweep, While
 from ...ir.loops.nest import Compute, Index, Instruction, Load, Row, Store, with_operands
 from .act_trees import Numbered, numbered, ordered, rows_of
+from .choices import gathered
 from .costs import TRANSCENDENTAL, operations
 from .needed import needed
 
@@ -24,8 +25,9 @@ Key: TypeAlias = tuple[object, ...]
 
 def tidied(column: Column) -> Column:
     """Return a column with the same results and fewer rows."""
-    acts = _Tidying().acts(numbered(column.acts))
-    return classes.evolve(column, acts=ordered(needed(acts)))
+    acts = needed(_Tidying().acts(numbered(column.acts)))
+    acts = needed(_Tidying().acts(numbered(ordered(gathered(acts)))))
+    return classes.evolve(column, acts=ordered(acts))
 
 
 @classes.define
@@ -174,6 +176,15 @@ class _Tidying:
             return None if inner is None else not inner
         return None
 
+    def _part(self, block: _Block, row: Instruction) -> Row | None:
+        """Return the operand that a conjunction is, if the other one is known to be true."""
+        if isinstance(row, Compute) and row.op == "and":
+            one, other = row.args
+            for known, value in ((one, other), (other, one)):
+                if self._truth(block, known):
+                    return value
+        return None
+
     def _suppose(self, block: _Block, row: Row, *, truth: bool) -> None:
         """Note a condition, and what follows from it."""
         block.truths[row] = truth
@@ -218,7 +229,8 @@ class _Tidying:
                     self._stored(block, made)
             case _:
                 key = (type(made), made)
-                found = block.known(key)
+                found = self._part(block, made)
+                found = block.known(key) if found is None else found
                 if found is None:
                     self._placed(block, number, made).values[key] = number
         if found is not None:

@@ -18,19 +18,21 @@ from ....ir.bounds import Range
 from ....ir.loops.column import Act, Column, Get, If, Set, Sweep, While
 from ....ir.loops.nest import Access, Compute, Index, Instruction, Load, Row, Store
 from ....ir.loops.traverse import instructions
-from ...rows.acts import loop_over
+from ...rows.acts import acts_of, loop_over
 from ...rows.addresses import DIRECT
 from ...rows.body import NAMELESS, Body, element, line, name, operand
 from ...rows.expressions import TYPES, is_float
 from ...rows.operations import VECTORISED
 from ...rows.options import WriterOptions
 from ...rows.scope import Scope
+from ...schedule.act_trees import below, rows_of
 from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations, row_cost
 from .streams import LINE
 from .strips import SIMD
 from .threads import END, extents, flat_loops, guard, indented, opened
 
 BLOCK: Final = 64  # columns that walk the levels together
+GATHER: Final = 16  # additions that a load at indices of its own in each lane takes
 HEAVY: Final = 40  # additions: from here on a condition is worth a test that a lane needs it
 _WIDE: Final = 64  # bytes of registers whose instructions convert 64-bit integers
 _ELEMENTWISE: Final = frozenset({"floor", "ceil", "trunc", "sqrt", "fma"})
@@ -46,25 +48,11 @@ def acts_in_lanes(scope: Scope, column: Column) -> bool:
     rows = [row for row in instructions(column) if isinstance(row, Access)]
     buffers = [scope.by_name[row.buffer] for row in rows]
     nested = any(
-        isinstance(each, Sweep) for act in column.acts for each in _below(act) if each is not act
+        isinstance(each, Sweep) and each is not act
+        for act in column.acts
+        for each in below([act])
     )
     return not nested and all(each.unit is inner for each in buffers if inner in each.dims)
-
-
-def _below(act: Act) -> Iterator[Act]:
-    """Yield an act and those inside it."""
-    yield act
-    match act:
-        case Sweep(acts=acts):
-            inner = acts
-        case If(then=then, otherwise=otherwise):
-            inner = (*then, *otherwise)
-        case While(condition=condition, acts=acts):
-            inner = (*condition, *acts)
-        case _:
-            inner = ()
-    for each in inner:
-        yield from _below(each)
 
 
 def write_lanes(scope: Scope, column: Column) -> Iterator[str]:
@@ -200,12 +188,16 @@ class _Part:
         self.masks = count()
         self.loops = count()
         self.set: set[int] = set()
+        self.got: set[int] = set()
         self.segment: _Segment | None = None
         self.numbers: Iterator[int] = count()
 
     def written(self, acts: Iterable[Act], numbers: Iterator[int]) -> Iterator[str]:
         """Write the function, and the loops that call it."""
         self.numbers = numbers
+        if self.sweep is not None and _gathers(self.sweep):
+            yield from self._one_by_one(self.sweep)
+            return
         self._acts(acts, ())
         self._flush()
         lanes, shared = self.shared.lanes, self.shared
@@ -214,7 +206,7 @@ class _Part:
         for row in sorted(own):
             type_ = shared.type(self.body.rows[row].dtype)
             self.arrays.append(f"alignas({LINE}) {type_} k{row}[{lanes}];")
-        for register in sorted(self.set - shared.carried):
+        for register in sorted(self.got - shared.carried):
             type_ = shared.type(self._dtype(register))
             self.arrays.append(f"alignas({LINE}) {type_} g{register}[{lanes}];")
         level, given = "", ""
@@ -246,6 +238,60 @@ class _Part:
             yield loop_over(given[2:], ends, backward=self.sweep.backward)
             yield from (*indented(strips), "}")
 
+    def _one_by_one(self, sweep: Sweep) -> Iterator[str]:
+        """Write a sweep that goes through the columns of a block one after the other."""
+        shared, body = self.shared, self.body
+        self._note(sweep.acts)
+        far = {
+            row: f"(k{row}[o] != 0)" if body.rows[row].dtype == "bool" else f"k{row}[o]"
+            for row, is_far in shared.kept.items()
+            if is_far
+        }
+        for row in {each for row in rows_of(sweep.acts) for each in row.operands}:
+            if shared.homes.get(row, (self.number,))[0] != self.number:
+                shared.kept[row] = True
+        body = classes.evolve(body, names=far)
+        level, called = body.positions[sweep.range.dim], f"part{self.number}"
+        carried = sorted(shared.carried & self.got)
+        dtypes = {register: self._dtype(register) for register in self.got}
+        yield f"const auto {called} = [=](s64 {shared.inner}, s64 {level}) INLINE {{"
+        yield f"  const s64 o = {shared.inner} - first;"
+        for register in carried:
+            yield f"  {shared.type(dtypes[register])}* const h{register} = g{register};"
+        yield "  {"
+        for register, dtype in sorted(dtypes.items()):
+            test = " != 0" if dtype == "bool" else ""
+            first = f"h{register}[o]{test}" if register in carried else "0"
+            yield f"    {TYPES[dtype][0]} g{register} = {first};"
+        yield from indented(acts_of(body, sweep.acts, self.numbers), "    ")
+        for register in carried:
+            value = f"g{register}{' ? -1 : 0' if dtypes[register] == 'bool' else ''}"
+            yield f"    h{register}[o] = {value};"
+        yield from ("  }", "};")
+        yield loop_over(level, body.scope.ends(sweep.range), backward=sweep.backward)
+        yield f"  for (s64 b = first; b < last; ++b) {called}(b, {level});"
+        yield "}"
+
+    def _note(self, acts: Iterable[Act]) -> None:
+        """Note which registers acts know, and which they may read before they set them."""
+        for act in acts:
+            match act:
+                case Get(register=register):
+                    self.got.add(register)
+                    self.shared.carried.update({register} - self.set)
+                case Set(register=register):
+                    self.got.add(register)
+                    self.set.add(register)
+                case If(then=then, otherwise=otherwise):
+                    for side in (then, otherwise):
+                        sure = set(self.set)
+                        self._note(side)
+                        self.set = sure
+                case While(condition=condition, acts=inner):
+                    sure = set(self.set)
+                    self._note((*condition, *inner))
+                    self.set = sure
+
     def _dtype(self, register: int) -> str:
         rows = (row for row in self.body.rows if isinstance(row, Get | Set))
         return next(row.dtype for row in rows if row.register == register)
@@ -257,9 +303,10 @@ class _Part:
             match act:
                 case If(row=row, then=then, otherwise=otherwise):
                     write = self._guarded if _is_heavy(act) else self._acts
-                    write(then, (*path, (row, True)))
-                    # rows of both sides have numbers in this order
-                    write(otherwise, (*path, (row, False)))
+                    for side, truth in ((then, True), (otherwise, False)):
+                        sure = set(self.set)
+                        write(side, (*path, (row, truth)))
+                        self.set = sure
                 case While():
                     self._while(act, path)
                 case Sweep():
@@ -285,7 +332,7 @@ class _Part:
         """Write a loop: its mask loses the lanes that are done, until it is empty."""
         mask = self._mask(path)
         self._flush()
-        around, self.lines = self.lines, []
+        around, self.lines, sure = self.lines, [], set(self.set)
         own: Path = ((mask, True),)
         self._acts(loop.condition, own)
         self._mask((*own, (loop.row, True)), mask, is_reduced=True)
@@ -294,6 +341,7 @@ class _Part:
         self._acts(loop.acts, own)
         self._flush()
         self.lines = [*around, "for (;;) {", *indented(self.lines), "}"]
+        self.set = sure
 
     def _mask(self, path: Path, mask: str = "", *, is_reduced: bool = False) -> str:
         """Compute a mask, and with `is_reduced` whether a lane has it."""
@@ -339,20 +387,21 @@ class _Part:
             segment.lines.append(f"{self._kept(number)} = {value};")
 
     def _get(self, segment: _Segment, number: Row, row: Get) -> None:
+        self.got.add(row.register)
         if row.register not in self.set:
             self.shared.carried.add(row.register)
         value = self._register(row.register) + (" != 0" if row.dtype == "bool" else "")
         segment.lines.append(f"const {TYPES[row.dtype][0]} {name(self.body, number)} = {value};")
 
     def _set(self, segment: _Segment, row: Set, path: Path) -> None:
-        condition = self._condition(segment, path)
-        if not path:
-            self.set.add(row.register)
-        elif row.register not in self.set:
-            self.shared.carried.add(row.register)
+        # where nothing is known before, lanes without the condition never read it
+        is_first = row.register not in self.set | self.shared.carried
+        condition = "" if is_first else self._condition(segment, path)
+        self.set.add(row.register)
+        self.got.add(row.register)
         value, to = operand(self._names(segment), row.value), self._register(row.register)
         value = f"({value} ? -1 : 0)" if row.dtype == "bool" else value
-        segment.lines.append(f"{to} = {f'{condition} ? {value} : {to}' if path else value};")
+        segment.lines.append(f"{to} = {f'{condition} ? {value} : {to}' if condition else value};")
 
     def _stored(self, segment: _Segment, row: Store, path: Path) -> str:
         condition, body = self._condition(segment, path), self._names(segment)
@@ -426,11 +475,19 @@ class _Part:
         return segment.conditions.get(path, "")
 
 
+def _gathers(sweep: Sweep) -> bool:
+    """Tell whether lanes would rather wait for loads at indices of their own than compute."""
+    rows = list(rows_of(sweep.acts))
+    told = sum(isinstance(row, Load) and row.is_told for row in rows)
+    if not told:
+        return False
+    return told * GATHER >= sum(row_cost(row) for row in rows if isinstance(row, Compute))
+
+
 def _is_heavy(choice: If) -> bool:
     """Tell whether acts are worth a test that a lane needs them."""
-    below = [each for each in _below(choice) if isinstance(each, While | Instruction)]
-    costs = (row_cost(each) for each in below if isinstance(each, Instruction))
-    return any(isinstance(each, While) for each in below) or sum(costs) >= HEAVY
+    has_loop = any(isinstance(each, While) for each in below([choice]))
+    return has_loop or sum(map(row_cost, rows_of([choice]))) >= HEAVY
 
 
 def _is_serial(row: Instruction, body: Body) -> bool:
