@@ -9,14 +9,16 @@ in an array of the strip.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Final, TypeAlias
 
+from .....runtime.language.dimension import Dimension
 from .....runtime.process import classes
 from ....ir.bounds import Range
 from ....ir.loops.column import Act, Column, Get, If, Set, Sweep, While
-from ....ir.loops.nest import Access, Compute, Index, Instruction, Load, Row, Store
+from ....ir.loops.nest import Access, Compute, Index, Instruction, Load, Number, Row, Store
 from ....ir.loops.traverse import instructions
 from ...rows.acts import acts_of, loop_over
 from ...rows.addresses import DIRECT
@@ -24,7 +26,7 @@ from ...rows.body import NAMELESS, Body, element, line, name, operand
 from ...rows.expressions import TYPES, is_float
 from ...rows.operations import VECTORISED
 from ...rows.options import WriterOptions
-from ...rows.scope import Scope
+from ...rows.scope import Scope, stored_type
 from ...schedule.act_trees import below, rows_of
 from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations, row_cost
 from .streams import LINE
@@ -34,6 +36,12 @@ from .threads import END, extents, flat_loops, guard, indented, opened
 BLOCK: Final = 64  # columns that walk the levels together
 GATHER: Final = 16  # additions that a load at indices of its own in each lane takes
 HEAVY: Final = 40  # additions: from here on a condition is worth a test that a lane needs it
+NEAREST: Final = """\
+static inline s64 nearest(s64 i, s64 low, s64 high) {
+  if (__builtin_expect_with_probability(i < low || i > high, 0, 1.0))
+    return later(earlier(i, high), low);
+  return i;
+}"""
 _WIDE: Final = 64  # bytes of registers whose instructions convert 64-bit integers
 _ELEMENTWISE: Final = frozenset({"floor", "ceil", "trunc", "sqrt", "fma"})
 Term: TypeAlias = tuple[str | Row, bool]  # a mask, or a row and which value of it
@@ -111,6 +119,7 @@ class _Shared:
     lanes: int
     mask: str
     inner: str
+    outer: Mapping[Dimension, str]
     stored: frozenset[str]
     homes: dict[Row, tuple[int, int]] = classes.field(factory=dict)
     kept: dict[Row, bool] = classes.field(factory=dict)
@@ -123,16 +132,18 @@ class _Shared:
         dims = [loop.range.dim for loop in column.loops]
         rows = tuple(instructions(column))
         positions = {**scope.around, **{dim: f"i{level}" for level, dim in enumerate(dims)}}
-        body = Body(scope, column.group, rows, len(dims), None, positions, {})
+        body = _in_rows(Body(scope, column.group, rows, len(dims), None, positions, {}), dims[:-1])
         sizes = {ITEMSIZES[row.dtype] for row in rows if is_float(row.dtype)} or {8}
         stored = frozenset(row.buffer for row in rows if isinstance(row, Store))
         lanes = max(LINE, scope.options.vector_bytes) // min(sizes)
         mask = "s64" if 8 in sizes else "s32"
-        return cls(body, lanes, mask, f"i{len(dims) - 1}", stored)
+        outer = {dim: positions[dim] for dim in dims[:-1]}
+        return cls(body, lanes, mask, f"i{len(dims) - 1}", outer, stored)
 
     def arrays(self, column: Column) -> Iterator[str]:
         """Define what a block keeps from level to level."""
         far = sorted(row for row, is_far in self.kept.items() if is_far)
+        yield from self.pointers()
         for name_, dtype in (
             *((f"g{register}", column.registers[register]) for register in sorted(self.carried)),
             *((f"k{row}", self.body.rows[row].dtype) for row in far),
@@ -140,6 +151,17 @@ class _Shared:
             # parts take pointers by value: a reference would keep all that they read in memory
             yield f"alignas({LINE}) {self.type(dtype)} {name_}_[{BLOCK}] = {{}};"
             yield f"{self.type(dtype)}* const {name_} = {name_}_;"
+
+    def pointers(self) -> Iterator[str]:
+        """Define the pointers to rows."""
+        scope, whole = self.body.scope, classes.evolve(self.body.scope, rows={})
+        for name_, pointer in scope.rows.items():
+            buffer = scope.by_name[name_]
+            terms = [whole.buffer(name_)]
+            for axis, dim in enumerate(buffer.dims):
+                if dim in self.outer:
+                    terms.append(whole.term(buffer, axis, self.outer[dim]))
+            yield f"{stored_type(buffer)}* const {pointer} = {' + '.join(terms)};"
 
     def type(self, dtype: str) -> str:
         """Return the type of a number of a lane in an array."""
@@ -157,6 +179,20 @@ class _Shared:
                 own = (positions.get(dim) == self.inner for dim, index, _ in places if index is None)
                 return buffer not in self.stored and not any(own)
         return not isinstance(row, Get | Set | Store)
+
+
+def _in_rows(body: Body, outer: Sequence[Dimension]) -> Body:
+    """Return a body whose accesses start at pointers to rows, where all that they can.
+
+    Rows that are indices along the outer loops, and fields that clamp them, need the indices.
+    """
+    scope = body.scope
+    used = {row.buffer for row in body.rows if isinstance(row, Access)}
+    if scope.clamped or any(isinstance(row, Index) and row.dim in outer for row in body.rows):
+        return body
+    rows = {name_: f"r{place}" for place, name_ in enumerate(sorted(used))}
+    positions = {**body.positions, **dict.fromkeys(outer, "0")}
+    return classes.evolve(body, scope=classes.evolve(scope, rows=rows), positions=positions)
 
 
 @classes.define
@@ -250,7 +286,7 @@ class _Part:
         for row in {each for row in rows_of(sweep.acts) for each in row.operands}:
             if shared.homes.get(row, (self.number,))[0] != self.number:
                 shared.kept[row] = True
-        body = classes.evolve(body, names=far)
+        body = _with_usual_levels(classes.evolve(body, names=far), sweep)
         level, called = body.positions[sweep.range.dim], f"part{self.number}"
         carried = sorted(shared.carried & self.got)
         dtypes = {register: self._dtype(register) for register in self.got}
@@ -263,7 +299,8 @@ class _Part:
             test = " != 0" if dtype == "bool" else ""
             first = f"h{register}[o]{test}" if register in carried else "0"
             yield f"    {TYPES[dtype][0]} g{register} = {first};"
-        yield from indented(acts_of(body, sweep.acts, self.numbers), "    ")
+        lines = acts_of(body, sweep.acts, self.numbers)
+        yield from indented((each for each in lines if each.strip()), "    ")
         for register in carried:
             value = f"g{register}{' ? -1 : 0' if dtypes[register] == 'bool' else ''}"
             yield f"    h{register}[o] = {value};"
@@ -473,6 +510,29 @@ class _Part:
             segment.lines.append(f"const b8 {made} = {' & '.join(terms)};")
             segment.conditions[path] = made
         return segment.conditions.get(path, "")
+
+
+def _with_usual_levels(body: Body, sweep: Sweep) -> Body:
+    """Return a body in which levels are compared with the ends, and rarely moved to one.
+
+    A load would wait for the extrema; a test that always has the same answer costs nothing.
+    """
+    own = {id(row) for row in rows_of(sweep.acts)}
+    users = Counter(each for row in body.rows for each in row.operands)
+    instead = {}
+    for number, row in enumerate(body.rows):
+        if id(row) not in own or not isinstance(row, Compute) or row.dtype != "int64":
+            continue
+        inner = body.rows[row.args[0]] if row.op == "maximum" else row
+        if inner is not row and isinstance(inner, Compute) and inner.op == "minimum":
+            ends = body.rows[row.args[1]], body.rows[inner.args[1]]
+            if users[row.args[0]] == 1 and all(isinstance(each, Number) for each in ends):
+                args = (operand(body, each) for each in (inner.args[0], row.args[1], inner.args[1]))
+                instead[row.args[0]] = ""
+                instead[number] = f"const s64 v{number} = nearest({', '.join(args)});"
+    if instead:
+        body.scope.uses.functions["nearest"] = NEAREST
+    return classes.evolve(body, instead=instead)
 
 
 def _gathers(sweep: Sweep) -> bool:
