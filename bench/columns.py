@@ -82,7 +82,8 @@ def _adjustment(shape: tuple[int, ...], random: np.random.Generator, dtype: str)
     cloud = np.maximum(random.uniform(-1e-3, 1e-3, shape), 0)
     near = np.dtype(dtype).type(1e-8 if dtype == "float64" else 1e-3)
     outputs = dict.fromkeys(("new_t", "new_vapour", "new_cloud"), (3, dtype))
-    return dict(t=t, vapour=vapour, cloud=cloud, density=density), outputs, {"near": near}
+    inputs = {"t": t, "vapour": vapour, "cloud": cloud, "density": density}
+    return inputs, outputs, {"near": near}
 
 
 def _sedimentation(shape: tuple[int, ...], random: np.random.Generator, dtype: str) -> Made:

@@ -37,7 +37,9 @@ def ordered(acts: Iterable[Act]) -> tuple[Act, ...]:
     return _ordered(acts, {}, count())
 
 
-def _ordered(acts: Iterable[Act], places: dict[Row, Row], numbers: Iterator[int]) -> tuple[Act, ...]:
+def _ordered(
+    acts: Iterable[Act], places: dict[Row, Row], numbers: Iterator[int]
+) -> tuple[Act, ...]:
     made: list[Act] = []
     for act in acts:
         if isinstance(act, Numbered):
@@ -67,7 +69,6 @@ def with_sides(
             condition = change(act.condition)
             return classes.evolve(act, condition=condition, acts=change(act.acts))
     return classes.evolve(act, acts=change(act.acts))
-
 
 
 def mapped(acts: Iterable[Act], change: Callable[[Instruction], Instruction]) -> tuple[Act, ...]:

@@ -35,11 +35,11 @@ def _named(acts: Iterable[Act]) -> dict[Row, Instruction]:
 
 def _gathered(acts: Iterable[Act], rows: Mapping[Row, Instruction]) -> tuple[Act, ...]:
     made: list[Act] = []
-    for act in acts:
-        if isinstance(act, Sweep | If | While):
-            act = with_sides(act, lambda side: _gathered(side, rows))
-        if isinstance(act, While):
-            act = _under_condition(act, rows)
+    for each in acts:
+        act = each
+        if isinstance(each, Sweep | If | While):
+            act = with_sides(each, lambda side: _gathered(side, rows))
+        act = _under_condition(act, rows) if isinstance(act, While) else act
         place = _same(made, act, rows) if isinstance(act, If) else None
         if place is None or not isinstance(act, If):
             made.append(act)
@@ -91,8 +91,10 @@ def _base(row: Row, rows: Mapping[Row, Instruction]) -> tuple[Row, bool]:
 
 
 def _joined(one: If, other: If, rows: Mapping[Row, Instruction]) -> If:
+    """Return two conditions on one row as one."""
     same = _base(one.row, rows)[1] == _base(other.row, rows)[1]
     then, otherwise = other.then, other.otherwise
     then, otherwise = (then, otherwise) if same else (otherwise, then)
     made = classes.evolve(one, then=(*one.then, *then), otherwise=(*one.otherwise, *otherwise))
-    return with_sides(made, lambda side: _gathered(side, rows))  # type: ignore[return-value]
+    sides = (_gathered(side, rows) for side in (made.then, made.otherwise))
+    return If(made.row, *sides)

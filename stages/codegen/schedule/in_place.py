@@ -58,22 +58,23 @@ class _Copy:
     field: str
 
 
-def _in_place(
-    nodes: Sequence[Nest | Column], buffers: Mapping[str, Buffer]
-) -> list[Nest | Column]:
+def _in_place(nodes: Sequence[Nest | Column], buffers: Mapping[str, Buffer]) -> list[Nest | Column]:
     """Return nodes in order; columns store fields in place of the arrays that nests copy there."""
     found = list(nodes)
     while (copy := next((c for c in _copies(found) if _fits(c, found, buffers)), None)) is not None:
         nest = _without(copy)
         column = _renamed(copy.column, copy.array, copy.field)
-        made = {id(copy.column): [column], id(copy.nest): [nest] if nest.body else []}
-        found = [each for node in found for each in made.get(id(node), [node])]
+        made: dict[int, Nest | Column] = {id(copy.column): column, id(copy.nest): nest}
+        found = [made.get(id(node), node) for node in found]
+        found = [node for node in found if isinstance(node, Column) or node.body]
     return found
 
 
 def _copies(nodes: Sequence[Nest | Column]) -> Iterator[_Copy]:
     """Yield the copies of arrays of columns to fields."""
-    filled = {name: each for each in nodes if isinstance(each, Column) for name in _stored(each)}
+    filled = {
+        name: each for each in nodes if isinstance(each, Column) for name in arrays_of(each, Store)
+    }
     for nest in (each for each in nodes if isinstance(each, Nest) and not each.parts):
         for number, row in enumerate(nest.body):
             load = nest.body[row.value] if isinstance(row, Store) else None
@@ -82,9 +83,7 @@ def _copies(nodes: Sequence[Nest | Column]) -> Iterator[_Copy]:
                 yield _Copy(nest, (row.value, number), column, load.buffer, row.buffer)
 
 
-def _fits(
-    copy: _Copy, nodes: Sequence[Nest | Column], buffers: Mapping[str, Buffer]
-) -> bool:
+def _fits(copy: _Copy, nodes: Sequence[Nest | Column], buffers: Mapping[str, Buffer]) -> bool:
     """Tell whether a column may store a field instead: nobody notices but the copy."""
     array, field = buffers[copy.array], buffers[copy.field]
     rows = [(node, row) for node in nodes for row in instructions(node) if isinstance(row, Access)]
@@ -145,7 +144,9 @@ def _is_within(
     if not walked:
         return not any(dim not in {each.range.dim for each in copy.column.loops} for dim in ranges)
     axis = walked[-1].dim
-    dims = next(row.dims for row in copy.nest.body if isinstance(row, Load) and row.buffer == copy.array)
+    dims = next(
+        row.dims for row in copy.nest.body if isinstance(row, Load) and row.buffer == copy.array
+    )
     place = dims.index(axis)
     row, offset = store.coordinates(len(dims))[place]
     if row is not None:
@@ -156,7 +157,9 @@ def _is_within(
     )
 
 
-def _stores(acts: Iterable[Act], around: tuple[Range, ...]) -> Iterator[tuple[Store, tuple[Range, ...]]]:
+def _stores(
+    acts: Iterable[Act], around: tuple[Range, ...]
+) -> Iterator[tuple[Store, tuple[Range, ...]]]:
     """Yield the stores of acts, and the sweeps around each."""
     for act in acts:
         match act:
@@ -170,16 +173,13 @@ def _stores(acts: Iterable[Act], around: tuple[Range, ...]) -> Iterator[tuple[St
                 yield act, around
 
 
-def _stored(column: Column) -> set[str]:
-    return arrays_of(column, Store)
-
-
 def _renamed(column: Column, array: str, field: str) -> Column:
     """Return a column that touches a field in place of an array."""
 
     def changed(row: Instruction) -> Instruction:
-        is_own = isinstance(row, Access) and row.buffer == array
-        return classes.evolve(row, buffer=field) if is_own else row
+        if isinstance(row, Access) and row.buffer == array:
+            return classes.evolve(row, buffer=field)
+        return row
 
     return classes.evolve(column, acts=mapped(column.acts, changed))
 
@@ -191,8 +191,9 @@ def _without(copy: _Copy) -> Nest:
     left = [n for n in range(len(nest.body)) if n != store and (is_read or n != load)]
     places = {old: new for new, old in enumerate(left)}
     body: list[Instruction] = [with_operands(nest.body[n], places.__getitem__) for n in left]
-    if is_read:
-        body[places[load]] = classes.evolve(body[places[load]], buffer=copy.field)
+    kept = nest.body[load]
+    if is_read and isinstance(kept, Load):
+        body[places[load]] = classes.evolve(kept, buffer=copy.field)
     loaded = {row.buffer for row in body if isinstance(row, Load)} - {copy.field}
     reads = tuple(each for each in nest.reads if each.buffer in loaded)
     body = body if any(isinstance(row, Store) for row in body) else []

@@ -17,7 +17,7 @@ from ...ir.loops.buffers import Buffer
 from ...ir.loops.column import Act, Column, Get, Set, Sweep
 from ...ir.loops.nest import Access, Instruction, Load, Nest, Store, with_operands
 from ...ir.loops.traverse import arrays_of, instructions
-from .act_trees import Numbered, below, mapped, numbered, ordered, rows_of
+from .act_trees import mapped, numbered, ordered, rows_of
 
 Code: TypeAlias = Nest | Column
 Buffers: TypeAlias = Mapping[str, Buffer]
@@ -28,11 +28,13 @@ def joined(nodes: Sequence[Code], buffers: Buffers) -> list[Code]:
     found: list[Code] = []
     for node in nodes:
         place = _column_for(node, found, buffers) if isinstance(node, Nest) else None
-        if place is None:
+        if place is None or not isinstance(node, Nest):
             found.append(node)
         else:
             found[place] = _with_nest(found[place], node)
-    return [_with_fewer_sweeps(each, buffers) if isinstance(each, Column) else each for each in found]
+    return [
+        _with_fewer_sweeps(each, buffers) if isinstance(each, Column) else each for each in found
+    ]
 
 
 def _column_for(nest: Nest, nodes: Sequence[Code], buffers: Buffers) -> int | None:
@@ -179,12 +181,28 @@ def with_registers(column: Column, own: Iterable[str], buffers: Buffers) -> Colu
     """Return a column with registers for those of its `own` arrays that one level knows."""
     for name in sorted(own):
         sweeps = [act for act in column.acts if _touches(act, name)]
-        if len(sweeps) == 1 and isinstance(sweeps[0], Sweep) and _is_local(sweeps[0], name, buffers):
-            register = len(column.registers)
-            dtypes = (*column.registers, buffers[name].dtype)
-            acts = mapped(column.acts, lambda row: _in_register(row, name, register))
-            column = classes.evolve(column, acts=acts, registers=dtypes)
+        if (
+            len(sweeps) == 1
+            and isinstance(sweeps[0], Sweep)
+            and _is_local(sweeps[0], name, buffers)
+        ):
+            column = _with_register(column, name, buffers[name].dtype)
     return column
+
+
+def _with_register(column: Column, name: str, dtype: str) -> Column:
+    """Return a column with a register in place of an array."""
+    register = len(column.registers)
+
+    def changed(row: Instruction) -> Instruction:
+        if not isinstance(row, Access) or row.buffer != name:
+            return row
+        if isinstance(row, Store):
+            return Set(dtype=row.dtype, register=register, value=row.value)
+        return Get(dtype=row.dtype, register=register)
+
+    acts = mapped(column.acts, changed)
+    return classes.evolve(column, acts=acts, registers=(*column.registers, dtype))
 
 
 def _touches(act: Act, name: str) -> bool:
@@ -192,17 +210,11 @@ def _touches(act: Act, name: str) -> bool:
 
 
 def _is_local(sweep: Sweep, name: str, buffers: Buffers) -> bool:
-    """Tell whether a sweep stores an array at each level first, and touches no other level of it."""
+    """Tell whether a sweep first stores an array at each level, and touches no other."""
     own = [each for each in _accesses(sweep) if each.buffer == name]
     first = next(act for act in sweep.acts if _touches(act, name))
-    return first is own[0] and isinstance(first, Store) and all(
-        _level(each, sweep, buffers) == 0 and each.when is None for each in own
+    return (
+        first is own[0]
+        and isinstance(first, Store)
+        and all(_level(each, sweep, buffers) == 0 and each.when is None for each in own)
     )
-
-
-def _in_register(row: Instruction, name: str, register: int) -> Instruction:
-    if not isinstance(row, Access) or row.buffer != name:
-        return row
-    if isinstance(row, Store):
-        return Set(dtype=row.dtype, register=register, value=row.value)
-    return Get(dtype=row.dtype, register=register)

@@ -201,40 +201,36 @@ class _Tidying:
         return self.same.get(row, row)
 
     def _row(self, block: _Block, number: Row, row: Instruction) -> None:
-        if isinstance(row, Set):
-            made: Instruction = classes.evolve(row, value=self._of(row.value))
-        else:
-            made = with_operands(row, self._of)
+        made = with_operands(row, self._of)
         match made:
-            case Get(register=register):
-                found = block.registers.get(register)
-                if found is None:
-                    home = self._placed(block, number, made)
-                    home.registers[register] = block.registers[register] = number
-            case Load():
-                key = _element(made)
-                found = block.elements.get(key)
-                if found is None:
-                    home = self._placed(block, number, made)
-                    home.elements[key] = block.elements[key] = number
-            case Set(register=register, value=value):
-                found = None
-                if block.registers.get(register) != value:
-                    self._put(block, number, made)
-                    block.registers[register] = value
+            case Set():
+                self._set(block, number, made)
             case Store():
-                found = None
                 if block.elements.get(_element(made)) != made.value:
                     self._put(block, number, made)
                     self._stored(block, made)
             case _:
-                key = (type(made), made)
-                found = self._part(block, made)
-                found = block.known(key) if found is None else found
+                found = self._found(block, made)
                 if found is None:
-                    self._placed(block, number, made).values[key] = number
-        if found is not None:
-            self.same[number] = found
+                    self._placed(block, number, made)
+                else:
+                    self.same[number] = found
+
+    def _found(self, block: _Block, row: Instruction) -> Row | None:
+        """Return the row that has the value already."""
+        match row:
+            case Get(register=register):
+                return block.registers.get(register)
+            case Load():
+                return block.elements.get(_element(row))
+        part = self._part(block, row)
+        return block.known((type(row), row)) if part is None else part
+
+    def _set(self, block: _Block, number: Row, row: Set) -> None:
+        made = classes.evolve(row, value=self._of(row.value))
+        if block.registers.get(row.register) != made.value:
+            self._put(block, number, made)
+            block.registers[row.register] = made.value
 
     def _stored(self, block: _Block, store: Store) -> None:
         own = _element(store)
@@ -243,15 +239,21 @@ class _Tidying:
         if is_plain:
             block.elements[own] = store.value
 
-    def _placed(self, block: _Block, number: Row, row: Instruction) -> _Block:
-        """Put a row before all loops that do not change it; return its block."""
+    def _placed(self, block: _Block, number: Row, row: Instruction) -> None:
+        """Put a row before all loops that do not change it."""
         depth = self._depth(row)
         if isinstance(row, Compute) and operations(row.op) >= TRANSCENDENTAL:
             depth = max(depth, block.floor)
         home = block if depth == len(self.loops) else self.loops[depth].outer
         self._put(home, number, row)
         self.depths[number] = depth
-        return home
+        for each in (home, block):
+            match row:
+                case Get(register=register):
+                    each.registers[register] = number
+                case Load():
+                    each.elements[_element(row)] = number
+        home.values[type(row), row] = number
 
     def _put(self, block: _Block, number: Row, row: Instruction) -> None:
         self.rows[number] = row
@@ -290,6 +292,7 @@ def _differ(one: Key, other: Key) -> bool:
     if one[0] != other[0]:
         return True
     mine, own = one[1], other[1]
-    assert isinstance(mine, tuple) and isinstance(own, tuple)  # coordinates
+    assert isinstance(mine, tuple)
+    assert isinstance(own, tuple)
     told = any(row is not None for row, _ in (*mine, *own))
     return not told and mine != own
