@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from .....runtime.process import classes
+from ....ir.loops.buffers import Buffer
 from ....ir.loops.column import Act, Get, If, Set, Sweep, While
 from ....ir.loops.nest import Compute, Load, Number
 from ...rows.acts import acts_of, loop_over
@@ -38,38 +39,84 @@ def gathers(sweep: Sweep) -> bool:
 def write_one_by_one(
     block: ColumnBlock, number: int, sweep: Sweep, numbers: Iterator[int]
 ) -> Iterator[str]:
-    """Write a sweep that goes through the columns of a block one after the other."""
-    body, found, sure = block.body, set[int](), set[int]()
-    _note(block, sweep.acts, found, sure)
-    far = {
-        row: f"(k{row}[o] != 0)" if body.rows[row].dtype == "bool" else f"k{row}[o]"
+    """Write a sweep that goes through the columns of a block one after the other.
+
+    Where all fields that loads at indices of their own read have one stride, as arrays of one
+    allocator have, the code computes each place once.
+    """
+    read = {each for own in rows_of(sweep.acts) for each in own.operands}
+    for row in sorted(read):
+        if block.homes.get(row, (number,))[0] != number:
+            block.kept[row] = True
+    strides = _strides(block, sweep)
+    body = _with_usual_levels(_body(block, strides), sweep)
+    level, called = body.positions[sweep.range.dim], f"part{number}"
+    taken = "".join(f", s64 t{place}" for place in range(len(strides)))
+    yield f"const auto {called} = [=](s64 {block.inner}, s64 {level}{taken}) INLINE {{"
+    yield from indented(_column(block, body, sweep, numbers))
+    yield "};"
+
+    def loops(given: Sequence[str]) -> Iterator[str]:
+        yield loop_over(level, body.scope.ends(sweep.range), backward=sweep.backward)
+        yield f"  for (s64 b = first; b < last; ++b) {called}({', '.join(('b', level, *given))});"
+        yield "}"
+
+    own = list(strides.values())
+    if len(set(own)) > 1:
+        same = " && ".join(f"{own[0]} == {each}" for each in dict.fromkeys(own[1:]))
+        yield from (f"if ({same}) {{", *indented(loops([own[0]] * len(own))), "} else {")
+        yield from (*indented(loops(own)), "}")
+    else:
+        yield from loops(own)
+
+
+def _strides(block: ColumnBlock, sweep: Sweep) -> dict[str, str]:
+    """Return by field the stride along which loads have indices of their own."""
+    scope, found = block.body.scope, dict[str, str]()
+    for row in rows_of(sweep.acts):
+        if isinstance(row, Load) and row.is_told and sweep.range.dim in row.dims:
+            buffer = scope.by_name[row.buffer]
+            if buffer.memory == "field":
+                found[row.buffer] = scope.stride(buffer, row.dims.index(sweep.range.dim))
+    return found
+
+
+def _body(block: ColumnBlock, strides: Mapping[str, str]) -> Body:
+    """Return the rows of a column, with names for strides, and for rows of other parts."""
+    scope, places = block.body.scope, list(strides)
+
+    def stride(buffer: Buffer, axis: int) -> str:
+        found = scope.stride(buffer, axis)
+        is_own = strides.get(buffer.name) == found
+        return f"t{places.index(buffer.name)}" if is_own else found
+
+    names = {
+        row: f"(k{row}[o] != 0)" if block.body.rows[row].dtype == "bool" else f"k{row}[o]"
         for row, is_far in block.kept.items()
         if is_far
     }
-    for operand_ in {each for row in rows_of(sweep.acts) for each in row.operands}:
-        if block.homes.get(operand_, (number,))[0] != number:
-            block.kept[operand_] = True
-    body = _with_usual_levels(classes.evolve(body, names=far), sweep)
-    level, called = body.positions[sweep.range.dim], f"part{number}"
+    return classes.evolve(block.body, names=names, scope=classes.evolve(scope, strides=stride))
+
+
+def _column(block: ColumnBlock, body: Body, sweep: Sweep, numbers: Iterator[int]) -> Iterator[str]:
+    """Write what one column does at a level; registers of the block are variables in between."""
+    found = set[int]()
+    _note(block, sweep.acts, found, set())
     carried = sorted(block.carried & found)
-    dtypes = {register: block.registers[register] for register in found}
-    yield f"const auto {called} = [=](s64 {block.inner}, s64 {level}) INLINE {{"
-    yield f"  const s64 o = {block.inner} - first;"
+    yield f"const s64 o = {block.inner} - first;"
     for register in carried:
-        yield f"  {block.type(dtypes[register])}* const h{register} = g{register};"
-    yield "  {"
-    for register, dtype in sorted(dtypes.items()):
+        yield f"{block.type(block.registers[register])}* const h{register} = g{register};"
+    yield "{"
+    for register in sorted(found):
+        dtype = block.registers[register]
         test = " != 0" if dtype == "bool" else ""
         first = f"h{register}[o]{test}" if register in carried else "0"
-        yield f"    {TYPES[dtype][0]} g{register} = {first};"
+        yield f"  {TYPES[dtype][0]} g{register} = {first};"
     lines = acts_of(body, sweep.acts, numbers)
-    yield from indented((each for each in lines if each.strip()), "    ")
+    yield from indented(each for each in lines if each.strip())
     for register in carried:
-        value = f"g{register}{' ? -1 : 0' if dtypes[register] == 'bool' else ''}"
-        yield f"    h{register}[o] = {value};"
-    yield from ("  }", "};")
-    yield loop_over(level, body.scope.ends(sweep.range), backward=sweep.backward)
-    yield f"  for (s64 b = first; b < last; ++b) {called}(b, {level});"
+        mask = " ? -1 : 0" if block.registers[register] == "bool" else ""
+        yield f"  h{register}[o] = g{register}{mask};"
     yield "}"
 
 
