@@ -20,10 +20,10 @@ def write_acts(scope: Scope, column: Column) -> Iterator[str]:
     rows = tuple(instructions(column))
     body = Body(scope, column.group, rows, len(dims), None, {**scope.around, **positions}, {})
     yield from (f"{TYPES[dtype][0]} g{n} = 0;" for n, dtype in enumerate(column.registers))
-    yield from _acts(body, column.acts, count())
+    yield from acts_of(body, column.acts, count())
 
 
-def _acts(body: Body, acts: Sequence[Act], numbers: Iterator[int]) -> Iterator[str]:
+def acts_of(body: Body, acts: Sequence[Act], numbers: Iterator[int]) -> Iterator[str]:
     """Write acts; `numbers` are those of rows, in the order of the text."""
     for act in acts:
         match act:
@@ -55,7 +55,7 @@ def _acts(body: Body, acts: Sequence[Act], numbers: Iterator[int]) -> Iterator[s
 def _inside(
     body: Body, acts: Sequence[Act], numbers: Iterator[int], closing: str = "}"
 ) -> Iterator[str]:
-    yield from (f"  {each}" for each in _acts(body, acts, numbers))
+    yield from (f"  {each}" for each in acts_of(body, acts, numbers))
     yield closing
 
 

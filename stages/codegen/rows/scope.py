@@ -82,6 +82,7 @@ class Scope:
         strides: spells a stride of a buffer where that is not `n<place>` or `a0s1`.
         around: the names of the indices of loops around nests.
         buffers: the names of buffers.
+        rows: pointers to rows of buffers that text around defines; other indices start there.
 
     """
 
@@ -96,6 +97,7 @@ class Scope:
     strides: Callable[[Buffer, int], str] | None = None
     around: Mapping[Dimension, str] = classes.field(factory=dict)
     buffers: Mapping[str, str] = classes.field()
+    rows: Mapping[str, str] = classes.field(factory=dict)
     by_name: Mapping[str, Buffer] = classes.field(init=False)
 
     @buffers.default
@@ -122,6 +124,8 @@ class Scope:
 
     def buffer(self, name: str) -> str:
         """Return the name of a buffer: a pointer to its index 0."""
+        if name in self.rows:
+            return self.uses.ask(self.rows[name])
         found = self.buffers[name]
         is_given = self.bounds is None and self.by_name[name].memory in ("field", "table")
         return self.uses.ask(found, ("pointer", int(found[1:])) if is_given else None)

@@ -1,8 +1,8 @@
 """Write imperative columns: loops over columns around the acts of a walk over their levels.
 
 Variables with levels are arrays over all columns, planes are registers. First the arrays get what
-the variables begin with. The arguments of a level are computed at its start; those that do not
-vary along the axis are computed there too, and compilers move them.
+the variables begin with; a field that a column only reads is no array, but read in its place. The
+arguments of a level are computed at its start. `tidying.py` moves what does not vary.
 """
 
 from __future__ import annotations
@@ -77,6 +77,11 @@ def column_of(place: Place, units: Sequence[Dimension], reason: str) -> Column:
     return Column(place.group, loops, acts, reason, dtypes, tuple(dict.fromkeys(writer.reads)))
 
 
+def _is_plain(load: Load) -> bool:
+    """Tell whether a load always reads its element, at a known distance from the column."""
+    return load.when is None and not load.is_told
+
+
 def _dtype(place: Place, variable: int) -> str:
     operand, _ = place.points.nodes[place.node].operands[variable]
     return place.points.nodes[operand].value.dtype
@@ -93,7 +98,10 @@ class _Writer:
         self.rows: list[Instruction] = []
         self.made: dict[int, Row] = {}  # by row of the body
         self.ends = column_rows.ends(self.column.body)
+        sets = column_rows.Set | column_rows.SetAt
+        self.changed = {row.variable for row in self.column.body if isinstance(row, sets)}
         self.args: list[Row] = []
+        self.fields: dict[int, Load] = {}  # by variable that nobody changes: its level 0
 
     def acts(self) -> tuple[Act, ...]:
         """Return the acts: first values, the walk, results that are planes."""
@@ -124,8 +132,12 @@ class _Writer:
         whole = Range(self.column.axis, self.column.low, self.column.high)
         walk = NestLoop("sequential", whole)
         acts, rows = self._computed([operands[each] for each in held], (walk,))
-        for array, row in zip(held.values(), rows, strict=True):
-            acts.append(self._store(array, row))
+        for variable, row in zip(held, rows, strict=True):
+            made = self.rows[row]
+            if variable not in self.changed and isinstance(made, Load) and _is_plain(made):
+                self.fields[variable] = made
+            else:
+                acts.append(self._store(held[variable], row))
         return [loops_ir.Sweep(whole, tuple(acts))]
 
     def _arguments(self, walk: Range) -> list[Act]:
@@ -220,20 +232,28 @@ class _Writer:
         return acts
 
     def _get(self, acts: list[Act], at: int, row: column_rows.Get | column_rows.GetAt) -> None:
-        array = self.place.held[row.variable]
+        found, axis = self._variable(row.variable), self.column.axis
         if isinstance(row, column_rows.Get) and self._is_inside(row.offset):
-            offsets = tuple(row.offset * (dim is self.column.axis) for dim in array.dims)
-            made = Load(dtype=array.dtype, buffer=array.name, dims=array.dims, offsets=offsets)
+            by, index = row.offset, None
         else:
-            index = self._level(acts, row)
+            by, index = 0, self._level(acts, row)
             index = self._computed_row(acts, "minimum", index, self._last(acts))
             index = self._computed_row(acts, "maximum", index, self._bound(acts, self.column.low))
-            rows = tuple(index if dim is self.column.axis else None for dim in array.dims)
-            zeros = (0,) * len(array.dims)
-            made = Load(
-                dtype=array.dtype, buffer=array.name, dims=array.dims, offsets=zeros, rows=rows
-            )
-        self._value(acts, at, made)
+        offsets = tuple(
+            offset + by * (dim is axis)
+            for dim, offset in zip(found.dims, found.offsets, strict=True)
+        )
+        rows = tuple(index if dim is axis else None for dim in found.dims)
+        rows = rows if any(each is not None for each in rows) else ()
+        self._value(acts, at, classes.evolve(found, offsets=offsets, rows=rows))
+
+    def _variable(self, variable: int) -> Load:
+        """Return the load of a variable at the level."""
+        if variable in self.fields:
+            return classes.evolve(self.fields[variable], level=0)
+        array = self.place.held[variable]
+        zeros = (0,) * len(array.dims)
+        return Load(dtype=array.dtype, buffer=array.name, dims=array.dims, offsets=zeros)
 
     def _put(self, acts: list[Act], row: column_rows.Set | column_rows.SetAt) -> None:
         array, value = self.place.held[row.variable], self.made[row.value]

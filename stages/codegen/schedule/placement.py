@@ -297,6 +297,10 @@ class _Placing:
         own = {dim: span.range(dim) for dim, span in need.items() if span is not None}
         boxes = {n: {each.dim: each for each in self.boxes[stores(n)]} for n in sorted(groups)}
         found = [n for n, box in boxes.items() if box == own or len(groups) == 1]
+        value = self.points.nodes[index].value
+        if isinstance(value, Column):  # planes are empty only where all is
+            across = {dim: range_ for dim, range_ in own.items() if dim is not value.axis}
+            found += [n for n, box in boxes.items() if box == across]
         if found:
             self.within[index] = found[0]
             return need

@@ -19,6 +19,7 @@ from ...ir.verify import versions
 from .discovery import table_buffer
 from .drafts import Draft, StoreGroup, draft_nests, order_of
 from .hazards import are_disjoint, as_nest, fields_to_stage
+from .in_place import with_columns
 from .order import loops_over, unit_dims
 from .points import Points
 from .rules import Rules
@@ -55,7 +56,8 @@ def schedule(
         buffers += copies
         if nests:
             steps.append(Step(index, in_order(*nests)))
-    return _padded(_kernel(program, buffers, groups, steps, notes)), tuple(groups)
+    made = _padded(_kernel(program, buffers, groups, steps, notes))
+    return with_columns(made, checked=rules.checked), tuple(groups)
 
 
 def _kernel(

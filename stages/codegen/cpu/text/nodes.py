@@ -14,6 +14,7 @@ from ....ir.loops.traverse import arrays_of, walk
 from ...rows.acts import loop_over
 from ...rows.options import Steps
 from ...rows.scope import Scope
+from .lanes import acts_in_lanes, write_lanes
 from .nest import write_column, write_nest
 from .portions import functions_of, write_all, write_portions
 from .tiles import write_tiles
@@ -88,7 +89,8 @@ def write_node(scope: Scope, node: Node, writing: Writing) -> Iterator[Line]:
 
 def _alone(scope: Scope, node: Nest | Column, functions: Mapping[Nest, Known]) -> Iterator[str]:
     if isinstance(node, Column):
-        return write_column(scope, node)
+        in_lanes = acts_in_lanes(scope, node)
+        return write_lanes(scope, node) if in_lanes else write_column(scope, node)
     if node in functions:
         return write_all(scope, node, functions[node].name)
     return write_nest(scope, node)

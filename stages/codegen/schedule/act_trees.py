@@ -1,0 +1,103 @@
+"""Trees of acts of a column: number their rows, rewrite them, put them in the order of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+
+from ....runtime.process import classes
+from ...ir.loops.column import Act, If, Set, Sweep, While
+from ...ir.loops.nest import Instruction, Row, with_operands
+
+
+@classes.frozen(kw_only=True)
+class Numbered(Instruction):
+    """A row with its number, while acts are rewritten."""
+
+    number: Row
+    row: Instruction
+
+
+def numbered(acts: Iterable[Act]) -> tuple[Act, ...]:
+    """Return acts in which each row has its number."""
+    return _numbered(acts, count())
+
+
+def _numbered(acts: Iterable[Act], numbers: Iterator[int]) -> tuple[Act, ...]:
+    def changed(act: Act) -> Act:
+        if isinstance(act, Sweep | If | While):
+            return with_sides(act, lambda side: _numbered(side, numbers))
+        return Numbered(dtype=act.dtype, number=next(numbers), row=act)
+
+    return tuple(map(changed, acts))
+
+
+def ordered(acts: Iterable[Act]) -> tuple[Act, ...]:
+    """Return rows without their numbers, which then follow the text."""
+    return _ordered(acts, {}, count())
+
+
+def _ordered(
+    acts: Iterable[Act], places: dict[Row, Row], numbers: Iterator[int]
+) -> tuple[Act, ...]:
+    made: list[Act] = []
+    for act in acts:
+        if isinstance(act, Numbered):
+            places[act.number] = next(numbers)
+            row = act.row
+            if isinstance(row, Set):
+                made.append(classes.evolve(row, value=places[row.value]))
+            else:
+                made.append(with_operands(row, places.__getitem__))
+        elif isinstance(act, Sweep | If | While):
+            found = with_sides(act, lambda side: _ordered(side, places, numbers))
+            if isinstance(found, If | While):
+                found = classes.evolve(found, row=places[found.row])
+            made.append(found)
+    return tuple(made)
+
+
+def with_sides(
+    act: Sweep | If | While, change: Callable[[Iterable[Act]], tuple[Act, ...]]
+) -> Sweep | If | While:
+    """Return a loop or a condition with its acts changed, in the order of the text."""
+    match act:
+        case If():
+            then = change(act.then)
+            return classes.evolve(act, then=then, otherwise=change(act.otherwise))
+        case While():
+            condition = change(act.condition)
+            return classes.evolve(act, condition=condition, acts=change(act.acts))
+    return classes.evolve(act, acts=change(act.acts))
+
+
+def mapped(acts: Iterable[Act], change: Callable[[Instruction], Instruction]) -> tuple[Act, ...]:
+    """Return acts with each row changed."""
+    return tuple(
+        with_sides(act, lambda side: mapped(side, change))
+        if isinstance(act, Sweep | If | While)
+        else change(act)
+        for act in acts
+    )
+
+
+def below(acts: Iterable[Act]) -> Iterator[Act]:
+    """Yield acts and those inside them, in the order of the text."""
+    for act in acts:
+        yield act
+        match act:
+            case Sweep(acts=inner):
+                yield from below(inner)
+            case If(then=then, otherwise=otherwise):
+                yield from below((*then, *otherwise))
+            case While(condition=condition, acts=inner):
+                yield from below((*condition, *inner))
+
+
+def rows_of(acts: Iterable[Act]) -> Iterator[Instruction]:
+    """Yield the rows of acts, without their numbers."""
+    for act in below(acts):
+        if isinstance(act, Numbered):
+            yield act.row
+        elif isinstance(act, Instruction):
+            yield act

@@ -1,0 +1,71 @@
+"""Columns side by side in lanes give the bits of the interpreter: whole strips, and rests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fieldforge.stages.artifacts import Variant
+from fieldforge.stages.gtscript.axes import I
+from fieldforge.stages.interpret.stage import Entry
+from fieldforge.stages.target import CpuTarget
+
+from ...generated.building import Schedule, compiled, written
+from .cases import arrays_of, difference
+from .column_examples import COLUMNS
+from .corpus.every import CORPUS
+from .models import EXAMPLES
+from .stencils import definition_of, made
+
+FUNCTIONS = ("exp(", "log(", "sin(", "**")  # compiled functions err by units in the last place
+LEAST = 70  # columns: a block, whole strips of the next one, and a rest
+
+
+def wide(case, found):
+    """Return the arrays of a case many times side by side, I contiguous, and the domain."""
+    often = -(-LEAST // case["domain"][0])
+    leaves = {each.name.split(".")[0]: each for each in found.lowered.program.leaves}
+    arrays = {}
+    for name, array in arrays_of(case).items():
+        dims = leaves[name].dims if name in leaves else ()
+        times = [often if dim is I else 1 for dim in dims or ()]
+        times += [1] * (array.ndim - len(times))
+        arrays[name] = np.asfortranarray(np.tile(array, times))
+    return arrays, (often * case["domain"][0], *case["domain"][1:])
+
+
+def call(case, found, program):
+    """Run a program on wide arrays; return them."""
+    arrays, domain = wide(case, found)
+    numbers = {name: value for name, (_, value) in case["scalars"].items()}
+    arguments = found.arguments({**arrays, **numbers}, case["origin"], domain)
+    with np.errstate(all="ignore"):
+        program(*arguments)
+    return arrays
+
+
+def in_lanes(case):
+    """Return a stencil and its C++ for arrays where I has unit stride."""
+    found = made(definition_of(case["text"]))
+    fields = [each for each in found.lowered.program.leaves if each.kind == "field"]
+    variant = Variant(unit=tuple((each.name, "I") for each in fields if I in each.dims))
+    return found, written(found.lowered, variant, Schedule(parallel_from=1), CpuTarget.host())
+
+
+@pytest.mark.parametrize("group", [COLUMNS, CORPUS], ids=["examples", "corpus"])
+def test_columns_in_lanes_give_the_bits_of_the_interpreter(group):
+    cases = {name: {**EXAMPLES, **CORPUS}[name] for name in group}
+    made_ = {name: in_lanes(case) for name, case in cases.items()}
+    chosen = {name: each for name, each in made_.items() if "const auto part" in each[1].source}
+    assert len(chosen) > 5
+    programs = compiled([source for _, source in chosen.values()], "-O3")
+
+    for program, (name, (found, _)) in zip(programs, chosen.items(), strict=True):
+        case = cases[name]
+        meant, given = call(case, found, Entry(found.lowered)), call(case, found, program)
+        calls = any(each in case["text"] for each in FUNCTIONS)
+        for field in meant:
+            if calls and meant[field].dtype.kind == "f":
+                np.testing.assert_allclose(given[field], meant[field], rtol=1e-9, err_msg=name)
+            else:
+                assert difference(meant[field], given[field], 0) == "", (name, field)
