@@ -330,6 +330,25 @@ with computation(FORWARD):
     },
 )
 
+add(
+    "what an earlier block writes, read around the domain",
+    """
+with computation(PARALLEL), interval(...):
+    x = a
+with computation(PARALLEL), interval(...):
+    b = x.at(K=5) + x[0, 0, p] + x[0, 0, p - 2]
+""",
+    "a: Field[float], b: Field[float], x: Field[float], p: Field[IJ, np.int64]",
+    arrays={
+        "a": some((2, 2, 9), 126),
+        "b": some((2, 2, 9), 127),
+        "x": some((2, 2, 9), 128),
+        "p": np.array([[2, 0], [1, 2]]),
+    },
+    origin=dict.fromkeys("abx", (0, 0, 2)),
+    domain=(2, 2, 5),
+)
+
 # --- intervals of the call ------------------------------------------------------------------------
 
 add(
