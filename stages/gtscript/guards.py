@@ -108,7 +108,7 @@ class _Writer:
         return tuple(found)
 
     def _until_noted(self, test: Ref) -> Ref:
-        """Return the condition of a loop that ends at the first note: it might have no other end."""
+        """Return the condition of a loop that ends at the first note, if not before."""
         nothing = self._map("eq", self._read(self.notes), self._number(0), dtype="bool")
         return self._map("and", nothing, test, dtype="bool")
 

@@ -142,8 +142,8 @@ class StencilProgram(NativeEntry):
             backend = with_checks(self.backend)
             compiled: Any = None if backend is None else self._with_checks(backend)
             plain: Any = self.with_backend(None)
-            source = self.__definition__
-            self._checks = Checks(compiled, plain, written_by(source), LevelWatch.of(source))
+            watch = LevelWatch.of(self.__definition__)
+            self._checks = Checks(compiled, plain, written_by(self._current()), watch)
         given = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
         note(self.checked, args, kwargs)
         with paused():

@@ -12,16 +12,16 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from ....runtime.process import classes
-from ...ir.bounds import Bound, Const, add, greatest, least
+from ...ir.bounds import Bound, Const, greatest, least
 from ...ir.column_rows import Column, End, Get, GetAt, Holds, If, Set, SetAt, While
-from ...ir.dataflow import Ref, Side, Value
+from ...ir.dataflow import Ref, Value
 from ...ir.stencil import Assign, Block, Limits, Read
 from ...lower.graph import Graph
 from ..axes import K, data_dims
-from ..levels import least_levels
 from ..reads import reads_below
-from .bounds import box_of, levels_of, size, stays_inside
+from .bounds import box_of, levels_of, size
 from .environment import Environment, valued
+from .slots import Slot, is_local, levels_in_column
 
 
 class Rows(Graph):
@@ -31,23 +31,6 @@ class Rows(Graph):
         """Append a row."""
         self.values.append(value)
         return len(self.values) - 1
-
-
-@classes.frozen
-class Slot:
-    """A variable of the column: its number, and the first level that it has and one past the last.
-
-    A plane has no levels.
-    """
-
-    number: int
-    levels: tuple[Bound, Bound] | None
-
-    @property
-    def side(self) -> Side:
-        """The levels of a variable that is no plane."""
-        assert self.levels is not None  # the caller looks
-        return Side(K, *self.levels)
 
 
 def run_column(environment: Environment, block: Block, live: Collection[int]) -> None:
@@ -78,11 +61,11 @@ class _Acting:
     def of(cls, environment: Environment, block: Block, live: Collection[int]) -> _Acting:
         """Begin with the variables of the column."""
         written = dict.fromkeys(each.variable for each in block.body)
-        local = frozenset(each for each in written if _is_local(environment, block, each, live))
+        local = frozenset(each for each in written if is_local(environment, block, each, live))
         found = cls(environment, block, {}, local)
         for variable in [*written, *found.followed(written)]:
             is_plane = variable in local or "K" not in environment.variable(variable).axes
-            levels = None if is_plane else _levels(environment, block, variable)
+            levels = None if is_plane else levels_in_column(environment, block, variable)
             found.slots.setdefault(variable, Slot(len(found.slots), levels))
         return found
 
@@ -107,9 +90,10 @@ class _Acting:
         low = least((Const(0), *(start for start, _ in known)))
         high = greatest((size(K), *(stop for _, stop in known)))
         start, stop = levels_of(self.block)
+        first = (self._first(number, slot, (low, high)) for number, slot in self.slots.items())
         column = Column(
             body=tuple(self.rows.values),
-            init=tuple(self._first(number, slot, (low, high)) for number, slot in self.slots.items()),
+            init=tuple(first),
             args=tuple(self.args),
             planes=tuple(s.number for s in self.slots.values() if s.levels is None),
             axis=K,
@@ -275,45 +259,3 @@ class _Acting:
     def _argument(self, ref: Ref) -> Ref:
         place = self.args.setdefault(ref, len(self.args))
         return self.rows.scalar(f"a{place}", self.environment.graph[ref].dtype)
-
-
-def _is_local(environment: Environment, block: Block, variable: int, live: Collection[int]) -> bool:
-    """Tell whether a temporary lives on one level: it is assigned there before it is read."""
-    kind = environment.variable(variable).kind
-    if kind == "mask":
-        return True
-    if kind != "temporary" or variable in live or "K" not in environment.variable(variable).axes:
-        return False
-    nodes, is_set = environment.root.nodes, variable not in environment.values
-    for each in block.body:
-        for read in reads_below(nodes, each.roots):
-            is_own = read.level is None and read.offset[2] == 0
-            if read.variable == variable and not (is_set and is_own):
-                return False
-        if each.variable == variable:
-            if each.moves:
-                return False
-            is_set |= each.mask is None and each.region is None
-    return True
-
-
-def _levels(environment: Environment, block: Block, variable: int) -> tuple[Bound, Bound]:
-    """Return the levels of a variable with which a column works: those of the domain at least.
-
-    Of an argument they are also what the block reads and writes around the domain, which is any
-    level where a value gives the levels.
-    """
-    ends = [(Const(0), size(K))]
-    if environment.variable(variable).kind != "field":
-        return ends[0]
-    moves = [(each.offset, each.level) for each in block.body if each.variable == variable]
-    roots = [root for each in block.body for root in each.roots]
-    reads = reads_below(environment.root.nodes, roots)
-    moves += [(read.offset[2], read.level) for read in reads if read.variable == variable]
-    fewest, (start, stop) = least_levels(environment.root.blocks), levels_of(block)
-    for k, level in moves:
-        if level is not None:
-            ends.append(environment.ends(variable))
-        elif not stays_inside(block, k, fewest):
-            ends.append((add(start, k), add(stop, k)))
-    return least(low for low, _ in ends), greatest(high for _, high in ends)

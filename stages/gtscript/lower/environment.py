@@ -158,10 +158,9 @@ def _beyond(root: Stencil) -> Iterator[int]:
     least = least_levels(root.blocks)
     for block in root.blocks:
         for each in block.body:
-            is_given = root.variables[each.variable].kind == "field"
-            if is_given and each.moves:
-                if each.level is not None or not stays_inside(block, each.offset, least):
-                    yield each.variable
+            may_leave = each.level is not None or not stays_inside(block, each.offset, least)
+            if may_leave and each.moves and root.variables[each.variable].kind == "field":
+                yield each.variable
         roots = [ref for each in block.body for ref in each.roots]
         for read in reads_below(root.nodes, roots):
             is_given = root.variables[read.variable].kind == "field"

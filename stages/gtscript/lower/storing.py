@@ -114,9 +114,8 @@ class Storing:
         if stores:
             self.statements.append(Statement(tuple(stores)))
 
-
     def _box(self, number: int, least: int) -> Ranges:
-        """Return the box to store: all levels of a field if a value gives those that are written."""
+        """Return the box to store: all levels of a field if values give those that are written."""
         variable = self.environment.variable(number)
         box = written_box(variable.axes, self.pending.pop(number), least)
         if number not in self.led:

@@ -168,7 +168,8 @@ class Drawing:
                 return f"{self.pick('ab')}.at(K={level})"
             case 4 if self.acts:
                 self.clean = False
-                return f"{own}.at(K={level})" if self.chance(2) else f"{own}[0, 0, {self.pick(STEPS)}]"
+                step = self.pick(STEPS)
+                return self.pick((f"{own}.at(K={level})", f"{own}[0, 0, {step}]"))
             case 5:
                 return f"{self.pick('ab')}[0, 0, {self.pick(STEPS)}]"
             case 6 if self.order != "PARALLEL" or "s" not in self.targets:

@@ -365,6 +365,19 @@ with computation(PARALLEL), interval(m, None):
 )
 
 add(
+    "an interval of the call counts nothing for boundaries",
+    """
+with computation(PARALLEL), interval(0, m):
+    b = a + c
+with computation(PARALLEL), interval(1, None):
+    b = a[0, 0, -1] + c
+""",
+    "a: Field[float], b: Field[float], c: Field[float], m: int",
+    arrays={"a": some((2, 2, 5), 129), "b": np.zeros((2, 2, 5)), "c": some((2, 2, 5), 130)},
+    scalars={"m": ("int64", 2)},
+)
+
+add(
     "an interval between elements",
     """
 with computation(FORWARD), interval(r[0, 0][0], r[0, 0][1]):

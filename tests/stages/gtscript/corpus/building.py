@@ -36,7 +36,9 @@ def main(backend: str = "gt:cpu_kfirst", jobs: str = "2") -> None:
     seconds = time.monotonic() - began
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     cpu = sum(each.ru_utime + each.ru_stime for each in used)
-    print(f"{len(stencils)} stencils by '{backend}': {seconds:.1f} s, {cpu:.1f} s of processors")
+    sys.stdout.write(
+        f"{len(stencils)} stencils by '{backend}': {seconds:.1f} s, {cpu:.1f} s of processors\n"
+    )
 
 
 if __name__ == "__main__":
