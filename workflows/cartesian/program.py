@@ -131,16 +131,19 @@ class StencilProgram(NativeEntry):
     def checked(self, *args: Any, **kwargs: Any) -> None:
         """Make a call with checks; a failed one writes nothing and raises a `CheckError`.
 
-        Backend 'cpu' compiles the checks in, which takes one more build; others only run.
+        Backend 'cpu' compiles the checks in, which takes one more build; others only run. Levels
+        that values give are watched by the interpreter, which takes as long as a run of it.
         """
         if self._checks is None:
             from ..entries.checked import Checks, with_checks, written_by
+            from .levels import LevelWatch
 
             assert self.backend is not None, "a stencil has a backend"
             backend = with_checks(self.backend)
             compiled: Any = None if backend is None else self._with_checks(backend)
             plain: Any = self.with_backend(None)
-            self._checks = Checks(compiled, plain, written_by(self._current()))
+            watch = LevelWatch.of(self.__definition__)
+            self._checks = Checks(compiled, plain, written_by(self._current()), watch)
         given = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
         note(self.checked, args, kwargs)
         with paused():

@@ -72,12 +72,14 @@ def _is_on_host(kept: Kept) -> bool:
 class Checks:
     """Makes checked calls: `compiled` has checks compiled in, or is None; `embedded` explains.
 
-    `spare` is memory for saved outputs, reused by the next call.
+    `watch` looks at the arguments first; it may write to the outputs. `spare` is memory for saved
+    outputs, reused by the next call.
     """
 
     compiled: Callable[..., Any] | None
     embedded: Callable[..., Any]
     written: tuple[OutputPath, ...]
+    watch: Callable[[Mapping[str, Any]], None] | None = None
     spare: dict[Any, list[Array]] = classes.field(factory=dict, init=False)
 
     def run(
@@ -86,6 +88,10 @@ class Checks:
         """Make a call with `args` and `kwargs`; `given` are all arguments by name."""
         refused = None
         with self._kept(given) as kept, self._inputs_named(given):
+            if self.watch is not None:
+                self.watch(given)
+                for each in kept:
+                    each.put_back()
             if self.compiled is not None and not context.active():
                 try:
                     self.compiled(*args, **{**kwargs, "enable_jit": None})

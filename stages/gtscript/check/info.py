@@ -28,7 +28,8 @@ def info_of_tables(tables: Tables, docstring: str) -> StencilInfo:
     extents = extents_of(tables.nodes, tables.blocks)
     owners = {v: own[0] for own in tables.arguments.values() for v in own}
     accesses, touched = _accesses(tables, extents, owners)
-    levels = boundaries_of(tables.nodes, tables.blocks, tables.choices, owners)
+    known = [each for n, each in enumerate(tables.blocks) if n not in tables.of_call]
+    levels = boundaries_of(tables.nodes, known, tables.choices, owners)
     fields: list[tuple[str, FieldInfo]] = []
     parameters: list[tuple[str, ParameterInfo]] = []
     arguments = tables.definition.arguments

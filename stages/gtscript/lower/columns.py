@@ -12,15 +12,16 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from ....runtime.process import classes
-from ...ir.bounds import Bound, Const, add
+from ...ir.bounds import Bound, Const, greatest, least
 from ...ir.column_rows import Column, End, Get, GetAt, Holds, If, Set, SetAt, While
-from ...ir.dataflow import Ref, Side, Value
+from ...ir.dataflow import Ref, Value
 from ...ir.stencil import Assign, Block, Limits, Read
 from ...lower.graph import Graph
 from ..axes import K, data_dims
 from ..reads import reads_below
 from .bounds import box_of, levels_of, size
 from .environment import Environment, valued
+from .slots import Slot, is_local, levels_in_column
 
 
 class Rows(Graph):
@@ -30,23 +31,6 @@ class Rows(Graph):
         """Append a row."""
         self.values.append(value)
         return len(self.values) - 1
-
-
-@classes.frozen
-class Slot:
-    """A variable of the column: its number, and how many levels it has below and above the domain.
-
-    A plane has no levels.
-    """
-
-    number: int
-    around: tuple[int, int] | None
-
-    @property
-    def levels(self) -> tuple[Bound, Bound]:
-        """The levels of a variable that is no plane."""
-        assert self.around is not None  # the caller looks
-        return Const(self.around[0]), add(size(K), self.around[1])
 
 
 def run_column(environment: Environment, block: Block, live: Collection[int]) -> None:
@@ -77,12 +61,12 @@ class _Acting:
     def of(cls, environment: Environment, block: Block, live: Collection[int]) -> _Acting:
         """Begin with the variables of the column."""
         written = dict.fromkeys(each.variable for each in block.body)
-        local = frozenset(each for each in written if _is_local(environment, block, each, live))
+        local = frozenset(each for each in written if is_local(environment, block, each, live))
         found = cls(environment, block, {}, local)
         for variable in [*written, *found.followed(written)]:
             is_plane = variable in local or "K" not in environment.variable(variable).axes
-            around = None if is_plane else _around(environment, block, variable)
-            found.slots.setdefault(variable, Slot(len(found.slots), around))
+            levels = None if is_plane else levels_in_column(environment, block, variable)
+            found.slots.setdefault(variable, Slot(len(found.slots), levels))
         return found
 
     def followed(self, written: dict[int, None]) -> list[int]:
@@ -102,15 +86,16 @@ class _Acting:
             self._assign(assign)
         self._leave((), (None, None))
         environment = self.environment
-        around = [slot.around for slot in self.slots.values() if slot.around is not None]
-        whole = min((a for a, _ in around), default=0), max((b for _, b in around), default=0)
-        low, high = Slot(0, whole).levels
+        known = [slot.levels for slot in self.slots.values() if slot.levels is not None]
+        low = least((Const(0), *(start for start, _ in known)))
+        high = greatest((size(K), *(stop for _, stop in known)))
         start, stop = levels_of(self.block)
+        first = (self._first(number, slot, (low, high)) for number, slot in self.slots.items())
         column = Column(
             body=tuple(self.rows.values),
-            init=tuple(self._first(number, slot, whole) for number, slot in self.slots.items()),
+            init=tuple(first),
             args=tuple(self.args),
-            planes=tuple(s.number for s in self.slots.values() if s.around is None),
+            planes=tuple(s.number for s in self.slots.values() if s.levels is None),
             axis=K,
             forward=self.block.order != "backward",
             start=start, stop=stop, low=low, high=high, dims=(), dtype="",
@@ -119,20 +104,20 @@ class _Acting:
         for number, slot in self.slots.items():
             if number not in self.locals and any(a.variable == number for a in self.block.body):
                 new, old = results[slot.number], environment.current(number)
-                if slot.around is not None and number in environment.beyond:
-                    new = environment.graph.region(((Side(K, *slot.levels),),), new, old)
+                if slot.levels is not None and number in environment.beyond:
+                    new = environment.graph.region(((slot.side,),), new, old)
                 environment.values[number] = new
 
-    def _first(self, number: int, slot: Slot, whole: tuple[int, int]) -> Ref:
+    def _first(self, number: int, slot: Slot, whole: tuple[Bound, Bound]) -> Ref:
         """Return what a variable begins with; nothing where it has no levels."""
         environment = self.environment
         nothing = environment.nothing(environment.variable(number).dtype)
         if number in self.locals:
             return nothing
         old = environment.current(number)
-        if slot.around in (None, whole):
+        if slot.levels in (None, whole):
             return old
-        return environment.graph.region(((Side(K, *slot.levels),),), old, nothing)
+        return environment.graph.region(((slot.side,),), old, nothing)
 
     # --- assignments ---------------------------------------------------------------------------
 
@@ -216,10 +201,10 @@ class _Acting:
             row: Callable[[int], Ref] = partial(environment.value, read=self._outside)
             return self._argument(environment.placed(ref, node, row))
         dtype = self.environment.variable(node.variable).dtype
-        if node.level is not None and slot.around is not None:
+        if node.level is not None and slot.levels is not None:
             at = self._at(node.level, node.is_absolute)
             return self.rows.add(GetAt(variable=slot.number, at=at, dims=(), dtype=dtype))
-        offset = 0 if slot.around is None else node.offset[2]
+        offset = 0 if slot.levels is None else node.offset[2]
         return self.rows.add(Get(variable=slot.number, offset=offset, dims=(), dtype=dtype))
 
     def _is_led(self, node: Read) -> bool:
@@ -274,36 +259,3 @@ class _Acting:
     def _argument(self, ref: Ref) -> Ref:
         place = self.args.setdefault(ref, len(self.args))
         return self.rows.scalar(f"a{place}", self.environment.graph[ref].dtype)
-
-
-def _is_local(environment: Environment, block: Block, variable: int, live: Collection[int]) -> bool:
-    """Tell whether a temporary lives on one level: it is assigned there before it is read."""
-    kind = environment.variable(variable).kind
-    if kind == "mask":
-        return True
-    if kind != "temporary" or variable in live or "K" not in environment.variable(variable).axes:
-        return False
-    nodes, is_set = environment.root.nodes, variable not in environment.values
-    for each in block.body:
-        for read in reads_below(nodes, each.roots):
-            is_own = read.level is None and read.offset[2] == 0
-            if read.variable == variable and not (is_set and is_own):
-                return False
-        if each.variable == variable:
-            if each.moves:
-                return False
-            is_set |= each.mask is None and each.region is None
-    return True
-
-
-def _around(environment: Environment, block: Block, variable: int) -> tuple[int, int]:
-    """Return how many levels below and above the domain a block reads and writes of a variable."""
-    if environment.variable(variable).kind != "field":
-        return 0, 0
-    offsets = [each.offset for each in block.body if each.variable == variable]
-    for each in block.body:
-        reads = reads_below(environment.root.nodes, each.roots)
-        offsets += [read.offset[2] for read in reads if read.variable == variable]
-    below = 0 if block.start.of_end else min(0, block.start.offset + min(offsets))
-    above = max(0, block.stop.offset + max(offsets)) if block.stop.of_end else 0
-    return below, above

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 
 from ....runtime.process import classes
-from ...ir.bounds import Const
+from ...ir.bounds import Bound, Const
 from ...ir.dataflow import Input, Leaf, Ref, Side
 from ...ir.stencil import Block, Limits, Node, Number, Operation, Read, Stencil, Variable
 from ...lower.graph import Graph
@@ -19,14 +19,15 @@ from .bounds import box_of, side_of, size, stays_inside
 class Environment:
     """The graph, and by number of the variable its value; a variable without one is undefined.
 
-    `beyond` are the variables that may be read above or below the domain, where they keep the
-    values from before.
+    `beyond` are the variables that may be read or written above or below the domain, where blocks
+    leave the values from before; `leaves` are the arguments.
     """
 
     root: Stencil
     graph: Graph
     values: dict[int, Ref]
     beyond: frozenset[int]
+    leaves: Mapping[str, Leaf]
 
     @classmethod
     def of(cls, root: Stencil, leaves: Iterable[Leaf], static: Mapping[str, str]) -> Environment:
@@ -46,11 +47,18 @@ class Environment:
                 values[number] = graph.literal(variable.dtype, static[variable.name])
             else:
                 values[number] = graph.scalar(variable.name, variable.dtype)
-        return cls(root, graph, values, frozenset(_beyond(root)))
+        return cls(root, graph, values, frozenset(_beyond(root)), known)
 
     def variable(self, number: int) -> Variable:
         """Return a variable."""
         return self.root.variables[number]
+
+    def ends(self, number: int) -> tuple[Bound, Bound]:
+        """Return the first level that a variable has, and one past the last."""
+        variable = self.variable(number)
+        if variable.kind == "field":
+            return self.leaves[variable.name].ends(K)
+        return Const(0), size(K)
 
     def current(self, number: int) -> Ref:
         """Return the value of a variable; any number where it is undefined."""
@@ -84,8 +92,8 @@ class Environment:
         if node.level is None or K not in graph[ref].dims:
             return ref
         by = self._wide(row(node.level))
-        if not isinstance(graph[ref], Input):  # it has a value in the domain only
-            box = ((Side(K, Const(0), size(K)),),)
+        if not isinstance(graph[ref], Input):  # it has no value on other levels
+            box = ((Side(K, *self.ends(node.variable)),),)
             ref = graph.region(box, ref, self.nothing(graph[ref].dtype))
         if not node.is_absolute:
             return graph.displace(ref, K, by)
@@ -146,9 +154,13 @@ def _as(graph: Graph, ref: Ref, dtype: str) -> Ref:
 
 
 def _beyond(root: Stencil) -> Iterator[int]:
-    """Yield the variables that are read at levels that may lie outside of the domain."""
+    """Yield the variables that are read or written at levels that may lie outside of the domain."""
     least = least_levels(root.blocks)
     for block in root.blocks:
+        for each in block.body:
+            may_leave = each.level is not None or not stays_inside(block, each.offset, least)
+            if may_leave and each.moves and root.variables[each.variable].kind == "field":
+                yield each.variable
         roots = [ref for each in block.body for ref in each.roots]
         for read in reads_below(root.nodes, roots):
             is_given = root.variables[read.variable].kind == "field"

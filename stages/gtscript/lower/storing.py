@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 
 from ....runtime.process import classes
-from ...ir.bounds import is_empty_box
+from ...ir.bounds import Range, Ranges, is_empty_box
 from ...ir.dataflow import Input, Literal, Ref, Scalar, Shift, Statement, Store
 from ...ir.stencil import Assign, Block, Limits
 from ...lower.rewrite import reachable
-from ..axes import dims_of
+from ..axes import K, dims_of
 from ..levels import least_levels
 from .bounds import FIRST, LAST, written_box
 from .environment import Environment
@@ -23,12 +23,16 @@ from .environment import Environment
 
 @classes.define
 class Storing:
-    """The statements so far, and the writes to fields that none of them stores, by variable."""
+    """The statements so far, and the writes to fields that none of them stores, by variable.
+
+    `led` are the fields among them that were written at levels which a value gives.
+    """
 
     environment: Environment
     statements: list[Statement] = classes.field(factory=list)
     pending: dict[int, list[tuple[Block, Limits | None]]] = classes.field(factory=dict)
     versions: dict[int, int] = classes.field(factory=dict)
+    led: set[int] = classes.field(factory=set)
 
     def after(self, block: Block, later: Sequence[Block], live: Set[int]) -> None:
         """Note what a block has written, and store what is better stored now.
@@ -40,6 +44,8 @@ class Storing:
             if variables[each.variable].kind == "field":
                 written = (with_moves(block, each), each.region)
                 self.pending.setdefault(each.variable, []).append(written)
+                if each.level is not None:
+                    self.led.add(each.variable)
         if not later:
             self._store(sorted(self.pending))
         elif (block.order, later[0].order) != ("parallel", "parallel"):
@@ -100,7 +106,7 @@ class Storing:
         least = least_levels(environment.root.blocks)
         for number in numbers:
             variable = environment.variable(number)
-            box = written_box(variable.axes, self.pending.pop(number), least)
+            box = self._box(number, least)
             if not is_empty_box(box):
                 stores.append(Store(variable.name, box, environment.current(number)))
                 self.versions[number] = self.versions.get(number, 0) + 1
@@ -108,9 +114,19 @@ class Storing:
         if stores:
             self.statements.append(Statement(tuple(stores)))
 
+    def _box(self, number: int, least: int) -> Ranges:
+        """Return the box to store: all levels of a field if values give those that are written."""
+        variable = self.environment.variable(number)
+        box = written_box(variable.axes, self.pending.pop(number), least)
+        if number not in self.led:
+            return box
+        self.led.discard(number)
+        ends = self.environment.ends(number)
+        return tuple(Range(K, *ends) if each.dim is K else each for each in box)
+
 
 def with_moves(block: Block, each: Assign) -> Block:
-    """Return a block with the levels that an assignment in it may write."""
+    """Return a block with the levels that an assignment in it may write, if its text tells them."""
     if each.level is not None:
         return classes.evolve(block, start=FIRST, stop=LAST)
     start, stop = (

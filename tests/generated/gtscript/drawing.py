@@ -33,6 +33,7 @@ DATA: Final = {
     "lev": "Field[np.int64]", "r": "Field[IJ, np.int64]", "v": "Field[IJK, (np.float64, (3,))]",
     "s": "Field[IJK, (np.float64, (2,))]", "tab": "GlobalTable[(np.float64, (3, 2))]",
 }  # fmt: skip
+STEPS: Final = ("lev", "r - 1", "lev - r", "-lev", "lev - 3", "r + 1")  # within the levels around
 BREAKS_RULES: Final = 400  # one read in so many is at any offset
 
 
@@ -71,6 +72,7 @@ class Drawing:
         self.clean = True
         self.least = 1  # levels that reads of temporaries need
         self.in_while = False
+        self.in_call = False  # whether only the call knows the interval
         self.acts = False  # whether this block may have what only imperative columns do
 
     def chance(self, one_in: int) -> bool:
@@ -150,7 +152,7 @@ class Drawing:
             return ""
         self.least = max(self.least, 3)
         index = self.pick(("lev", "lev % 3", "r", "r % 2", "int64(n) % 3", "abs(d) % 3"))
-        level = self.pick(("r", "lev", "K - K", "r % 2", "(lev + r) % 3"))
+        level = self.pick(("r", "lev", "K - K", "r % 2", "(lev + r) % 3", "lev - 3", "r + 5"))
         choice = self.choose.randrange(8)
         if choice == 4 and self.order == "PARALLEL":
             choice = 3
@@ -166,9 +168,10 @@ class Drawing:
                 return f"{self.pick('ab')}.at(K={level})"
             case 4 if self.acts:
                 self.clean = False
-                return f"{own}.at(K={level})"
+                step = self.pick(STEPS)
+                return self.pick((f"{own}.at(K={level})", f"{own}[0, 0, {step}]"))
             case 5:
-                return f"{self.pick('ab')}[0, 0, {self.pick(('lev', 'r - 1', 'lev - r', '-lev'))}]"
+                return f"{self.pick('ab')}[0, 0, {self.pick(STEPS)}]"
             case 6 if self.order != "PARALLEL" or "s" not in self.targets:
                 self.clean = False
                 return f"s[0, 0, 0][{self.pick((0, 1))}]"
@@ -256,7 +259,8 @@ class Drawing:
         known = [each for each in mine if each.kind != "plane" or sequential]
         if not known:
             known = [each for each in self.names if each.kind == "output"]
-        can_declare = self.interval == (0, None) and not self.in_if and not self.in_region
+        is_apart = self.in_if or self.in_region or self.in_call
+        can_declare = self.interval == (0, None) and not is_apart
         if can_declare and (self.chance(3) or not known):
             dtype = self.pick(("float64", "float64", "float64", "float32", "int32"))
             return Name(f"t{len(self.names)}", "temporary", dtype, "IJK", block=self.block)
@@ -293,22 +297,34 @@ class Drawing:
         self.lines.append(f"{indent}s[0, 0, 0][{index}] = {self.value('float64', 2)}")
 
     def moved(self, indent: str) -> None:
-        """Draw an assignment to another level of an output."""
+        """Draw an assignment to another level of an output, or of a temporary inside the domain."""
         start, stop = self.interval
-        allowed = [-1] * (start != 0) + [1] * (stop is not None)
-        by = self.pick([str(each) for each in allowed] or ["0"])
-        if self.chance(4) and (start, stop) == (0, None):
-            by = self.pick(("0 * lev", "r - r"))
-        name = self.pick(("x", "y"))
-        self.targets.add(name)
-        self.lines.append(f"{indent}{name}[0, 0, {by}] = {self.value('float64', 2)}")
+        names = [each for each in self.names if each.kind == "temporary" and each.whole]
+        if names and self.chance(3):
+            name = self.pick(names)
+            allowed = [-1] * (start >= 1) + [1] * (stop is not None and stop < 0) + [0]
+            by = str(self.pick(allowed))
+            name.clean = False
+        else:
+            name = self.named(self.pick(("x", "y", "e", "f")))
+            by = self.pick(("-1", "1", "2", "-2", *STEPS))
+        self.targets.add(name.name)
+        value = self.value(name.dtype, 2)
+        self.lines.append(f"{indent}{name.name}[0, 0, {by}] = {value}")
+
+    def named(self, name: str) -> Name:
+        """Return the variable of a name."""
+        return next(each for each in self.names if each.name == name)
 
     def loop(self, indent: str, depth: int) -> None:
         """Draw a `while` that ends after few rounds."""
         self.clean = True
         count = f"i{len(self.lines)}"
         self.lines.append(f"{indent}{count} = 0")
-        self.lines.append(f"{indent}while {count} < {self.pick(('2', 'lev + 1', '3'))}:")
+        test = f"{count} < {self.pick(('2', 'lev + 1', '3'))}"
+        if self.chance(3):
+            test = f"{test} and {self.plain_test(1)}"
+        self.lines.append(f"{indent}while {test}:")
         outer, self.in_if, self.in_while = (self.in_if, self.in_while), True, True
         self.lines.append(f"{indent}    {count} += 1")
         self.body(f"{indent}    ", self.choose.randrange(1, 3), depth - 1)
@@ -374,12 +390,15 @@ class Drawing:
             intervals = tuple(reversed(intervals))
         self.lines.append(f"    with computation({self.order}):")
         for interval in intervals:
-            self.interval = interval
+            self.interval, shown = interval, _shown(interval)
+            if self.chance(12):
+                self.least, self.in_call = max(self.least, 3), True
+                self.interval, shown = self.pick((((0, -1), "0, r"), ((0, None), "r, None")))
             known = [each.name for each in self.names if each.kind != "input"]
             self.targets = {each for each in known if self.chance(2)}
-            shown = "..." if interval == (0, None) else f"{interval[0]}, {interval[1]}"
             self.lines.append(f"        with interval({shown}):")
             self.body("            ", self.choose.randrange(1, 5), 2)
+            self.in_call = False
             self.block += 1
             for name in self.names:  # from here on it may be read at other columns
                 name.block = -1 if name.block < self.block else name.block
@@ -432,6 +451,10 @@ def s({annotations}, w: float, n: np.int32, flag: bool):
     }
     domain = (choose.randrange(1, 4), choose.randrange(1, 3), _levels(drawing, text))
     return case_of(text, arrays, domain, origin, scalars)
+
+
+def _shown(interval: tuple[int, int | None]) -> str:
+    return "..." if interval == (0, None) else f"{interval[0]}, {interval[1]}"
 
 
 def _levels(drawing: Drawing, text: str) -> int:

@@ -22,6 +22,7 @@ from .drawing import HALO, LEVELS_AROUND
 ACCEPTED = (
     "No offset write capabilities of temporaries",
     "'AbsoluteKIndex' object has no attribute 'get'",
+    "'int' and 'FieldRef'",  # an offset along K in an interval of the call
 )
 REFUSED = ("inside one 'if'", "its extent would grow", "not supported yet")
 

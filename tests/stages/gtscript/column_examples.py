@@ -251,6 +251,92 @@ with computation(FORWARD), interval(1, None):
     arrays={"a": some((3, 3, 4), 108)},
 )
 
+# --- arrays with more levels than the domain ------------------------------------------------------
+
+AROUND = "a: Field[float], b: Field[float], x: Field[float], p: Field[IJ, np.int64]"
+
+
+def around(seed):
+    """Return fields of nine levels, of which a call takes the third as its first one."""
+    return {
+        "arrays": {name: some((2, 2, 9), seed + i) for i, name in enumerate("abx")}
+        | {"p": np.array([[2, 0], [1, 2]])},
+        "origin": dict.fromkeys("abx", (0, 0, 2)),
+        "domain": (2, 2, 5),
+    }
+
+
+add(
+    "a search that ends above the domain",
+    """
+with computation(FORWARD), interval(0, 1):
+    at = -2
+    while at < 6 and a.at(K=at) < 2.8:
+        at += 1
+    b = a.at(K=at) + at
+""",
+    AROUND,
+    **around(120),
+)
+
+add(
+    "what a block writes, read around the domain",
+    """
+with computation(FORWARD), interval(...):
+    x = a
+    b = x.at(K=5) + x.at(K=-1) + x[0, 0, p]
+""",
+    AROUND,
+    **around(121),
+)
+
+add(
+    "writes around the domain at levels that a value gives",
+    """
+with computation(BACKWARD), interval(...):
+    x[0, 0, p] = x[0, 0, p] * 0.5 + a
+    b[0, 0, p - 2] = b[0, 0, p - 1] - a
+with computation(PARALLEL), interval(...):
+    x = x + 1.0
+""",
+    AROUND,
+    **around(122),
+)
+
+add(
+    "writes above the domain, then all of it",
+    """
+with computation(FORWARD), interval(...):
+    x[0, 0, 1] = a
+with computation(PARALLEL), interval(...):
+    x = x + 1.0
+""",
+    AROUND,
+    **around(123),
+)
+
+add(
+    "the last level of a domain of one",
+    """
+with computation(FORWARD), interval(-1, None):
+    x[0, 0, -1] = a
+    b = x[0, 0, -1] + x[0, 0, -2] + x
+""",
+    AROUND,
+    **around(124) | {"domain": (2, 2, 1)},
+)
+
+add(
+    "a fixed level that reads above a small domain",
+    """
+with computation(FORWARD), interval(2, 3):
+    x[0, 0, 1] = a
+    b = x[0, 0, 1] + x[0, 0, 2]
+""",
+    AROUND,
+    **around(125) | {"domain": (2, 2, 3)},
+)
+
 # --- intervals of the call ------------------------------------------------------------------------
 
 add(

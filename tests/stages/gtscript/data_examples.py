@@ -330,6 +330,25 @@ with computation(FORWARD):
     },
 )
 
+add(
+    "what an earlier block writes, read around the domain",
+    """
+with computation(PARALLEL), interval(...):
+    x = a
+with computation(PARALLEL), interval(...):
+    b = x.at(K=5) + x[0, 0, p] + x[0, 0, p - 2]
+""",
+    "a: Field[float], b: Field[float], x: Field[float], p: Field[IJ, np.int64]",
+    arrays={
+        "a": some((2, 2, 9), 126),
+        "b": some((2, 2, 9), 127),
+        "x": some((2, 2, 9), 128),
+        "p": np.array([[2, 0], [1, 2]]),
+    },
+    origin=dict.fromkeys("abx", (0, 0, 2)),
+    domain=(2, 2, 5),
+)
+
 # --- intervals of the call ------------------------------------------------------------------------
 
 add(
@@ -342,6 +361,19 @@ with computation(PARALLEL), interval(m, None):
 """,
     "a: Field[float], b: Field[float], m: int",
     arrays={"a": some((2, 2, 5), 110), "b": np.zeros((2, 2, 5))},
+    scalars={"m": ("int64", 2)},
+)
+
+add(
+    "an interval of the call counts nothing for boundaries",
+    """
+with computation(PARALLEL), interval(0, m):
+    b = a + c
+with computation(PARALLEL), interval(1, None):
+    b = a[0, 0, -1] + c
+""",
+    "a: Field[float], b: Field[float], c: Field[float], m: int",
+    arrays={"a": some((2, 2, 5), 129), "b": np.zeros((2, 2, 5)), "c": some((2, 2, 5), 130)},
     scalars={"m": ("int64", 2)},
 )
 

@@ -1,6 +1,25 @@
 """A corpus of stencils as models of weather and climate have them, with one call of each."""
 
-from . import cloud, convection, dynamics, physics, precipitation
+from . import (
+    cloud,
+    convection,
+    dynamics,
+    levels,
+    microphysics,
+    physics,
+    precipitation,
+    turbulence,
+)
 from .adding import CORPUS
 
-__all__ = ["CORPUS", "cloud", "convection", "dynamics", "physics", "precipitation"]
+__all__ = [
+    "CORPUS",
+    "cloud",
+    "convection",
+    "dynamics",
+    "levels",
+    "microphysics",
+    "physics",
+    "precipitation",
+    "turbulence",
+]
