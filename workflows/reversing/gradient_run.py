@@ -117,6 +117,7 @@ class Run:
         fields.update(after | before)
 
     def _cost(self, number: int) -> Mapping[str, Any]:
+        found: Mapping[str, Any]
         value, found = self._loop.cost(number, **self._state())
         self.values.append(float(value))
         return found
