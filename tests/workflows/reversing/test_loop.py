@@ -170,6 +170,8 @@ def test_wrong_arguments_are_refused():
         loop(checkpoints=0)(steps=3, now=field(drawn(0)))
     with pytest.raises(ArgumentError, match="at least one step"):
         loop()(steps=0, now=field(drawn(0)))
+    with pytest.raises(ArgumentError, match="a cost after 9 steps, and a run has 8"):
+        loop(at=[3, 9])(steps=8, now=field(drawn(0)))
 
 
 @pytest.mark.needs_compiler
