@@ -39,7 +39,18 @@ class Derived:
             under = f"{stage.name}_{place}" if place else stage.name
             flow = _with_stage(flow, before, stage, under)
             before = under
+        flow = _for_many_outputs(flow) if any(isinstance(s, Adjoint) for s in self.stages) else flow
         return found if flow is found.workflow else found.with_workflow(flow)
+
+
+def _for_many_outputs(flow: Workflow) -> Workflow:
+    """Return the stages with code generators for CPUs that expect several outputs."""
+    stages = {
+        name: classes.evolve(stage, many_outputs=True)
+        for name, stage in dict(flow.nodes).items()
+        if not getattr(stage, "many_outputs", True)
+    }
+    return flow.replace(**stages) if stages else flow
 
 
 def _with_stage(flow: Workflow, before: str, stage: Any, under: str) -> Workflow:
