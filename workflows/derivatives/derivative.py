@@ -45,12 +45,13 @@ class Derived:
 
 def _for_many_outputs(flow: Workflow) -> Workflow:
     """Return the stages with code generators for CPUs that expect several outputs."""
-    stages = {
+    stages: Mapping[str, Any] = dict(flow.nodes)
+    changed = {
         name: classes.evolve(stage, many_outputs=True)
-        for name, stage in dict(flow.nodes).items()
+        for name, stage in stages.items()
         if not getattr(stage, "many_outputs", True)
     }
-    return flow.replace(**stages) if stages else flow
+    return flow.replace(**changed) if changed else flow
 
 
 def _with_stage(flow: Workflow, before: str, stage: Any, under: str) -> Workflow:
