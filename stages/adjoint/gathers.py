@@ -88,7 +88,7 @@ def _handed_out(
 
 
 def _back(
-    sweep: Sweep, tables: Tables, value: Gather | Neighbours, part: Part, slot: int | None
+    sweep: Sweep, tables: Tables, value: Gather | Neighbours | Collect, part: Part, slot: int | None
 ) -> None:
     """Hand on what the points hand back that have one for a neighbour, in any slot or in one."""
     rows, graph = sweep.rows, sweep.rows.graph
@@ -136,9 +136,8 @@ def spread(sweep: Sweep, tables: Tables, row: Ref, value: Reduce, part: Part) ->
         _to_extreme(sweep, tables, row, value, part)
     elif table.local not in dims:  # equal in all slots
         whole = everywhere(sweep.rows, part)
-        sweep.give(
-            value.arg, classes.evolve(whole, row=graph.reduce("sum", whole.row, table)), dims
-        )
+        added = classes.evolve(whole, row=graph.reduce("sum", whole.row, table))
+        sweep.give(value.arg, added, value.dims, row)
     else:
         sweep.give(value.arg, part, value.dims, row)
 

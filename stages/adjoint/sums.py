@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from ...runtime.language.dimension import Dimension, DimensionKind
 from ...runtime.process import classes
-from ..ir.bounds import add
+from ..ir.bounds import add, maximum
 from ..ir.dataflow import Body, Ref, Side
 from ..lower.graph import Graph
 from ..lower.regions import Box
@@ -45,7 +45,8 @@ def _flag(rows: Rows, need: Ref, like: Ref) -> Ref:
 def _along(rows: Rows, row: Ref, side: Side) -> Ref:
     """Sum a row along a dimension.
 
-    The scan begins one index before the first with 0, so that it has a state where there is none.
+    The scan begins one index before the first with 0, so that it has a state where the range is
+    empty.
     """
     graph, start, stop = rows.graph, side.start, side.stop
     assert start is not None
@@ -54,10 +55,9 @@ def _along(rows: Rows, row: Ref, side: Side) -> Ref:
     inside: Box = (side,)
     given = graph.region((inside,), row, rows.number(0.0, row))
     first = rows.literal(0.0, dtype)
-    (total,) = graph.scan(
-        _adding(dtype), (first,), (given,), side.dim, forward=True, levels=(add(start, -1), stop)
-    )
-    return graph.level(total, side.dim, add(stop, -1))
+    levels = add(start, -1), maximum(start, stop)
+    (total,) = graph.scan(_adding(dtype), (first,), (given,), side.dim, forward=True, levels=levels)
+    return graph.level(total, side.dim, add(levels[1], -1))
 
 
 def _adding(dtype: str) -> Body:

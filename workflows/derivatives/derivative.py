@@ -44,7 +44,19 @@ class Derived:
         for stage, under in zip(self.stages, self.under, strict=True):
             flow = _with_stage(flow, before, stage, under)
             before = under
+        flow = _for_many_outputs(flow) if any(isinstance(s, Adjoint) for s in self.stages) else flow
         return found if flow is found.workflow else found.with_workflow(flow)
+
+
+def _for_many_outputs(flow: Workflow) -> Workflow:
+    """Return the stages with code generators for CPUs that expect several outputs."""
+    stages: Mapping[str, Any] = dict(flow.nodes)
+    changed = {
+        name: classes.evolve(stage, many_outputs=True)
+        for name, stage in stages.items()
+        if not getattr(stage, "many_outputs", True)
+    }
+    return flow.replace(**changed) if changed else flow
 
 
 def _with_stage(flow: Workflow, before: str, stage: Any, under: str) -> Workflow:

@@ -41,6 +41,8 @@ class CpuOptions(CodegenOptions):
         stream_from: calls that touch this many bytes write outputs that they do not read with
             non-temporal stores; 0 never does. The default is the measured number, else 12 MiB, or
             1.5 MiB for each thread if that is more.
+        many_outputs: whether outputs on several boxes share tiles, nests that write several of them
+            use ordinary stores, and scans hold only what the next level reads; adjoints have it.
         jam: whether unroll-and-jam may compute several rows of a stencil together.
         prefetch: whether the code prefetches rows.
         unswitch: whether usual levels have a loop without the conditions of other levels.
@@ -60,6 +62,7 @@ class CpuOptions(CodegenOptions):
     )
     tile_size: int = option(whole(0, MOST_TILE), 0, tune=[0, 8, 16, 32, 64, 128, 256])
     stream_from: int | None = option(optional(whole(0, BYTES)), None, tune=[0, 1 << 20, 12 << 20])
+    many_outputs: bool = option(FLAG, False)
     jam: bool = option(FLAG, True, tune=[True, False])
     prefetch: bool = option(FLAG, True, tune=[True, False])
     unswitch: bool = option(FLAG, True, tune=[True, False])
@@ -79,8 +82,9 @@ class CpuOptions(CodegenOptions):
     def rules(self) -> Rules:
         """Return what the schedule and the loop passes have to know."""
         return Rules(
-            self.target, self.arrays, self.inline, jam=self.jam, checked=self.checked, own=self
-        )
+            self.target, self.arrays, self.inline, jam=self.jam, checked=self.checked,
+            many_outputs=self.many_outputs, own=self,
+        )  # fmt: skip
 
 
 _DEFAULT: Final = CpuOptions(CpuTarget())

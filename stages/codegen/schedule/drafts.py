@@ -276,15 +276,16 @@ class _Drafting:
             store = self._group(group).stores[number]
             pairs.append((store.target, self.points.at(store.value)))
         needs = self._needs([walk.node])
-        states: tuple[Held, ...] = ()
+        states: tuple[Held | None, ...] = ()
         nests: list[Nest | Column] = []
         why = f"walks {scan.name}, stores {', '.join(buffer for buffer, _ in pairs)}"
         if beside:
             number = self._number(walk.node) * 1000 + len(self.states)
             leaves = leaves_of(self.points, walk.node)
             results = {leaves[array.node]: self._array(array) for array in arrays}
-            states = held_states(self.points, walk.node, number, walk.box, loops, results)
-            own = {k: held.array for k, held in enumerate(states) if k not in results}
+            every = not self.rules.many_outputs
+            states = held_states(self.points, walk.node, number, walk.box, loops, results, every)
+            own = {k: held.array for k, held in enumerate(states) if held and k not in results}
             self.states += own.values()
             levels = first_levels(walk.box, value)
             nests += [self._first(walk, each, levels, needs) for each in (own, results) if each]

@@ -24,6 +24,7 @@ from .places import Point
 from .points import Points
 
 WHERE = "walks columns side by side"
+UNREAD: Row = -1  # of a leaf of the state
 
 
 def scan_loops(
@@ -63,16 +64,24 @@ def held_states(
     box: Ranges,
     loops: Sequence[NestLoop],
     results: Mapping[int, Buffer],
-) -> tuple[Held, ...]:
-    """Return the array of each leaf: that of its result, or one over the columns."""
+    all_leaves: bool = True,
+) -> tuple[Held | None, ...]:
+    """Return the array of each leaf: that of its result, or one over the columns.
+
+    Unless `all_leaves` are held, one that the next level does not read has none.
+    """
     value = _scan(points, scan)
+    read = {each.name for each in value.body.values if isinstance(each, dataflow.Scalar)}
     back = -1 if value.forward else 1
     columns = tuple(range_ for range_ in box if range_.dim is not value.axis)
     dims = tuple(range_.dim for range_ in columns)
     order = tuple(loop.range.dim for loop in loops if loop.range.dim is not value.axis)
     why = f"a state of {points.nodes[scan].name}, which {WHERE}"
-    held = []
+    held: list[Held | None] = []
     for k, dtype in enumerate(_dtypes(points, scan)):
+        if not (all_leaves or k in results or f"s{k}" in read):
+            held.append(None)
+            continue
         array = results.get(k) or Buffer(
             f"@s{number}.{k}", "arena", dtype, dims, order[-1], columns, order, reason=why
         )
@@ -116,7 +125,7 @@ def scan_body(
     points: Points,
     scan: int,
     stores: Sequence[tuple[str, Point]],
-    states: Sequence[Held],
+    states: Sequence[Held | None],
     loops: Sequence[NestLoop],
     homes: Homes,
     needs: Mapping[int, Need],
@@ -133,7 +142,8 @@ def scan_body(
     writer = BodyWriter(points, roots, loops, known, cut=False)
     args = [writer.row(operand) for operand in operands[count:]]
     first = [] if states else [writer.row(operand) for operand in operands[:count]]
-    old = [writer.add(each) for each in _old_states(states, dtypes, level)]
+    before = _old_states(states, dtypes, level)
+    old = [UNREAD if each is None else writer.add(each) for each in before]
     new = _one_level(writer, value.body, old, args)
     for node, leaf in results.items():
         writer.places[0, points.here(node)] = new[leaf]
@@ -143,20 +153,27 @@ def scan_body(
     for k, row in enumerate(new):
         if not states:
             writer.rows.append(Advance(dtype=dtypes[k], level=level, index=k, value=row))
-        elif not any(states[k].offsets):
-            writer.store(states[k].array.name, row)
+        elif (held := states[k]) is not None and not any(held.offsets):
+            writer.store(held.array.name, row)
     made = NestBody(tuple(writer.rows), writer.reads(needs))
     return made, tuple(zip(dtypes, first, strict=not states))
 
 
-def _old_states(states: Sequence[Held], dtypes: Sequence[str], level: int) -> Iterator[Instruction]:
+def _old_states(
+    states: Sequence[Held | None], dtypes: Sequence[str], level: int
+) -> Iterator[Instruction | None]:
     """Yield the instructions that read the states of the level before, `states` from arrays."""
-    for array, offsets in ((held.array, held.offsets) for held in states):
-        yield Load(
-            dtype=array.dtype, level=level, buffer=array.name, dims=array.dims, offsets=offsets
-        )
+    for held in states:
+        yield None if held is None else _from_array(held, level)
     for k, dtype in enumerate(() if states else dtypes):
         yield State(dtype=dtype, level=level, index=k)
+
+
+def _from_array(held: Held, level: int) -> Instruction:
+    array = held.array
+    return Load(
+        dtype=array.dtype, level=level, buffer=array.name, dims=array.dims, offsets=held.offsets
+    )
 
 
 def _one_level(

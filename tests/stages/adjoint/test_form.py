@@ -47,3 +47,30 @@ def test_shifts_follow_no_shift_along_the_same_dimension(trace):
 
     assert shifts
     assert not any(isinstance(arg, Shift) and arg.onto is each.dim for each, arg in followed)
+
+
+def test_outputs_on_several_boxes_share_tiles():
+    program = diffusion.diffuse.with_backend("cpu")
+    made = ff.adjoint(program, wrt=("u", "coeff"))
+    domain = {diffusion.I: 8, diffusion.J: 8, diffusion.K: 2}
+    wide = {diffusion.I: (-2, 10), diffusion.J: (-2, 10), diffusion.K: 2}
+    inputs = ff.zeros(wide), ff.zeros(domain), ff.zeros(domain)
+
+    trace = made.trace(*inputs, ff.zeros(wide), ff.zeros(domain))
+
+    loops = trace["codegen"].artifact.loops.splitlines()
+    (tiles,) = (place for place, line in enumerate(loops) if line.startswith("    tiles"))
+    nests = [line for line in loops if line.strip().startswith("nest")]
+    inside = [line for line in loops[tiles:] if line.startswith("        nest")]
+    assert inside == nests
+    assert "stores u_b" in "".join(inside)
+    assert "stores coeff_b" in "".join(inside)
+    assert not program.trace(until="codegen")["codegen"].artifact.loops.count("arena @")
+
+
+def test_forward_programs_have_no_option_of_adjoints():
+    forward = diffusion.diffuse.with_backend("cpu")
+
+    assert ff.adjoint(forward).backend.options["codegen.many_outputs"] is True
+    assert ff.tangent(forward).backend.options["codegen.many_outputs"] is False
+    assert forward.backend.options["codegen.many_outputs"] is False

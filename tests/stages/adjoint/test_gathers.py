@@ -142,6 +142,26 @@ def test_missing_transposed_tables_are_named():
 
 
 @ff.field_operator(backend=None)
+def counted(rate: ff.Field[[], float64]) -> Edges:
+    return neighbor_sum(ff.broadcast(rate, (Cell, K))(E2C), axis=E2CDim)
+
+
+@ff.program(backend=None)
+def counts(rate: ff.Field[[], float64], out: Edges):
+    counted(rate, out=out)
+
+
+@pytest.mark.parametrize("backend", [None, "rows"], ids=["none", "rows"])
+def test_a_neighbour_sum_of_a_value_without_dimensions_adds_over_all_points(backend):
+    rate_b, out_b = ff.zeros({}), ff.ones({Edge: 6, K: 2})
+
+    run = ff.adjoint(counts.with_backend(backend))
+    run(ff.full({}, 2.0), out_b, rate_b, offset_provider=MESH)
+
+    assert rate_b.asnumpy() == 2.0 * (ENDS >= 0).sum()
+
+
+@ff.field_operator(backend=None)
 def bounded(flux: Edges, weight: Weights) -> Cells:
     return max_over(weight * flux(C2E), axis=C2EDim)
 

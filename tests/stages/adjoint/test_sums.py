@@ -63,6 +63,34 @@ def test_sums_agree_with_the_tape(name):
         np.testing.assert_allclose(found[each], wanted, rtol=1e-14, atol=1e-14)
 
 
+@ff.program(backend=None)
+def mix_between(
+    u: Plane, floor: Line, profile: Profile, dt: float64, lo: ff.int32, hi: ff.int32, out: Plane
+):
+    mixed(u, floor, profile, dt, out=out, domain={I: (lo, hi), K: (0, 4)})
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("ends", [(1, 4), (2, 2), (4, 1)], ids=["some", "empty", "less than empty"])
+def test_a_sum_over_an_empty_range_is_0(name, ends):
+    given = primals()
+    run = ff.adjoint(mix_between.with_backend(BACKENDS[name]), wrt=("dt", "profile"))
+    dt_b, profile_b = ff.full({}, np.nan), ff.full({K: 4}, np.nan)
+    inputs = {each: given[each] for each in NAMES}
+
+    bounds = {"lo": np.int32(ends[0]), "hi": np.int32(ends[1])}
+    out_b = ff.ones({I: 5, K: 4})
+    run(**inputs, **bounds, out_b=out_b, dt_b=dt_b, profile_b=profile_b)
+
+    u, floor, profile, _ = (np.asarray(getattr(each, "ndarray", each)) for each in inputs.values())
+    rows = slice(*ends)
+    root = np.where(profile > 0.0, np.sqrt(np.abs(profile)), floor[:, None])
+    slopes = root * u[1:] - floor[:, None] * profile / 1.5**2
+    np.testing.assert_allclose(dt_b.asnumpy(), slopes[rows].sum(), rtol=1e-13)
+    assert np.isfinite(profile_b.asnumpy()).all()
+    assert profile_b.asnumpy().any() == (ends[0] < ends[1])
+
+
 def test_adjoints_of_scalars_add_to_what_is_there():
     given, out_b = primals(), ff.ones({I: 5, K: 4})
     whole = adjoint_of(mix, given, out_b)["dt"]

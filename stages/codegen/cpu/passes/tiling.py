@@ -61,7 +61,7 @@ def _tiled(
 ) -> Iterator[tuple[Node, Sequence[Buffer]]]:
     """Yield the nodes of a `Seq`, runs of nests as tiles, each with the arrays cut to tiles."""
     while nodes:
-        run = _run_from(nodes, everywhere, buffers)
+        run = _run_from(nodes, everywhere, buffers, rules.many_outputs)
         tiles = None if run is None else _tiles(run, buffers, rules)
         yield tiles or (nodes[0], ())
         nodes = nodes[len(run.nests) if run and tiles else 1 :]
@@ -87,12 +87,20 @@ class _Run:
 
 
 def _run_from(
-    nodes: Sequence[Node], everywhere: Mapping[str, int], buffers: Mapping[str, Buffer]
+    nodes: Sequence[Node],
+    everywhere: Mapping[str, int],
+    buffers: Mapping[str, Buffer],
+    together: bool,
 ) -> _Run | None:
-    """Return the longest run of nests at the start that hands an array on; shorten it to fit."""
+    """Return the longest run of nests at the start that hands an array on; shorten it to fit.
+
+    The nests are of one group, unless those of several run `together`.
+    """
     members: list[Nest] = []
     for node in nodes:
         if not isinstance(node, Nest) or not _shared_dims([*members, node]):
+            break
+        if not together and members and node.group != members[0].group:
             break
         members.append(node)
     while len(members) > 1:
@@ -127,14 +135,9 @@ def _run_from(
 
 
 def _shared_dims(members: Sequence[Nest]) -> list[Dimension]:
-    """Return the dimensions that threads share in every nest, and the common innermost one.
-
-    There are none in nests of several groups.
-    """
+    """Return the dimensions that threads share in every nest, and the common innermost one."""
     kinds = [{loop.range.dim: loop.kind for loop in nest.loops} for nest in members]
     dims = [dim for kind in ("parallel", "vector") for dim, own in kinds[0].items() if own == kind]
-    if len({nest.group for nest in members}) > 1:
-        return []
     return [dim for dim in dims if all(each.get(dim) == kinds[0][dim] for each in kinds)]
 
 
