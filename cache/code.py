@@ -69,6 +69,8 @@ def code_digest(value: Any, memo: str | os.PathLike[str] | None = None) -> str |
     if foreign:
         texts = tuple(function_digest(kind) for kind in foreign)
         return None if None in texts else fingerprint((texts, toolchain_digest(memo=memo)))
+    if _wheel_record() is not None:  # its digest is the same for all modules
+        return toolchain_digest(memo=memo)
     return toolchain_digest(*sorted(set(_modules(value))), memo=memo)
 
 

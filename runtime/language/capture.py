@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import linecache
 import re
@@ -14,11 +15,12 @@ from typing import Any, Final
 from ..process import classes
 from ..process.errors import ArgumentError, DSLError
 from ..process.source import PYTHON_PARSER, SourceText, Span
-from .annotations import holds_text, type_from_annotation, type_variables
+from .annotations import FieldAlias, holds_text, type_from_annotation, type_variables
 from .definition import Definition, Kind, ScanOptions
 from .generics import at_types
 
-_LOCAL_ANNOTATION: Final = re.compile(r"^\s+\w+\s*:([^=\n]+)=", re.MULTILINE)
+# no part can match what the next one begins with: '++' tries no shorter match
+_LOCAL_ANNOTATION: Final = re.compile(r"^\s++\w++\s*+:([^=\n]++)=", re.MULTILINE)
 _HEADER: Final = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
 _WORD: Final = r"[^\W\d]\w*"
 _ABSENT: Final = object()
@@ -216,8 +218,26 @@ def _annotations(function: types.FunctionType) -> tuple[tuple[str, Any], ...]:
 
 
 def _variables(annotations: Iterable[tuple[str, Any]]) -> tuple[Any, ...]:
-    found = (variable for _, each in annotations for _, variable in type_variables(each))
+    found = (
+        variable
+        for _, each in annotations
+        if not _is_settled(each)
+        for _, variable in type_variables(each)
+    )
     return tuple(dict.fromkeys(found))
+
+
+def _is_settled(annotation: Any) -> bool:
+    """Tell whether an annotation is one of a field, with neither text nor type variables in it."""
+    try:
+        return type(annotation) is FieldAlias and _is_plain(annotation)
+    except TypeError:  # a user's object inside it has no hash
+        return False
+
+
+@functools.lru_cache(maxsize=1024)  # many parameters of many operators share one alias
+def _is_plain(annotation: FieldAlias) -> bool:
+    return not holds_text(annotation) and not any(True for _ in type_variables(annotation))
 
 
 def _names_of_annotations(function: types.FunctionType) -> dict[str, Any]:
@@ -228,7 +248,7 @@ def _names_of_annotations(function: types.FunctionType) -> dict[str, Any]:
 
 def _without_text(annotation: Any, function: types.FunctionType) -> Any:
     """Return the type that an annotation with text inside stands for; itself if that fails."""
-    if not holds_text(annotation):
+    if _is_settled(annotation) or not holds_text(annotation):
         return annotation
     try:
         return type_from_annotation(

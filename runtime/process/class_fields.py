@@ -8,6 +8,7 @@ from typing import Any, Final
 
 NOTHING: Final = object()
 NO_DEFAULT, VALUE, MADE, MADE_OF_SELF = range(4)  # as the core numbers them
+_DEFAULT_ALONE: Final = {"default"}
 CLASS_VARIABLES: Final = ("ClassVar", "typing.ClassVar", "t.ClassVar")
 OPTIONS: Final[dict[str, Any]] = {
     "default": NOTHING, "factory": None, "converter": None, "validator": None, "repr": True,
@@ -70,16 +71,22 @@ class Field:
     otherwise: Any = NOTHING
 
     def __init__(self, name: str, type: Any, given: Mapping[str, Any]) -> None:  # noqa: A002
-        told = self.__dict__
+        self.name, self.type, self.alias = name, type, name.lstrip("_")
         if given:
-            told.update(_without_factory(given))
-            factory, of_self = told.pop("factory", None), told.pop("of_self", None)
-            self.otherwise = of_self or factory or self.default
-            has_none = NO_DEFAULT if self.default is NOTHING else VALUE
-            self.kind = MADE_OF_SELF if of_self else MADE if factory else has_none
-        self.name, self.type = name, type
-        if not told.get("alias"):
-            self.alias = name.lstrip("_")
+            self._take(_without_factory(given))
+
+    def _take(self, given: Mapping[str, Any]) -> None:
+        if given.keys() == _DEFAULT_ALONE:  # most fields; a dictionary takes longer to make
+            self.kind, self.default = VALUE, given["default"]
+            self.otherwise = self.default
+            return
+        told = self.__dict__
+        told.update(given)
+        factory, of_self = told.pop("factory", None), told.pop("of_self", None)
+        self.otherwise = of_self or factory or self.default
+        has_none = NO_DEFAULT if self.default is NOTHING else VALUE
+        self.kind = MADE_OF_SELF if of_self else MADE if factory else has_none
+        self.alias = self.alias or self.name.lstrip("_")
 
     @property
     def is_required(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 from .. import _values
 
-_SMALL: Final = 1 << 17  # above, OpenSSL gains more than it takes on processors without SHA
+_SMALL: Final = 1 << 20  # above, OpenSSL gains more than it takes on processors without SHA
 
 
 def sha256(content: bytes) -> str:

@@ -15,7 +15,11 @@ array([1., 2., 4.])
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Final as _Final
 
-from .runtime.process.excepthook import install_excepthook as _install_excepthook
+from .runtime.process.own_modules import find_own_modules as _find_own_modules
+
+_find_own_modules(__spec__)  # before more modules are imported
+
+from .runtime.process.excepthook import install_excepthook as _install_excepthook  # noqa: E402
 
 if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACES'
     from . import errors
