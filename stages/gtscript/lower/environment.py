@@ -55,10 +55,8 @@ class Environment:
 
     def ends(self, number: int) -> tuple[Bound, Bound]:
         """Return the first level that a variable has, and one past the last."""
-        variable = self.variable(number)
-        if variable.kind == "field":
-            return self.leaves[variable.name].ends(K)
-        return Const(0), size(K)
+        leaf = self.leaves.get(self.variable(number).name)  # an argument without influence has none
+        return (Const(0), size(K)) if leaf is None else leaf.ends(K)
 
     def current(self, number: int) -> Ref:
         """Return the value of a variable; any number where it is undefined."""

@@ -391,7 +391,7 @@ class Drawing:
         self.lines.append(f"    with computation({self.order}):")
         for interval in intervals:
             self.interval, shown = interval, _shown(interval)
-            if self.chance(12):
+            if len(intervals) == 1 and self.chance(6):
                 self.least, self.in_call = max(self.least, 3), True
                 self.interval, shown = self.pick((((0, -1), "0, r"), ((0, None), "r, None")))
             known = [each.name for each in self.names if each.kind != "input"]

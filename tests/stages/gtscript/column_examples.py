@@ -337,6 +337,18 @@ with computation(FORWARD), interval(2, 3):
     **around(125) | {"domain": (2, 2, 3)},
 )
 
+add(
+    "levels of an argument without influence",
+    """
+with computation(FORWARD), interval(...):
+    b = a.at(K=p)
+    with horizontal(region[I[0] - 1, :]):
+        x[0, 0, p] = a + x[0, 0, p]
+""",
+    AROUND,
+    **around(131),
+)
+
 # --- intervals of the call ------------------------------------------------------------------------
 
 add(
