@@ -14,13 +14,13 @@ from typing import Final, TypeAlias
 from .....runtime.process import classes
 from ....ir.loops.column import Act, Get, If, Set, Sweep, While
 from ....ir.loops.nest import Compute, Instruction, Row, Store
+from ...acts.act_trees import below, rows_of
 from ...rows.acts import loop_over
 from ...rows.addresses import DIRECT
 from ...rows.body import NAMELESS, Body, element, line, name, operand
 from ...rows.expressions import TYPES, is_float
 from ...rows.operations import VECTORISED
 from ...rows.options import WriterOptions
-from ...schedule.act_trees import below, rows_of
 from ...schedule.costs import TRANSCENDENTAL, operations, row_cost
 from .column_blocks import ColumnBlock
 from .streams import LINE

@@ -10,10 +10,10 @@ from .....runtime.process import classes
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.column import Act, Get, If, Set, Sweep, While
 from ....ir.loops.nest import Compute, Load, Number
+from ...acts.act_trees import below, rows_of
 from ...rows.acts import acts_of, loop_over
 from ...rows.body import Body, operand
 from ...rows.expressions import TYPES
-from ...schedule.act_trees import below, rows_of
 from ...schedule.costs import row_cost
 from .column_blocks import ColumnBlock
 from .threads import indented

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fieldforge.runtime.process import classes
-from fieldforge.stages.codegen.schedule.tidying import tidied
+from fieldforge.stages.codegen.acts.tidying import tidied
 from fieldforge.stages.ir.loops.column import Column
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show

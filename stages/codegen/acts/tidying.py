@@ -15,9 +15,9 @@ from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ...ir.loops.column import Act, Column, Get, If, Set, Sweep, While
 from ...ir.loops.nest import Compute, Index, Instruction, Load, Row, Store, with_operands
+from ..schedule.costs import TRANSCENDENTAL, operations
 from .act_trees import Numbered, numbered, ordered, rows_of
 from .choices import gathered
-from .costs import TRANSCENDENTAL, operations
 from .needed import needed
 
 Key: TypeAlias = tuple[object, ...]
