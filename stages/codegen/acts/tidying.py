@@ -206,7 +206,7 @@ class _Tidying:
             case Set():
                 self._set(block, number, made)
             case Store():
-                if block.elements.get(_element(made)) != made.value:
+                if made.add or block.elements.get(_element(made)) != made.value:
                     self._put(block, number, made)
                     self._stored(block, made)
             case _:
