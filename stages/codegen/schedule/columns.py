@@ -2,7 +2,7 @@
 
 Variables with levels are arrays over all columns, planes are registers. First the arrays get what
 the variables begin with; a field that a column only reads is no array, but read in its place. The
-arguments of a level are computed at its start. `tidying.py` moves what does not vary.
+arguments of a level are computed at its start. `acts/tidying.py` moves what does not vary.
 """
 
 from __future__ import annotations

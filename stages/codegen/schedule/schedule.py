@@ -16,10 +16,10 @@ from ...ir.loops.kernel import Kernel, Node, Step, in_order
 from ...ir.loops.nest import Instruction, Load, Nest, Reading, Store
 from ...ir.loops.traverse import code_of
 from ...ir.verify import versions
+from ..acts.in_place import with_columns
 from .discovery import table_buffer
 from .drafts import Draft, StoreGroup, draft_nests, order_of
 from .hazards import are_disjoint, as_nest, fields_to_stage
-from .in_place import with_columns
 from .order import loops_over, unit_dims
 from .points import Points
 from .rules import Rules

@@ -11,7 +11,7 @@ from fieldforge.stages.interpret.stage import Entry
 from fieldforge.stages.target import CpuTarget
 
 from ...generated.building import Schedule, compiled, written
-from .cases import arrays_of, difference
+from .cases import arrays_of, case_of, difference
 from .column_examples import COLUMNS
 from .corpus.every import CORPUS
 from .models import EXAMPLES
@@ -69,3 +69,26 @@ def test_columns_in_lanes_give_the_bits_of_the_interpreter(group):
                 np.testing.assert_allclose(given[field], meant[field], rtol=1e-9, err_msg=name)
             else:
                 assert difference(meant[field], given[field], 0) == "", (name, field)
+
+
+def test_conditions_hold_where_columns_come_one_by_one():
+    text = """
+def s(a: Field[float], b: Field[float], n: Field[IJ, np.int64], p: Field[IJ, float]):
+    with computation(FORWARD), interval(0, -1):
+        if p > 0.5:
+            b = a.at(K=n) - a[0, 0, n] + b[0, 0, n]
+            n += 1
+            b[0, 0, 1] = a
+"""
+    random = np.random.default_rng(7)
+    fields = {"a": random.random((LEAST, 2, 5)), "b": random.random((LEAST, 2, 5))}
+    planes = {"n": random.integers(0, 3, (LEAST, 2)), "p": random.random((LEAST, 2))}
+    case = case_of(text, {**fields, **planes}, (LEAST, 2, 5))
+    found, source = in_lanes(case)
+    (program,) = compiled([source], "-O1")
+
+    meant, given = call(case, found, Entry(found.lowered)), call(case, found, program)
+
+    assert "for (s64 b = first; b < last; ++b)" in source.source
+    for field in meant:
+        assert difference(meant[field], given[field], 0) == "", field

@@ -14,13 +14,13 @@ from typing import Final, TypeAlias
 from .....runtime.process import classes
 from ....ir.loops.column import Act, Get, If, Set, Sweep, While
 from ....ir.loops.nest import Compute, Instruction, Row, Store
+from ...acts.act_trees import below, rows_of
 from ...rows.acts import loop_over
 from ...rows.addresses import DIRECT
 from ...rows.body import NAMELESS, Body, element, line, name, operand
 from ...rows.expressions import TYPES, is_float
 from ...rows.operations import VECTORISED
 from ...rows.options import WriterOptions
-from ...schedule.act_trees import below, rows_of
 from ...schedule.costs import TRANSCENDENTAL, operations, row_cost
 from .column_blocks import ColumnBlock
 from .streams import LINE
@@ -216,10 +216,16 @@ class LanePart:
     def _stored(self, segment: _Segment, row: Store, path: Path) -> str:
         condition, body = self._condition(segment, path), self._names(segment)
         value, place = operand(body, row.value), element(body, row, DIRECT)
-        if not path:
+        if row.add:
+            made = body.scope.dialect.operation("add", row.dtype, [place, value], [row.dtype] * 2)
+            body.scope.uses.functions.update(made.functions)
+            value = made.text
+        when = [] if row.when is None else [operand(body, row.when)]
+        tests = " & ".join([condition, *when] if path else when)
+        if not tests:
             return f"{place} = {value};"
         if segment.is_serial:
-            return f"if ({condition}) {place} = {value};"
+            return f"if ({tests}) {place} = {value};"
         return f"{place} = {condition} ? {value} : {place};"
 
     def _register(self, register: int) -> str:

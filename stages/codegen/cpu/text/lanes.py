@@ -14,8 +14,8 @@ from .....runtime.process import classes
 from ....ir.loops.column import Act, Column, Sweep
 from ....ir.loops.nest import Access
 from ....ir.loops.traverse import instructions
+from ...acts.act_trees import below
 from ...rows.scope import Scope
-from ...schedule.act_trees import below
 from .column_blocks import BLOCK, ColumnBlock
 from .lane_parts import LanePart
 from .one_by_one import gathers, write_one_by_one

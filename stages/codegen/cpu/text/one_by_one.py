@@ -10,10 +10,10 @@ from .....runtime.process import classes
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.column import Act, Get, If, Set, Sweep, While
 from ....ir.loops.nest import Compute, Load, Number
+from ...acts.act_trees import below, rows_of
 from ...rows.acts import acts_of, loop_over
 from ...rows.body import Body, operand
 from ...rows.expressions import TYPES
-from ...schedule.act_trees import rows_of
 from ...schedule.costs import row_cost
 from .column_blocks import ColumnBlock
 from .threads import indented
@@ -45,6 +45,7 @@ def write_one_by_one(
     allocator have, the code computes each place once.
     """
     read = {each for own in rows_of(sweep.acts) for each in own.operands}
+    read |= {act.row for act in below(sweep.acts) if isinstance(act, If | While)}
     for row in sorted(read):
         if block.homes.get(row, (number,))[0] != number:
             block.kept[row] = True

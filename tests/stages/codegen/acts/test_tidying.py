@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fieldforge.runtime.process import classes
-from fieldforge.stages.codegen.schedule.tidying import tidied
+from fieldforge.stages.codegen.acts.tidying import tidied
 from fieldforge.stages.ir.loops.column import Column
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show
@@ -50,7 +50,9 @@ sweep K: 0 .. 40
   %8 float64 store out[0, 0] %7
 """)
 
-    assert found == """\
+    assert (
+        found
+        == """\
 %0 float64 argument limit
 sweep K: 0 .. 40
   %1 float64 load u[0, 0]
@@ -63,6 +65,7 @@ sweep K: 0 .. 40
     %6 float64 set 0 %5
   %7 float64 get 0
   %8 float64 store out[0, 0] %7"""
+    )
 
 
 def test_a_function_under_a_condition_of_a_loop_stays_there():
@@ -103,7 +106,9 @@ sweep K: 0 .. 40
   %9 float64 store out[0, 0] %8
 """)
 
-    assert found == """\
+    assert (
+        found
+        == """\
 sweep K: 0 .. 40
   %0 float64 load u[0, 0]
   %1 float64 add %0 %0
@@ -111,6 +116,7 @@ sweep K: 0 .. 40
   %3 float64 store out[0, 1] %1
   %4 float64 mul %1 %1
   %5 float64 store out[0, 0] %4"""
+    )
 
 
 def test_an_element_is_read_again_after_a_store_that_may_have_changed_it():
@@ -163,7 +169,9 @@ sweep K: 0 .. 40
   %12 float64 store out[0, 0] %11
 """)
 
-    assert found == """\
+    assert (
+        found
+        == """\
 %0 float64 argument limit
 sweep K: 0 .. 40
   %1 float64 load u[0, 0]
@@ -180,6 +188,7 @@ sweep K: 0 .. 40
       %8 float64 set 0 %7
   %9 float64 get 0
   %10 float64 store out[0, 0] %9"""
+    )
 
 
 def test_registers_that_nobody_reads_are_left_out():
@@ -191,7 +200,10 @@ sweep K: 0 .. 40
   %3 float64 store out[0, 0] %0
 """)
 
-    assert found == """\
+    assert (
+        found
+        == """\
 sweep K: 0 .. 40
   %0 float64 load u[0, 0]
   %1 float64 store out[0, 0] %0"""
+    )

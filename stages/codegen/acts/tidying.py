@@ -15,9 +15,9 @@ from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ...ir.loops.column import Act, Column, Get, If, Set, Sweep, While
 from ...ir.loops.nest import Compute, Index, Instruction, Load, Row, Store, with_operands
+from ..schedule.costs import TRANSCENDENTAL, operations
 from .act_trees import Numbered, numbered, ordered, rows_of
 from .choices import gathered
-from .costs import TRANSCENDENTAL, operations
 from .needed import needed
 
 Key: TypeAlias = tuple[object, ...]
@@ -206,7 +206,7 @@ class _Tidying:
             case Set():
                 self._set(block, number, made)
             case Store():
-                if block.elements.get(_element(made)) != made.value:
+                if made.add or block.elements.get(_element(made)) != made.value:
                     self._put(block, number, made)
                     self._stored(block, made)
             case _:

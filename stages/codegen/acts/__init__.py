@@ -1,0 +1,1 @@
+"""Acts of imperative columns: fewer, in place, and together with nests."""
