@@ -41,10 +41,7 @@ def of_arrays(program: Any) -> Callable[..., Any]:
             program.wrt, *arrays, *adjoints,
         )  # fmt: skip
 
-    @jax.custom_vjp
-    def function(*arrays: Any) -> Any:
-        return value(*arrays)
-
+    function: Any = jax.custom_vjp(value)
     function.defvjp(lambda *arrays: (value(*arrays), arrays), pulled)
 
     def one(*arrays: Any) -> Any:
