@@ -15,7 +15,7 @@ from .bounds import Bound, Const, DomainSymbol, Ranges, ScalarSymbol, TableBound
 from .column_rows import Column
 from .dataflow import Dataflow, Input, Leaf, Level, Region, Scan, Table, Value
 from .inside import BOUNDS, values_of
-from .row_rules import Rules
+from .rules.rows import Rules
 
 Complaints: TypeAlias = Iterator[str]
 Leaves: TypeAlias = Mapping[str, Leaf]

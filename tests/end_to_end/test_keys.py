@@ -237,6 +237,7 @@ OPTIONS: list[tuple[str, Any]] = [
     ("codegen.inline", ("%1",)),
     ("codegen.stream_from", 0),
     ("codegen.jam", False),
+    ("codegen.many_outputs", True),
     ("codegen.prefetch", False),
     ("codegen.unswitch", False),
     ("codegen.patches", False),

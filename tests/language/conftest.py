@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from contextlib import contextmanager, nullcontext
 
+import attrs
 import pytest
 
 from fieldforge.constructors import as_connectivity
@@ -43,7 +44,9 @@ BUILDERS = ("reference", "rows", "cpu", "dace_cpu", "gpu-host", "dace_gpu-host")
 STRICT = {name: BACKENDS[name].with_options(numerics="strict") for name in BUILDERS}
 STRICT["cpu, not optimised"] = STRICT["cpu"].with_options(flags=NONE)
 STRICT["gpu-host"] = STRICT["gpu-host"].with_options(flags=NONE)  # an emulation is never fast
-STRICT["gpu-device"] = STRICT["gpu-host"].with_options(on_device=True)
+STRICT["gpu-device"] = attrs.evolve(
+    STRICT["gpu-host"].with_options(on_device=True), allocator=BACKENDS["gpu"].allocator
+)
 
 
 @functools.cache

@@ -51,7 +51,7 @@ def test_the_analysis_is_near_the_truth(assimilation, tmp_path):
     assert (tmp_path / "analysis.png").stat().st_size > 10_000
 
 
-@pytest.mark.slow
+@pytest.mark.in_full
 def test_the_emulated_gpu_has_the_gradient_of_the_host():
     tiny = Experiment(level=1, hours=2, share=0.3, checkpoints=None)
     host, gpu = Assimilation(tiny, "rows"), Assimilation(tiny, ff.gpu_host)

@@ -25,13 +25,6 @@ with computation(PARALLEL), interval(...):
     b = x
     c = x - a
 """,
-    "levels of other fields": """
-with computation(FORWARD), interval(1, None):
-    n = 0
-    while n < 3 and a[0, 0, -n] > 0.0:
-        n += 1
-    b = c.at(K=n) + a[0, 0, -n]
-""",
     "downwards": """
 with computation(BACKWARD), interval(1, None):
     f = 0.25 * a
@@ -42,6 +35,13 @@ with computation(PARALLEL), interval(...):
 """,
 }
 WITH_ARRAYS = {
+    "levels of fields that may have other levels": """
+with computation(FORWARD), interval(1, None):
+    n = 0
+    while n < 3 and a[0, 0, -n] > 0.0:
+        n += 1
+    b = c.at(K=n) + a[0, 0, -n]
+""",
     "old values are read later": """
 with computation(PARALLEL), interval(...):
     t = a

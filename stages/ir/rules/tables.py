@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from ...runtime.language.dimension import Dimension, DimensionKind, union_of
-from ...runtime.language.operation_table import NUMBERS
-from .dataflow import REDUCTIONS, Collect, Gather, Neighbours, Reduce, Table
+from ....runtime.language.dimension import Dimension, DimensionKind, union_of
+from ....runtime.language.operation_table import NUMBERS
+from ..dataflow import REDUCTIONS, Collect, Gather, Neighbours, Reduce, Table
 
 Complaints: TypeAlias = Iterator[str]
 Dims: TypeAlias = tuple[Dimension, ...]

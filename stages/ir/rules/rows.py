@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from ...runtime.language.dimension import (
+from ....runtime.language.dimension import (
     Dimension,
     DimensionKind,
     in_canonical_order,
     union_of,
 )
-from ...runtime.language.operations import BY_NAME
-from ...runtime.language.types import INTEGERS
-from ...runtime.process import classes
-from .column_rows import Column, column_complaints
-from .dataflow import (
+from ....runtime.language.operations import BY_NAME
+from ....runtime.language.types import INTEGERS
+from ....runtime.process import classes
+from ..column_rows import Column, column_complaints
+from ..dataflow import (
     Body,
     Collect,
     Displace,
@@ -38,8 +38,8 @@ from .dataflow import (
     Table,
     Value,
 )
-from .literal import respell
-from .table_rules import table_complaints
+from ..literal import respell
+from .tables import table_complaints
 
 Complaints: TypeAlias = Iterator[str]
 Dims: TypeAlias = tuple[Dimension, ...]
