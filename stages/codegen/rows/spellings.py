@@ -143,7 +143,9 @@ def cast(dtype: str, source: str, arg: str) -> Expression:
         return Expression(f"{arg} != 0")
     target = TYPES[dtype][0]
     if not is_float(source) or is_float(dtype):
-        return Expression(f"{target}({arg})")
+        # GCC reads 'f64(f32(r[i]))' behind a parenthesis as a function of an array, and fails
+        sign = "+" if arg.startswith(f"{TYPES[source][0]}(") else ""
+        return Expression(f"{target}({sign}{arg})")
     bounds = np.iinfo(dtype)
     origin = TYPES[source][0]
     low, high = literal(str(bounds.min), source), literal(str(float(bounds.max + 1)), source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fieldforge.runtime.language.operations import BY_NAME
-from fieldforge.stages.codegen.rows.spellings import SPELLINGS
+from fieldforge.stages.codegen.rows.spellings import SPELLINGS, cast
 from fieldforge.stages.codegen.spellings import SpellingError, complete
 
 
@@ -28,3 +28,9 @@ def test_a_spelling_of_no_operation_is_an_error() -> None:
         complete("CUDA", {**SPELLINGS, "hypot": SPELLINGS["add"]})
 
     assert "spells 'hypot', which the language does not have" in refused.value.message
+
+
+def test_a_conversion_of_a_conversion_is_no_declaration() -> None:
+    """GCC 12 fails at `(f64(f32(r[i])) + 1.0)`, which may begin as a function of an array does."""
+    assert cast("float64", "float32", "f32(r[i])").text == "f64(+f32(r[i]))"
+    assert cast("float64", "float32", "(f32(r[i]) * a)").text == "f64((f32(r[i]) * a))"
