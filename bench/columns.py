@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from functools import partial
@@ -25,14 +24,14 @@ import numpy as np
 from native import compiled, use_threads
 from results import Results
 from rich.console import Console
-from run import RESULTS, machine
+from run import machine
+from run import place as folder_of_results
 from stencils import columns as stencils
 from untuned import DTYPES, in_turns
 from untuned_calls import NEAR, SWITCHED, UNTOUCHED, own_store, place
 from untuned_table import BY_HAND, OURS, table
 
 from fieldforge.cartesian import gtscript
-from fieldforge.runtime.calls.machine import processor
 
 ACROSS, LEVELS = 128, 80
 FORMS = {
@@ -198,8 +197,7 @@ def main(
     schemes: str, dtypes: str, threads: str, scale: float, rounds: int, output: Path | None
 ) -> None:
     """Measure, keep each row, and print the table."""
-    folder = RESULTS / re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
-    path = output or folder / "columns.json"
+    path = output or folder_of_results() / "columns.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     kept, console, found = Results(path, fresh=False), Console(width=150), []
     kept.describe(machine=machine())

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
@@ -49,9 +48,9 @@ def machine() -> dict[str, Any]:
 
 def place(results: Path = RESULTS) -> Path:
     """Return the folder of this machine's results."""
-    from fieldforge.runtime.calls.machine import processor
+    from fieldforge.runtime.calls.machine import machine_file
 
-    folder = results / re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
+    folder = results / machine_file().stem
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -25,9 +25,9 @@ from typing import Any, Final
 
 import click
 import numpy as np
+from others.client import PYTHON
 
 HERE: Final = Path(__file__).parent
-PYTHON: Final = Path(os.environ.get("OTHERS_VENV", HERE.parent / ".venv-others"), "bin", "python")
 INPUTS: Final = "inputs.npz"
 CASE: Final = "6"
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...runtime.calls.halo_adjoint import fill_halo_adjoint
-from ...runtime.meshes.transposed_tables import transposed
 from ...runtime.process import classes
 from ...stages.adjoint.names import partner
 from ...stages.ir.dataflow import Input
@@ -112,8 +111,7 @@ class Backward:
             arguments[name] = Entry(each.number, value)
             if is_field(value) and name in made.read:
                 self.needed.setdefault(each.number, set()).add(key_of(value))
-        provider = each.call.provider and transposed(each.call.provider)
-        self.acts.append(Act(made.program, arguments, provider, made.program._is_plain))
+        self.acts.append(Act(made.program, arguments, each.call.provider, made.program._is_plain))
 
     def _derived(self, each: AdjointCall, added: tuple[str, ...]) -> Derived:
         key = (each.call.program, each.wrt, each.of, added)
@@ -147,8 +145,8 @@ def derived(each: AdjointCall, added: tuple[str, ...]) -> Derived:
     program = each.call.program.with_compilation_options(enable_jit=True)
     made = adjoint(program, wrt=each.wrt, of=each.of, accumulate=added, names=NAMES)
     parameters = tuple(made._made.derived.stages[-1].parameters)
-    provider = each.call.provider and transposed(each.call.provider)
     stage = made._made.derived.under[-1]
-    values = made.trace(until=stage, offset_provider=provider)[stage].artifact.program.values
+    traced = made.trace(until=stage, offset_provider=each.call.provider)
+    values = traced[stage].artifact.program.values
     read = {value.name.partition(".")[0] for value in values if isinstance(value, Input)}
     return Derived(made, parameters, frozenset(read))

@@ -12,7 +12,6 @@ from ...runtime.fields.field import make
 from ...runtime.language.domain import Domain, DomainLike
 from ...runtime.language.domain import domain as make_domain
 from ...runtime.language.types import FieldType
-from ...runtime.meshes.transposed_tables import transposed
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, DerivativeError
 from ...stages.adjoint.names import partner
@@ -112,8 +111,7 @@ class Differentiable:
             fields = self._fields(domains, own).items()
             given |= {partner(name, NAMES): field for name, field in fields}
         given |= {name: each for name, each in self.fixed.items() if name in self._entry}
-        tables = None if self.offset_provider is None else transposed(self.offset_provider)
-        self._adjoint(**given, offset_provider=tables)
+        self._adjoint(**given, offset_provider=self.offset_provider)
         return found
 
     @cached_property

@@ -25,9 +25,8 @@ class StepAdjoint:
 
     A call takes the slots of the step with their values at entry, if they are others than those of
     the recording, the adjoints of `of`, which are read, and those of `wrt`, which are written; all
-    by name. It makes the calls of the step
-    again, in their fields, as far as the adjoints read what they write. `forward` and `backward`
-    are its halves, for those who need what the step computes.
+    by name. It makes the calls of the step again, in their fields, as far as the adjoints read what
+    they write. `forward` and `backward` are its halves, for those who need what the step computes.
 
     Attributes:
         wrt: the slots whose adjoints are computed.

@@ -40,7 +40,7 @@ class Columns:
         }
         self.fixed |= {"dt": own.dt, "cells": ff.int32(grid.cells), "levels": ff.int32(LEVELS)}
         self.domain = {Cell: grid.cells, K: LEVELS}
-        self.tables = ff.transposed(connectivities(grid.tables))
+        self.tables = connectivities(grid.tables)
         self.program = step.with_backend("rows")
         self.tangent = ff.tangent(self.program, wrt=NAMES, of=NEW)
         self.adjoint = ff.adjoint(self.program, wrt=NAMES, of=NEW)
