@@ -124,6 +124,8 @@ def own(folder: Path, steps: int, checkpoints: int) -> dict[str, Any]:
 
 
 def _mean(call: Callable[[], object], times: int) -> float:
+    """Return the mean seconds of calls after the first one, which plans and builds."""
+    call()
     began = time.process_time()
     for _ in range(times):
         call()
