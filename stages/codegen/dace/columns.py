@@ -14,6 +14,7 @@ from ..rows.acts import write_acts
 from ..rows.options import WriterOptions
 from ..rows.scope import Scope
 from .rooms import Build, Room
+from .strips import NEST
 from .tasklet import SdfgNest
 from .tasklet_nodes import declare_symbols
 
@@ -54,6 +55,7 @@ def add_column(own: SdfgNest, room: Room, column: Column) -> None:
         _pointers(build, outputs),
         text,
         language=build.dace.Language.CPP,
+        location={NEST: own.number},
         side_effects=True,
     )
     for connector, data in (inputs | scalars).items():

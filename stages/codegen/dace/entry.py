@@ -66,7 +66,7 @@ class Entry:
             *defined(self.scope),
             *([f"  s32 first = {len(tests)};"] if tests else []),
             UNUSED,
-            self._call("handle.state", signature),
+            self._call("nullptr", signature),
             f"  return {status(self.scope)};",
             "}",
         ]
@@ -90,15 +90,15 @@ class Entry:
             "  kernel_state_t state = {(gpuStream_t)context->stream, 0};",
             *([f"  s32 first = {len(tests)};", _FOUND] if tests and is_host else []),
             *opening,
-            self._call("&state", signature, "_internal"),
+            self._call("&state", signature),
             *(_WAIT if waits and not is_host else []),
             f"  return {returned if is_host else 'state.error'};",
             "}",
         ]
 
-    def _call(self, state: str, signature: Sequence[str], suffix: str = "") -> str:
+    def _call(self, state: str, signature: Sequence[str]) -> str:
         known = (self.data.get(name) or self._integer(name) for name in signature)
-        return f"  __program_{SDFG_NAME}{suffix}({', '.join([state, *known])});"
+        return f"  __program_{SDFG_NAME}_internal({', '.join([state, *known])});"
 
     def _integer(self, symbol: str) -> str:
         match meaning := self.names.symbols[symbol]:

@@ -16,7 +16,7 @@ from ..errors import CodegenError
 from .arrangement import needs_guard, touches_fields
 from .loops import SdfgLoops
 from .names import SDFG_NAME, THREAD, GuardedStop, OnlyStatement, TileCount
-from .nests import MARK, NestBuilder, join
+from .nests import NestBuilder, join
 from .rooms import Build, Room, loop_region
 
 ONLY: Final = OnlyStatement()
@@ -93,7 +93,6 @@ def _add_rows(room: Room, tiles: Tiles, numbers: Sequence[int]) -> None:
         {THREAD: dace.subsets.Range([(0, threads - 1, 1)])},
         schedule=dace.ScheduleType.CPU_Multicore,
     )
-    entry.map.omp_num_threads = MARK + numbers[-1]
     join(room.inside(entry, exit_), inner, [row for nest in nests for row in nest.body], {})
     for node in room.state.data_nodes():
         buffer = build.names.buffers.get(node.data)

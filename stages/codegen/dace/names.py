@@ -96,7 +96,7 @@ class SdfgNames:
     # --- loops ----------------------------------------------------------------------------------
 
     def loop(self, loop: NestLoop) -> str:
-        """Return the name of the index of a loop; that of a vector loop begins with 'v_'."""
+        """Return the name of the index of a loop; that of a vector loop is one of `lanes`."""
         return self._index("v" if loop.kind == "vector" else "i", loop.range.dim)
 
     def plane(self, loop: Loop) -> str:
@@ -107,6 +107,11 @@ class SdfgNames:
         if (letter, dim) not in self._loops:
             self._loops[letter, dim] = self._claim(f"{letter}_{dim.value}")
         return self._loops[letter, dim]
+
+    @property
+    def lanes(self) -> set[str]:
+        """The indices of vector loops."""
+        return {name for (letter, _), name in self._loops.items() if letter == "v"}
 
     def loops_over(self, dims: Collection[str]) -> tuple[str, ...]:
         """Return the names of the loops over some dimensions."""

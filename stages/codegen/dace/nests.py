@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Const, Range
@@ -18,9 +18,6 @@ from .names import STATUS, GuardedStop
 from .rooms import Build, Room, loop_region
 from .tasklet import SdfgNest
 from .tasklet_nodes import add_first_states, add_rows
-
-# A number of threads that no machine has marks each nest in DaCe's text.
-MARK: Final = 100_000
 
 
 class NestBuilder:
@@ -129,9 +126,7 @@ class NestBuilder:
             },
             schedule=shared if outer else kinds.Sequential,
         )
-        if outer and grid is None:
-            entry.map.omp_num_threads = MARK + self.own.number
-        elif outer and grid is not None:
+        if outer and grid is not None:
             self._choose_threads(entry.map, grid, len(ranges), label == "once")
         return room.inside(entry, exit_)
 

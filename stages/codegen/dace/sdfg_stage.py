@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....runtime.fields.device import DeviceType
 from ....runtime.process import classes
@@ -13,7 +13,9 @@ from .options import DaceOptions
 from .settings import dace_version
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
+    from .generators import Written
     from .loops import SdfgLoops, SdfgRules
+    from .names import SdfgNames
     from .source import DaceText
 
 
@@ -35,7 +37,7 @@ class SdfgStage(DaceOptions, Stage):
         from .source import dace_text
 
         planned, rules = self._planned(lowered, variant)
-        text = dace_text(planned, rules)
+        text = dace_text(planned, rules, lambda sdfg, names: self._write(sdfg, names, rules))
         loops = text.loops
         interface = describe(
             lowered.program,
@@ -86,6 +88,10 @@ class SdfgStage(DaceOptions, Stage):
 
     def _rules(self, arrays: tuple[str, ...]) -> SdfgRules:
         """Return the options of the SDFG, with the values that become arrays."""
+        raise NotImplementedError
+
+    def _write(self, sdfg: Any, names: SdfgNames, rules: SdfgRules) -> Written:
+        """Let the generators of a platform write an SDFG."""
         raise NotImplementedError
 
     def _generated(self, text: DaceText, rules: SdfgRules) -> Generated:

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from ....runtime.process.errors import DaceNotFoundError, FieldforgeError
+from ....runtime.process.errors import DaceNotFoundError
 from ....runtime.process.garbage import without_collections
 
 SERIES: Final = "2.0."
@@ -41,10 +41,6 @@ OURS: Final[DaceConfig] = {
 }
 _loading: Final = threading.Lock()
 _reading: Final = threading.RLock()
-
-
-class DaceTextError(FieldforgeError):
-    """DaCe wrote text of an unknown form, which we cannot join with our entry point."""
 
 
 def dace_version() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....runtime.fields.device import DeviceType
 from ....runtime.process import classes
@@ -14,7 +14,9 @@ from ..pass_list import PassName, without
 from .sdfg_stage import SdfgStage
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
+    from .generators import Written
     from .loops import SdfgRules
+    from .names import SdfgNames
     from .source import DaceText
 
 BACKEND = "dace_cpu"
@@ -77,6 +79,11 @@ class CodegenDace(SdfgStage):
         }
         passes = ("tile", "stream", "prefetch", of_threads, "plan_arena")
         return without(passes, *(name for name, is_out in left_out.items() if is_out))
+
+    def _write(self, sdfg: Any, names: SdfgNames, rules: SdfgRules) -> Written:
+        from .cpu_maps import write_for_cpu
+
+        return write_for_cpu(sdfg, names, rules.writer)
 
     def _generated(self, text: DaceText, rules: SdfgRules) -> Generated:
         from ..rows.operations import DECLARATION

@@ -9,7 +9,7 @@ from typing import Any, Final
 from ...ir.loops.nest import Access, Load, Row, Store
 from .names import STATUS, THREAD
 from .rooms import Room
-from .strips import NEST
+from .strips import NEST, STRIP
 from .tasklet import Block, SdfgNest, block_of, first_state, ranged_axes
 
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
@@ -20,9 +20,9 @@ def add_rows(own: SdfgNest, room: Room, rows: Sequence[Row], exports: Sequence[R
     if not rows:
         return
     block = block_of(own, rows, exports)
-    if _is_vector(own, rows[0]):
-        block.lines.insert(0, f"{NEST} {own.number}")
     node = _tasklet(own, room, _title(own, rows), block)
+    if _is_vector(own, rows[0]):
+        node.location[STRIP] = own.number
     for connector, row in block.exports.items():
         name = f"row{row}_of_{own.number}"
         kept = room.keep(row, name, own.nest.body[row].dtype)
@@ -56,10 +56,7 @@ def _advance(own: SdfgNest, room: Room, node: Any, block: Block) -> None:
 
 
 def _is_vector(own: SdfgNest, row: Row) -> bool:
-    """Tell whether a row stands inside loops of which the last is one over lanes, on a CPU.
-
-    `strips` finds such loops in DaCe's text by a mark.
-    """
+    """Tell whether a row stands inside loops of which the last is one over lanes, on a CPU."""
     loops, level = own.nest.loops, own.nest.body[row].level
     return own.build.grid is None and 1 < level == len(loops) and loops[-1].kind == "vector"
 
@@ -93,6 +90,7 @@ def _tasklet(own: SdfgNest, room: Room, label: str, block: Block) -> Any:
         outputs,
         text,
         language=dace.Language.CPP,
+        location={NEST: own.number},
     )
     _feed(own, room, node, block)
     room.hang(node)

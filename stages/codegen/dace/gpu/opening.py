@@ -15,12 +15,16 @@ static inline s64 earlier(s64 a, s64 b) { return a < b ? a : b; }
 namespace dace { typedef uint32_t uint; }
 struct kernel_state_t { gpuStream_t stream; s32 error; };
 struct Blocks { s64 x, y, z; };
+DEVICE Blocks block_of(s64 first_y, s64 first_z) {
+  return {blockIdx.x, blockIdx.y + first_y, blockIdx.z + first_z};
+}
 """
 # The launch of a grid, in slices of what vendors allow along y and z.
 _SLICES: Final = """\
 static void launch(kernel_state_t* state, {kernel} kernel, Blocks blocks, dim3 block,
                    void** args, unsigned shared, s64& first_y, s64& first_z) {{
   const s64 most = 65535;
+  if (blocks.x <= 0) return;
   for (first_z = 0; first_z < blocks.z; first_z += most)
   for (first_y = 0; first_y < blocks.y; first_y += most) {{
     const s64 y = blocks.y - first_y, z = blocks.z - first_z;

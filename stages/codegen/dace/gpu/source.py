@@ -11,30 +11,25 @@ from ...rows.scope import WITHIN
 from ..checks import finite_functions, missing_values
 from ..entry import Entry
 from ..loops import SdfgRules
-from ..names import SDFG_NAME, type_name
+from ..names import type_name
 from ..settings import DaceConfig
-from ..source import DaceText, functions_of_dace
+from ..source import FUNCTIONS, DaceText
 from .opening import opening
 from .rare_kernels import rare_kernels
-from .text import gpu_text
 
 
 def gpu_source(text: DaceText, rules: SdfgRules, vendor: Vendor, *, waits: bool) -> str:
     """Return the source of a program for GPUs, as DaCe writes it."""
     build, names = text.build, text.build.names
-    frame = text.objects[0].clean_code
-    device = "\n".join(each.clean_code for each in text.objects if each.language in ("cu", "cpp")
-                       and each.name == f"{SDFG_NAME}_cuda")  # fmt: skip
-    code = gpu_text(frame, device, names.symbols, vendor)
     rare = rare_kernels(text.loops, rules, vendor)
     entry = Entry(text.left, names, rare.integers, build.tests)
     source = [
         opening(vendor),
-        *(each.replace("static inline", "BOTH") for each in functions_of_dace(code)),
+        *(f"BOTH {each}" for each in FUNCTIONS),
         *(_check_functions(names.kernel, build.tests) if rules.writer.checked else ()),
         *([on_device(WITHIN)] if rare.lines else []),
         *(each for _, each in sorted({**rare.functions, **build.functions}.items())),
-        code,
+        text.code,
         "",
         *rare.lines,
         *entry.write_for_gpu(rare.opening, text.signature, is_host=vendor.in_turn, waits=waits),

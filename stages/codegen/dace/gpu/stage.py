@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .....runtime.fields.device import DeviceType
 from .....runtime.process import classes
@@ -14,7 +14,9 @@ from ..grid import GridOptions
 from ..sdfg_stage import SdfgStage
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
+    from ..generators import Written
     from ..loops import SdfgRules
+    from ..names import SdfgNames
     from ..source import DaceText
 
 BACKEND = "dace_gpu"
@@ -50,6 +52,11 @@ class CodegenDaceGpu(GridOptions, SdfgStage):
 
     def _device(self) -> DeviceType:
         return self.target.memory(host=self.host, on_device=self.on_device)
+
+    def _write(self, sdfg: Any, names: SdfgNames, rules: SdfgRules) -> Written:
+        from .kernels import write_for_gpu
+
+        return write_for_gpu(sdfg, self.vendor)
 
     def _generated(self, text: DaceText, rules: SdfgRules) -> Generated:
         from .source import gpu_source

@@ -18,13 +18,10 @@ from fieldforge.runtime.process.errors import CompilerNotFoundError
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated, Interface, Lowered, Variant
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
-from fieldforge.stages.codegen.dace.gpu.text import gpu_text
-from fieldforge.stages.codegen.dace.settings import DaceTextError
 from fieldforge.stages.compile.device_library import CompileLibrary
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.sizes import ThreadBlock
-from fieldforge.stages.vendors.nvidia import NVIDIA
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from .....end_to_end.gpu_calls import I, J, K, Plane, halve, sweep
@@ -138,15 +135,6 @@ def test_the_listing_has_the_maps_of_the_gpu_and_names_of_the_user(lowered_sweep
     assert listing.startswith("sdfg of sweep\n")
     assert "GPU_Device" in listing
     assert "out[i_I, i_J, i_K]" in listing
-
-
-def test_text_of_another_form_is_refused() -> None:
-    with pytest.raises(DaceTextError, match="unknown part: 'int surprise"):
-        gpu_text("int surprise(void) {\n}\n", "", (), NVIDIA)
-    kernel = "__global__ void  __launch_bounds__(32) k0(double *a) {\n}\n"
-    launch = "void __dace_runkernel_k0(int a)\n{\n  cudaLaunchKernel(k0, nullptr);\n}\n"
-    with pytest.raises(DaceTextError, match="a launch of an unknown form"):
-        gpu_text("", kernel + launch, (), NVIDIA)
 
 
 # --- options -------------------------------------------------------------------------

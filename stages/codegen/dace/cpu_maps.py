@@ -1,0 +1,176 @@
+"""Write the maps of an SDFG for a CPU: DaCe's target, with threads and vector loops of our own.
+
+A map of an SDFG says which points it has, not how a processor walks them. This target writes the
+maps around our tasklets: the size from which threads pay, and innermost loops in strips (see
+`strips`). DaCe writes all the rest, and maps that a pass of the user has made.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from dace.codegen.common import sym2cpp
+from dace.codegen.dispatcher import DefinedType
+from dace.codegen.targets.cpp import cpp_ptr_expr
+from dace.codegen.targets.cpu import CPUCodeGen
+from dace.dtypes import ScheduleType
+from dace.sdfg import has_dynamic_map_inputs
+from dace.sdfg.nodes import Tasklet
+
+from ....runtime.process import classes
+from ...ir.loops.nest import Nest
+from ..cpu.text.streams import stream_function
+from ..cpu.text.strips import SIMD
+from ..rows.options import WriterOptions
+from .generators import Written, frame_of
+from .names import SdfgNames
+from .strips import LANE, NEST, STRIP, SdfgStrips, Target, words
+
+_INDEX: Final = "int64_t"
+
+
+def write_for_cpu(sdfg: Any, names: SdfgNames, options: WriterOptions) -> Written:
+    """Let DaCe write an SDFG for a CPU."""
+    frame = frame_of(sdfg)
+    maps = CpuMaps(frame, sdfg, names, options)
+    functions, program = frame.write(sdfg, maps)
+    needed = f"{stream_function(options.vector_bytes)}\n" if maps.strips.streams else ""
+    return Written(needed + functions + program, tuple(frame.arglist))
+
+
+@classes.frozen
+class _Place:
+    """A map, and where DaCe writes it: all that its generators pass on."""
+
+    sdfg: Any
+    region: Any
+    scope: Any
+    number: int  # of the state
+    functions: Any  # the stream of functions
+
+    @property
+    def entry(self) -> Any:
+        """The node that begins the map."""
+        return self.scope.source_nodes()[0]
+
+    @property
+    def state(self) -> Any:
+        """The state of the map."""
+        return self.region.state(self.number)
+
+    def numbers(self, mark: str) -> list[int]:
+        """Return the numbers of the nests of its tasklets that have a mark."""
+        nodes = (node for node, _ in self.scope.all_nodes_recursive() if isinstance(node, Tasklet))
+        return sorted({int(node.location[mark]) for node in nodes if mark in node.location})
+
+
+class CpuMaps(CPUCodeGen):  # type: ignore[misc]  # DaCe has no types
+    """The target of one SDFG."""
+
+    def __init__(self, frame: Any, sdfg: Any, names: SdfgNames, options: WriterOptions) -> None:
+        super().__init__(frame, sdfg)
+        self.names, self.options = names, options
+        self.known = frozenset(frame.arglist)
+        self.strips = SdfgStrips(names, options)
+        self._staged: dict[tuple[Any, str], str] = {}  # the arrays of stores, by node and connector
+        self._node: Any = None
+
+    def generate_scope(
+        self, sdfg: Any, cfg: Any, dfg_scope: Any, state_id: int, function_stream: Any, stream: Any
+    ) -> None:
+        """Write the loops of a map, of which the last one may have strips."""
+        place = _Place(sdfg, cfg, dfg_scope, state_id, function_stream)
+        numbers = place.numbers(NEST)
+        if not numbers or has_dynamic_map_inputs(place.state, place.entry):
+            super().generate_scope(sdfg, cfg, dfg_scope, state_id, function_stream, stream)
+            return
+        loops = place.entry.map
+        ranges = dict(zip(loops.params, loops.range.ranges, strict=True))
+        pragmas = dict.fromkeys(self.names.lanes.intersection(loops.params[-1:]), SIMD)
+        nests = [self.names.nests[each] for each in place.numbers(STRIP)]
+        if pragmas and nests and not self.options.checked:
+            del ranges[loops.params[-1]]
+        else:
+            nests = []
+        if loops.schedule == ScheduleType.CPU_Multicore:
+            pragmas[loops.params[0]] = self._threads(loops, self.names.nests[numbers[-1]])
+        for name, (first, last, step) in ranges.items():
+            head = f"{_INDEX} {name} = {sym2cpp(first)}; {name} < {sym2cpp(last + 1)}"
+            stream.write(f"{pragmas.get(name, '')}\nfor ({head}; {name} += {sym2cpp(step)}) {{")
+            self._dispatcher.defined_vars.add(name, DefinedType.Scalar, _INDEX)
+        if nests:
+            self._strips(place, nests, stream)
+        else:
+            self._body(place, stream)
+        stream.write("}" * len(ranges))
+
+    def _threads(self, loops: Any, nest: Nest) -> str:
+        """Return the pragma of a map that threads share, if its nest has some size."""
+        simd = " simd" if loops.params[0] in self.names.lanes else ""
+        collapse = f" collapse({loops.collapse})" if loops.collapse > 1 else ""
+        ends = (self.names.ends(nest, loop) for loop in nest.loops)
+        counts = [f"({stop} - {start})" for start, stop in ends
+                  if {*words(start), *words(stop)} <= self.known]  # fmt: skip
+        limit = f" if ({' * '.join(counts)} >= {self.options.parallel_from})" if counts else ""
+        return f"#pragma omp parallel for{simd}{collapse} schedule(static){limit}"
+
+    def _body(self, place: _Place, stream: Any) -> None:
+        """Write what stands inside a map; a second time, too."""
+        given = (place.sdfg, place.region)
+        self._dispatcher.defined_vars.enter_scope(place.entry)
+        self._frame.allocate_arrays_in_scope(*given, place.entry, place.functions, stream)
+        self._dispatcher.dispatch_subgraph(
+            *given, place.scope, place.number, place.functions, stream,
+            skip_entry_node=True, skip_exit_node=True,
+        )  # fmt: skip
+        self._frame.deallocate_arrays_in_scope(*given, place.entry, place.functions, stream)
+        self._dispatcher.defined_vars.exit_scope(place.entry)
+
+    # --- strips ---------------------------------------------------------------------------------
+
+    def _strips(self, place: _Place, nests: Sequence[Nest], stream: Any) -> None:
+        """Write the innermost loop in strips; the last one may have fewer lanes."""
+        index, (start, last, _) = place.entry.map.params[-1], place.entry.map.range.ranges[-1]
+        targets = list(self._targets(place, nests, index))
+        ends = (sym2cpp(start), sym2cpp(last + 1))
+        text = self.strips.written(nests, index, ends, targets, self._has)
+        self._dispatcher.defined_vars.add(index, DefinedType.Scalar, _INDEX)
+        stream.write(text.before)
+        self._staged = {each.store: f"k{n}" for n, each in enumerate(targets)}
+        self._body(place, stream)
+        self._staged = {}
+        stream.write(text.between)
+        self._body(place, stream)
+        stream.write(text.after)
+
+    def _has(self, name: str) -> bool:
+        """Tell whether a name is defined where DaCe writes."""
+        return bool(self._dispatcher.defined_vars.has(name))
+
+    def _targets(self, place: _Place, nests: Sequence[Nest], index: str) -> Iterator[Target]:
+        """Yield the stores of a loop that non-temporal ones may take the place of."""
+        rows = self.strips.streamed(nests, self._has)
+        for node in place.scope.nodes():
+            for edge in place.state.out_edges(node) if isinstance(node, Tasklet) else ():
+                memlet = edge.data
+                if memlet.data in rows and index in memlet.free_symbols and not memlet.dynamic:
+                    first = copy.deepcopy(memlet)
+                    first.replace({index: 0})
+                    address = cpp_ptr_expr(place.sdfg, first, DefinedType.Pointer, codegen=self)
+                    yield Target((node, edge.src_conn), rows[memlet.data], address)
+
+    def process_out_memlets(
+        self, sdfg: Any, cfg: Any, state_id: int, node: Any, *others: Any, **options: Any
+    ) -> None:
+        """Write what a node gives to memory."""
+        self._node = node
+        super().process_out_memlets(sdfg, cfg, state_id, node, *others, **options)
+
+    def make_ptr_assignment(self, src_expr: str, *others: Any, **options: Any) -> str:
+        """Return the store of a connector: to the array of its strip, if it has one."""
+        array = self._staged.get((self._node, src_expr))
+        if array is not None:
+            return f"{array}[{LANE}] = {src_expr};"
+        return str(super().make_ptr_assignment(src_expr, *others, **options))
