@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....runtime.fields.device import DeviceType
@@ -37,7 +38,7 @@ class SdfgStage(DaceOptions, Stage):
         from .source import dace_text
 
         planned, rules = self._planned(lowered, variant)
-        text = dace_text(planned, rules, lambda sdfg, names: self._write(sdfg, names, rules))
+        text = dace_text(planned, rules, partial(self._write, rules))
         loops = text.loops
         interface = describe(
             lowered.program,
@@ -90,7 +91,7 @@ class SdfgStage(DaceOptions, Stage):
         """Return the options of the SDFG, with the values that become arrays."""
         raise NotImplementedError
 
-    def _write(self, sdfg: Any, names: SdfgNames, rules: SdfgRules) -> Written:
+    def _write(self, rules: SdfgRules, sdfg: Any, names: SdfgNames) -> Written:
         """Let the generators of a platform write an SDFG."""
         raise NotImplementedError
 

@@ -80,7 +80,7 @@ class CodegenDace(SdfgStage):
         passes = ("tile", "stream", "prefetch", of_threads, "plan_arena")
         return without(passes, *(name for name, is_out in left_out.items() if is_out))
 
-    def _write(self, sdfg: Any, names: SdfgNames, rules: SdfgRules) -> Written:
+    def _write(self, rules: SdfgRules, sdfg: Any, names: SdfgNames) -> Written:
         from .cpu_maps import write_for_cpu
 
         return write_for_cpu(sdfg, names, rules.writer)

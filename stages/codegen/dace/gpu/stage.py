@@ -53,7 +53,7 @@ class CodegenDaceGpu(GridOptions, SdfgStage):
     def _device(self) -> DeviceType:
         return self.target.memory(host=self.host, on_device=self.on_device)
 
-    def _write(self, sdfg: Any, names: SdfgNames, rules: SdfgRules) -> Written:
+    def _write(self, rules: SdfgRules, sdfg: Any, names: SdfgNames) -> Written:
         from .kernels import write_for_gpu
 
         return write_for_gpu(sdfg, self.vendor)

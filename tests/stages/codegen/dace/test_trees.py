@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import partial
 
 import numpy as np
 import pytest
@@ -74,7 +75,8 @@ def generated(
     """Return the integers of a kernel's call, and what DaCe writes of it."""
     kernel = verify(read(text))
     rules = stage._rules(())
-    written = dace_text(SdfgLoops(arranged(kernel), (), integers(kernel), None, steps), rules)
+    loops = SdfgLoops(arranged(kernel), (), integers(kernel), None, steps)
+    written = dace_text(loops, rules, partial(stage._write, rules))
     return written.loops.integers, stage._generated(written, rules)
 
 
