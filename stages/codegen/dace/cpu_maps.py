@@ -8,7 +8,8 @@ maps around our tasklets: the size from which threads pay, and innermost loops i
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 from dace.codegen.common import sym2cpp
@@ -19,7 +20,6 @@ from dace.dtypes import ScheduleType
 from dace.sdfg import has_dynamic_map_inputs
 from dace.sdfg.nodes import Tasklet
 
-from ....runtime.process import classes
 from ...ir.loops.nest import Nest
 from ..cpu.text.streams import stream_function
 from ..cpu.text.strips import SIMD
@@ -40,32 +40,6 @@ def write_for_cpu(sdfg: Any, names: SdfgNames, options: WriterOptions) -> Writte
     return Written(needed + functions + program, tuple(frame.arglist))
 
 
-@classes.frozen
-class _Place:
-    """A map, and where DaCe writes it: all that its generators pass on."""
-
-    sdfg: Any
-    region: Any
-    scope: Any
-    number: int  # of the state
-    functions: Any  # the stream of functions
-
-    @property
-    def entry(self) -> Any:
-        """The node that begins the map."""
-        return self.scope.source_nodes()[0]
-
-    @property
-    def state(self) -> Any:
-        """The state of the map."""
-        return self.region.state(self.number)
-
-    def numbers(self, mark: str) -> list[int]:
-        """Return the numbers of the nests of its tasklets that have a mark."""
-        nodes = (node for node, _ in self.scope.all_nodes_recursive() if isinstance(node, Tasklet))
-        return sorted({int(node.location[mark]) for node in nodes if mark in node.location})
-
-
 class CpuMaps(CPUCodeGen):  # type: ignore[misc]  # DaCe has no types
     """The target of one SDFG."""
 
@@ -78,33 +52,37 @@ class CpuMaps(CPUCodeGen):  # type: ignore[misc]  # DaCe has no types
         self._node: Any = None
 
     def generate_scope(
-        self, sdfg: Any, cfg: Any, dfg_scope: Any, state_id: int, function_stream: Any, stream: Any
+        self, sdfg: Any, cfg: Any, dfg_scope: Any, state_id: int, functions: Any, stream: Any
     ) -> None:
         """Write the loops of a map, of which the last one may have strips."""
-        place = _Place(sdfg, cfg, dfg_scope, state_id, function_stream)
-        numbers = place.numbers(NEST)
-        if not numbers or has_dynamic_map_inputs(place.state, place.entry):
-            super().generate_scope(sdfg, cfg, dfg_scope, state_id, function_stream, stream)
+        entry, nests = dfg_scope.source_nodes()[0], self._nests(dfg_scope, NEST)
+        if not nests or has_dynamic_map_inputs(dfg_scope.graph, entry):
+            super().generate_scope(sdfg, cfg, dfg_scope, state_id, functions, stream)
             return
-        loops = place.entry.map
+        loops = entry.map
         ranges = dict(zip(loops.params, loops.range.ranges, strict=True))
         pragmas = dict.fromkeys(self.names.lanes.intersection(loops.params[-1:]), SIMD)
-        nests = [self.names.nests[each] for each in place.numbers(STRIP)]
-        if pragmas and nests and not self.options.checked:
+        striped = self._nests(dfg_scope, STRIP) if pragmas and not self.options.checked else []
+        if striped:
             del ranges[loops.params[-1]]
-        else:
-            nests = []
         if loops.schedule == ScheduleType.CPU_Multicore:
-            pragmas[loops.params[0]] = self._threads(loops, self.names.nests[numbers[-1]])
+            pragmas[loops.params[0]] = self._threads(loops, nests[-1])
         for name, (first, last, step) in ranges.items():
             head = f"{_INDEX} {name} = {sym2cpp(first)}; {name} < {sym2cpp(last + 1)}"
             stream.write(f"{pragmas.get(name, '')}\nfor ({head}; {name} += {sym2cpp(step)}) {{")
             self._dispatcher.defined_vars.add(name, DefinedType.Scalar, _INDEX)
-        if nests:
-            self._strips(place, nests, stream)
+        body = partial(self._body, sdfg, cfg, dfg_scope, state_id, functions)
+        if striped:
+            self._strips(dfg_scope, striped, body, stream)
         else:
-            self._body(place, stream)
+            body(stream)
         stream.write("}" * len(ranges))
+
+    def _nests(self, scope: Any, mark: str) -> list[Nest]:
+        """Return the nests that tasklets in a map name, in order."""
+        nodes = (node for node, _ in scope.all_nodes_recursive() if isinstance(node, Tasklet))
+        numbers = {int(node.location[mark]) for node in nodes if mark in node.location}
+        return [self.names.nests[number] for number in sorted(numbers)]
 
     def _threads(self, loops: Any, nest: Nest) -> str:
         """Return the pragma of a map that threads share, if its nest has some size."""
@@ -116,49 +94,49 @@ class CpuMaps(CPUCodeGen):  # type: ignore[misc]  # DaCe has no types
         limit = f" if ({' * '.join(counts)} >= {self.options.parallel_from})" if counts else ""
         return f"#pragma omp parallel for{simd}{collapse} schedule(static){limit}"
 
-    def _body(self, place: _Place, stream: Any) -> None:
+    def _body(
+        self, sdfg: Any, cfg: Any, scope: Any, state_id: int, functions: Any, stream: Any
+    ) -> None:
         """Write what stands inside a map; a second time, too."""
-        given = (place.sdfg, place.region)
-        self._dispatcher.defined_vars.enter_scope(place.entry)
-        self._frame.allocate_arrays_in_scope(*given, place.entry, place.functions, stream)
+        entry = scope.source_nodes()[0]
+        self._dispatcher.defined_vars.enter_scope(entry)
+        self._frame.allocate_arrays_in_scope(sdfg, cfg, entry, functions, stream)
         self._dispatcher.dispatch_subgraph(
-            *given, place.scope, place.number, place.functions, stream,
-            skip_entry_node=True, skip_exit_node=True,
-        )  # fmt: skip
-        self._frame.deallocate_arrays_in_scope(*given, place.entry, place.functions, stream)
-        self._dispatcher.defined_vars.exit_scope(place.entry)
+            sdfg, cfg, scope, state_id, functions, stream, skip_entry_node=True, skip_exit_node=True
+        )
+        self._frame.deallocate_arrays_in_scope(sdfg, cfg, entry, functions, stream)
+        self._dispatcher.defined_vars.exit_scope(entry)
 
     # --- strips ---------------------------------------------------------------------------------
 
-    def _strips(self, place: _Place, nests: Sequence[Nest], stream: Any) -> None:
+    def _strips(
+        self, scope: Any, nests: Sequence[Nest], body: Callable[[Any], None], stream: Any
+    ) -> None:
         """Write the innermost loop in strips; the last one may have fewer lanes."""
-        index, (start, last, _) = place.entry.map.params[-1], place.entry.map.range.ranges[-1]
-        targets = list(self._targets(place, nests, index))
+        loops = scope.source_nodes()[0].map
+        index, (start, last, _) = loops.params[-1], loops.range.ranges[-1]
+        targets = list(self._targets(scope, nests, index))
         ends = (sym2cpp(start), sym2cpp(last + 1))
-        text = self.strips.written(nests, index, ends, targets, self._has)
+        text = self.strips.written(nests, index, ends, targets, self._dispatcher.defined_vars.has)
         self._dispatcher.defined_vars.add(index, DefinedType.Scalar, _INDEX)
         stream.write(text.before)
         self._staged = {each.store: f"k{n}" for n, each in enumerate(targets)}
-        self._body(place, stream)
+        body(stream)
         self._staged = {}
         stream.write(text.between)
-        self._body(place, stream)
+        body(stream)
         stream.write(text.after)
 
-    def _has(self, name: str) -> bool:
-        """Tell whether a name is defined where DaCe writes."""
-        return bool(self._dispatcher.defined_vars.has(name))
-
-    def _targets(self, place: _Place, nests: Sequence[Nest], index: str) -> Iterator[Target]:
+    def _targets(self, scope: Any, nests: Sequence[Nest], index: str) -> Iterator[Target]:
         """Yield the stores of a loop that non-temporal ones may take the place of."""
-        rows = self.strips.streamed(nests, self._has)
-        for node in place.scope.nodes():
-            for edge in place.state.out_edges(node) if isinstance(node, Tasklet) else ():
+        rows = self.strips.streamed(nests, self._dispatcher.defined_vars.has)
+        for node in scope.nodes():
+            for edge in scope.graph.out_edges(node) if isinstance(node, Tasklet) else ():
                 memlet = edge.data
                 if memlet.data in rows and index in memlet.free_symbols and not memlet.dynamic:
                     first = copy.deepcopy(memlet)
                     first.replace({index: 0})
-                    address = cpp_ptr_expr(place.sdfg, first, DefinedType.Pointer, codegen=self)
+                    address = cpp_ptr_expr(scope.parent, first, DefinedType.Pointer, codegen=self)
                     yield Target((node, edge.src_conn), rows[memlet.data], address)
 
     def process_out_memlets(

@@ -62,21 +62,13 @@ def frame_of(sdfg: Any) -> Frame:
 
     That is: raise control flow, infer types, lower copies and library nodes.
     """
-    FixedPointPipeline([ControlFlowRaising()]).apply_pass(sdfg, {})
-    for lower in (_nothing, InsertExplicitCopies().apply_pass, _expand):
+    raising, copies = FixedPointPipeline([ControlFlowRaising()]), InsertExplicitCopies()
+    for lower in (raising.apply_pass, copies.apply_pass, lambda *_: sdfg.expand_library_nodes()):
         lower(sdfg, {})
         infer_types.infer_connector_types(sdfg)
         infer_types.set_default_schedule_and_storage_types(sdfg, None)
     RelaxIntegerPowers().apply_pass(sdfg, {})
     return Frame(sdfg)
-
-
-def _nothing(_: Any, __: Any) -> None:
-    pass
-
-
-def _expand(sdfg: Any, _: Any) -> None:
-    sdfg.expand_library_nodes()
 
 
 def plain(code: str) -> str:

@@ -10,14 +10,14 @@ from ...ir.bounds import Bound, maximum
 from ...ir.loops.kernel import Kernel, steps_of
 from ..arena import lives_of, placed
 from ..gpu.text.spellings import dialect_of, on_device
-from ..rows.checks import tested_stores
+from ..rows.checks import functions as check_functions
+from ..rows.checks import missing_values, tested_stores
 from ..rows.dialect import cpp
 from ..rows.expressions import TYPES
-from .checks import check_functions
 from .entry import Entry
 from .graph import build_graph
 from .loops import SdfgLoops, SdfgRules
-from .names import SDFG_NAME, SdfgNames, TileCount
+from .names import SDFG_NAME, SdfgNames, TileCount, type_name
 from .passes import Watch, run_passes
 from .rare import rare_version
 from .rooms import Build
@@ -80,6 +80,11 @@ class DaceText:
     loops: SdfgLoops
     workspace: Bound
     build: Build
+
+    def missing(self, text: str, rules: SdfgRules) -> list[str]:
+        """Define the value of missing neighbours in a checked program, for each type."""
+        found = missing_values(self.build.names.kernel) if rules.writer.checked else []
+        return [text.format(type_name(dtype)) for dtype in found]
 
 
 def after_passes(loops: SdfgLoops, rules: SdfgRules, *, as_pages: bool = False) -> dict[str, str]:
@@ -166,7 +171,8 @@ def sdfg_source(text: DaceText, rules: SdfgRules) -> str:
         *([ALONE] if "#pragma omp parallel" in text.code else []),
         *([COUNTED] if any(isinstance(m, TileCount) for m in names.symbols.values()) else []),
         *(f"static inline {each}" for each in FUNCTIONS),
-        *check_functions(names.kernel, build.tests, writer.checked),
+        *check_functions(entry.scope),
+        *text.missing('static const {0} nothing_{0} = __builtin_nan("");', rules),
         *(each for _, each in sorted({**rare.functions, **build.functions}.items())),
         "namespace {",
         text.code,

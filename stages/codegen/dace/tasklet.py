@@ -20,6 +20,7 @@ from ...ir.loops.nest import (
     State,
     Store,
 )
+from ..rows.checks import noted
 from .names import STATUS, type_name
 from .rooms import Build
 
@@ -141,7 +142,7 @@ def _store(own: SdfgNest, number: Row, store: Store, block: Block) -> Iterator[s
     test = own.build.tests.get((own.nest.group, store.buffer))
     if test is not None:
         block.tests = True
-        yield f"if (!finite_{type_name(store.dtype)}({value})) note({STATUS}_at, {test});"
+        yield noted(test, store.dtype, value, f"{STATUS}_at")
 
 
 def _index(own: SdfgNest, load: Load, block: Block) -> str:

@@ -6,18 +6,12 @@ Or write a page in which DaCe's viewer shows it; pages load the viewer from the 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from ...ir.loops.kernel import Kernel
 from .names import SdfgNames
-
-# The viewer's templates use these words of a template language, and no others.
-_BLOCK: Final = re.compile(r"{% block (\w+) %}(.*?){% endblock %}", re.DOTALL)
-_LEFT: Final = re.compile(r"{% (?:block \w+|endblock|extends [^%]*) %}\n?")
-_SCRIPT: Final = "scripts_after"
 
 
 def show_graph(sdfg: Any, kernel: Kernel, names: SdfgNames) -> str:
@@ -140,14 +134,10 @@ def _place(edge: Any) -> str:
 def viewer_page(sdfg: Any) -> str:
     """Return the HTML of a page that shows an SDFG, whole, with its memlets and tasklets."""
     import dace
+    import jinja2
 
     folder = Path(dace.__file__).resolve().parent / "viewer"
-    base, own = (
-        (folder / "templates" / name).read_text() for name in ("sdfv_base.html", "sdfv.html")
-    )
-    script = dict(_BLOCK.findall(own))[_SCRIPT]
-    empty = re.compile(rf"{{% block {_SCRIPT} %}}\s*{{% endblock %}}")
-    page = _LEFT.sub("", empty.sub(lambda _: script, base))
+    templates = jinja2.Environment(loader=jinja2.FileSystemLoader(folder / "templates"))
     # a string of the script; the text of no tasklet may end the script
     text = json.dumps(json.dumps(sdfg.to_json())).replace("</", "<\\/")
-    return page.replace("{{dir|safe}}", f"{folder}/").replace("{{sdfg|safe}}", text)
+    return templates.get_template("sdfv.html").render(sdfg=text, dir=f"{folder}/")

@@ -73,9 +73,7 @@ def head(scope: Scope) -> Iterator[tuple[str, str]]:
             ("first", f"  s32 first = {len(scope.tests)};"),
             ("found", "  s32* const found = &first;"),
         )
-    rows = (row for _, rows in bodies(scope.kernel) for row in rows if isinstance(row, Constant))
-    dtypes = {row.dtype for row in rows if is_nothing(row.text, row.dtype)}
-    for dtype in sorted(dtypes) if scope.options.checked else ():
+    for dtype in missing_values(scope.kernel) if scope.options.checked else ():
         real, (bits, exponent, lowest, _) = TYPES[dtype][0], _BITS[dtype]
         yield from (
             ("", f"  {bits} bits_{real} = {exponent} | ({lowest} >> 1);"),
@@ -83,6 +81,12 @@ def head(scope: Scope) -> Iterator[tuple[str, str]]:
             ("", f"  {real} nothing_{real};"),
             ("", f"  __builtin_memcpy(&nothing_{real}, &bits_{real}, sizeof bits_{real});"),
         )
+
+
+def missing_values(kernel: Kernel) -> list[str]:
+    """Return the dtypes of the constants that stand for a missing neighbour."""
+    rows = (row for _, rows in bodies(kernel) for row in rows if isinstance(row, Constant))
+    return sorted({row.dtype for row in rows if is_nothing(row.text, row.dtype)})
 
 
 def status(scope: Scope) -> str:
@@ -147,6 +151,11 @@ def tests_of(scope: Scope, group: int, rows: Iterable[Instruction]) -> Tests:
     stored = {(group, row.buffer): row.dtype for row in rows if isinstance(row, Store)}
     found = ((scope.tests[key], dtype) for key, dtype in stored.items() if key in scope.tests)
     return Tests(tuple(found))
+
+
+def noted(number: int, dtype: str, value: str, first: str) -> str:
+    """Return the statement that tests one number; `first` is as above."""
+    return f"if (exponent_{TYPES[dtype][0]}({value}) >> {_BITS[dtype][3]}) note({first}, {number});"
 
 
 def tested(number: int, dtype: str, value: str) -> str:

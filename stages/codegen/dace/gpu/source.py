@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
-from ....ir.loops.kernel import Kernel
 from ....vendors.vendor import Vendor
 from ...gpu.text.spellings import on_device
+from ...rows.checks import NOTE, functions
 from ...rows.scope import WITHIN
-from ..checks import finite_functions, missing_values
 from ..entry import Entry
 from ..loops import SdfgRules
-from ..names import type_name
 from ..settings import DaceConfig
 from ..source import FUNCTIONS, DaceText
 from .opening import opening
@@ -20,13 +16,14 @@ from .rare_kernels import rare_kernels
 
 def gpu_source(text: DaceText, rules: SdfgRules, vendor: Vendor, *, waits: bool) -> str:
     """Return the source of a program for GPUs, as DaCe writes it."""
-    build, names = text.build, text.build.names
+    build = text.build
     rare = rare_kernels(text.loops, rules, vendor)
-    entry = Entry(text.left, names, rare.integers, build.tests)
+    entry = Entry(text.left, build.names, rare.integers, build.tests)
     source = [
         opening(vendor),
         *(f"BOTH {each}" for each in FUNCTIONS),
-        *(_check_functions(names.kernel, build.tests) if rules.writer.checked else ()),
+        *(on_device(line) for line in functions(entry.scope) if line != NOTE),  # the opening has it
+        *text.missing("#define nothing_{0} NOT_A_NUMBER_{0}", rules),
         *([on_device(WITHIN)] if rare.lines else []),
         *(each for _, each in sorted({**rare.functions, **build.functions}.items())),
         text.code,
@@ -48,10 +45,3 @@ def dace_config(vendor: Vendor) -> DaceConfig:
         "chiplet_number": 1,
     }
     return {("compiler", "cuda", name): value for name, value in chosen.items()}
-
-
-def _check_functions(kernel: Kernel, tests: Mapping[tuple[int, str], int]) -> Iterator[str]:
-    """Write the functions that kernels of a checked program call; the prelude has `note`."""
-    yield from (on_device(line) for line in finite_functions(kernel, tests))
-    for dtype in missing_values(kernel):
-        yield f"#define nothing_{type_name(dtype)} NOT_A_NUMBER_{type_name(dtype)}"
