@@ -26,7 +26,7 @@ from ..cpu.text.strips import SIMD
 from ..rows.options import WriterOptions
 from .generators import Written, frame_of
 from .names import SdfgNames
-from .strips import LANE, NEST, STRIP, SdfgStrips, Target, words
+from .strips import LANE, NEST, SdfgStrips, Target, words
 
 _INDEX: Final = "int64_t"
 
@@ -55,33 +55,33 @@ class CpuMaps(CPUCodeGen):  # type: ignore[misc]  # DaCe has no types
         self, sdfg: Any, cfg: Any, dfg_scope: Any, state_id: int, functions: Any, stream: Any
     ) -> None:
         """Write the loops of a map, of which the last one may have strips."""
-        entry, nests = dfg_scope.source_nodes()[0], self._nests(dfg_scope, NEST)
+        entry, nests = dfg_scope.source_nodes()[0], self._nests(dfg_scope)
         if not nests or has_dynamic_map_inputs(dfg_scope.graph, entry):
             super().generate_scope(sdfg, cfg, dfg_scope, state_id, functions, stream)
             return
         loops = entry.map
         ranges = dict(zip(loops.params, loops.range.ranges, strict=True))
         pragmas = dict.fromkeys(self.names.lanes.intersection(loops.params[-1:]), SIMD)
-        striped = self._nests(dfg_scope, STRIP) if pragmas and not self.options.checked else []
-        if striped:
-            del ranges[loops.params[-1]]
         if loops.schedule == ScheduleType.CPU_Multicore:
             pragmas[loops.params[0]] = self._threads(loops, nests[-1])
+        has_strips = pragmas.get(loops.params[-1]) == SIMD and not self.options.checked
+        if has_strips:
+            del ranges[loops.params[-1]]
         for name, (first, last, step) in ranges.items():
             head = f"{_INDEX} {name} = {sym2cpp(first)}; {name} < {sym2cpp(last + 1)}"
             stream.write(f"{pragmas.get(name, '')}\nfor ({head}; {name} += {sym2cpp(step)}) {{")
             self._dispatcher.defined_vars.add(name, DefinedType.Scalar, _INDEX)
         body = partial(self._body, sdfg, cfg, dfg_scope, state_id, functions)
-        if striped:
-            self._strips(dfg_scope, striped, body, stream)
+        if has_strips:
+            self._strips(dfg_scope, nests, body, stream)
         else:
             body(stream)
         stream.write("}" * len(ranges))
 
-    def _nests(self, scope: Any, mark: str) -> list[Nest]:
-        """Return the nests that tasklets in a map name, in order."""
+    def _nests(self, scope: Any) -> list[Nest]:
+        """Return the nests of the tasklets in a map, in order."""
         nodes = (node for node, _ in scope.all_nodes_recursive() if isinstance(node, Tasklet))
-        numbers = {int(node.location[mark]) for node in nodes if mark in node.location}
+        numbers = {int(node.location[NEST]) for node in nodes if NEST in node.location}
         return [self.names.nests[number] for number in sorted(numbers)]
 
     def _threads(self, loops: Any, nest: Nest) -> str:

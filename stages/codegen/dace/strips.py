@@ -27,8 +27,7 @@ from ..rows.scope import Scope, stored_type
 from ..schedule.costs import ITEMSIZES
 from .names import SdfgNames
 
-# The entries of `location` by which a tasklet names its nest, and that its loop may have strips.
-NEST, STRIP = "nest", "strip"
+NEST: Final = "nest"  # the entry of `location` that is the number of a tasklet's nest
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _OWN: Final = re.compile(r"asm\(.*?\);|0x[0-9a-fp+.-]+|\b([qwvk]\d+|[bsuf]\d+|const|ahead0)\b")
 # Names that no field has: see `names.py`.

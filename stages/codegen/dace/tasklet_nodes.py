@@ -9,7 +9,7 @@ from typing import Any, Final
 from ...ir.loops.nest import Access, Load, Row, Store
 from .names import STATUS, THREAD
 from .rooms import Room
-from .strips import NEST, STRIP
+from .strips import NEST
 from .tasklet import Block, SdfgNest, block_of, first_state, ranged_axes
 
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
@@ -21,8 +21,6 @@ def add_rows(own: SdfgNest, room: Room, rows: Sequence[Row], exports: Sequence[R
         return
     block = block_of(own, rows, exports)
     node = _tasklet(own, room, _title(own, rows), block)
-    if _is_vector(own, rows[0]):
-        node.location[STRIP] = own.number
     for connector, row in block.exports.items():
         name = f"row{row}_of_{own.number}"
         kept = room.keep(row, name, own.nest.body[row].dtype)
@@ -53,12 +51,6 @@ def _advance(own: SdfgNest, room: Room, node: Any, block: Block) -> None:
         name = _state(own, index)
         target = room.state.add_write(name)
         room.state.add_edge(node, connector, target, None, room.register(name))
-
-
-def _is_vector(own: SdfgNest, row: Row) -> bool:
-    """Tell whether a row stands inside loops of which the last is one over lanes, on a CPU."""
-    loops, level = own.nest.loops, own.nest.body[row].level
-    return own.build.grid is None and 1 < level == len(loops) and loops[-1].kind == "vector"
 
 
 def _title(own: SdfgNest, rows: Iterable[Row]) -> str:
