@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from dace.codegen.common import sym2cpp
 from dace.codegen.dispatcher import DefinedType
@@ -29,6 +29,7 @@ from .names import SdfgNames
 from .strips import LANE, NEST, SdfgStrips, Target, words
 
 _INDEX: Final = "int64_t"
+Body: TypeAlias = Callable[[Any], None]  # writes what stands inside a map to a stream
 
 
 def write_for_cpu(sdfg: Any, names: SdfgNames, options: WriterOptions) -> Written:
@@ -60,23 +61,20 @@ class CpuMaps(CPUCodeGen):  # type: ignore[misc]  # DaCe has no types
             super().generate_scope(sdfg, cfg, dfg_scope, state_id, functions, stream)
             return
         loops = entry.map
-        ranges = dict(zip(loops.params, loops.range.ranges, strict=True))
         pragmas = dict.fromkeys(self.names.lanes.intersection(loops.params[-1:]), SIMD)
         if loops.schedule == ScheduleType.CPU_Multicore:
             pragmas[loops.params[0]] = self._threads(loops, nests[-1])
-        has_strips = pragmas.get(loops.params[-1]) == SIMD and not self.options.checked
-        if has_strips:
-            del ranges[loops.params[-1]]
-        for name, (first, last, step) in ranges.items():
-            head = f"{_INDEX} {name} = {sym2cpp(first)}; {name} < {sym2cpp(last + 1)}"
-            stream.write(f"{pragmas.get(name, '')}\nfor ({head}; {name} += {sym2cpp(step)}) {{")
-            self._dispatcher.defined_vars.add(name, DefinedType.Scalar, _INDEX)
         body = partial(self._body, sdfg, cfg, dfg_scope, state_id, functions)
-        if has_strips:
-            self._strips(dfg_scope, nests, body, stream)
+        for name, (first, last, step) in zip(loops.params, loops.range.ranges, strict=True):
+            loop, pragma = (name, sym2cpp(first), sym2cpp(last + 1)), pragmas.get(name, "")
+            if pragma == SIMD and self._strips(dfg_scope, nests, loop, body, stream):
+                break
+            head = f"{_INDEX} {name} = {loop[1]}; {name} < {loop[2]}; {name} += {sym2cpp(step)}"
+            stream.write(f"{pragma}\nfor ({head}) {{")
+            self._dispatcher.defined_vars.add(name, DefinedType.Scalar, _INDEX)
         else:
             body(stream)
-        stream.write("}" * len(ranges))
+        stream.write("}" * len(loops.params))
 
     def _nests(self, scope: Any) -> list[Nest]:
         """Return the nests of the tasklets in a map, in order."""
@@ -110,15 +108,15 @@ class CpuMaps(CPUCodeGen):  # type: ignore[misc]  # DaCe has no types
     # --- strips ---------------------------------------------------------------------------------
 
     def _strips(
-        self, scope: Any, nests: Sequence[Nest], body: Callable[[Any], None], stream: Any
-    ) -> None:
-        """Write the innermost loop in strips; the last one may have fewer lanes."""
-        loops = scope.source_nodes()[0].map
-        index, (start, last, _) = loops.params[-1], loops.range.ranges[-1]
-        targets = list(self._targets(scope, nests, index))
-        ends = (sym2cpp(start), sym2cpp(last + 1))
-        text = self.strips.written(nests, index, ends, targets, self._dispatcher.defined_vars.has)
-        self._dispatcher.defined_vars.add(index, DefinedType.Scalar, _INDEX)
+        self, scope: Any, nests: Sequence[Nest], loop: tuple[str, str, str], body: Body, stream: Any
+    ) -> bool:
+        """Write the innermost loop in strips, but for its end, and tell whether it has some."""
+        has = self._dispatcher.defined_vars.has
+        targets = list(self._targets(scope, nests, loop[0]))
+        text = None if self.options.checked else self.strips.written(nests, loop, targets, has)
+        if text is None:
+            return False
+        self._dispatcher.defined_vars.add(loop[0], DefinedType.Scalar, _INDEX)
         stream.write(text.before)
         self._staged = {each.store: f"k{n}" for n, each in enumerate(targets)}
         body(stream)
@@ -126,6 +124,7 @@ class CpuMaps(CPUCodeGen):  # type: ignore[misc]  # DaCe has no types
         stream.write(text.between)
         body(stream)
         stream.write(text.after)
+        return True
 
     def _targets(self, scope: Any, nests: Sequence[Nest], index: str) -> Iterator[Target]:
         """Yield the stores of a loop that non-temporal ones may take the place of."""

@@ -50,7 +50,8 @@ class Target:
 class StripText:
     """The text of a loop in strips around its body, which is written twice.
 
-    The first one stores what `Target`s name to arrays, `k0`, `k1`, ..., by lane.
+    The first one stores what `Target`s name to arrays, `k0`, `k1`, ..., by lane. The last brace is
+    left out, as it would end any loop.
     """
 
     before: str
@@ -75,12 +76,17 @@ class SdfgStrips:
         self.streams = False
 
     def written(
-        self, nests: Sequence[Nest], index: str, ends: tuple[str, str],
-        targets: Sequence[Target], has: Has,
-    ) -> StripText:  # fmt: skip
-        """Return the text of the loop over `index`, in which the rows of some nests stand."""
-        lanes = max(lanes_of(self.scope, nest) for nest in nests)
+        self, nests: Sequence[Nest], loop: tuple[str, str, str], targets: Sequence[Target], has: Has
+    ) -> StripText | None:
+        """Return the text of a loop, given by its index, start and stop, over rows of some nests.
+
+        None if there is nothing to prefetch or to store past the caches: other loops gain nothing.
+        """
+        index, start, stop = loop
         ahead = self._ahead(nests, has)
+        if ahead is None and not targets:
+            return None
+        lanes = max(lanes_of(self.scope, nest) for nest in nests)
         rows = {f"s{n}": (f"k{n}", each.buffer) for n, each in enumerate(targets)}
         self.streams = self.streams or bool(targets)
         end = f"({STOP} < {AT} + {lanes} ? {STOP} : {AT} + {lanes})"
@@ -89,8 +95,8 @@ class SdfgStrips:
         before = (
             "{",
             *(ahead.lines if ahead else ()),
-            f"s64 {AT} = {ends[0]};",
-            f"const s64 {STOP} = {ends[1]};",
+            f"s64 {AT} = {start};",
+            f"const s64 {STOP} = {stop};",
             f"s64 {END} = {end};",
             *(f"{stored_type(each.buffer)}* const s{n} = {each.address};"
               for n, each in enumerate(targets)),
@@ -106,7 +112,7 @@ class SdfgStrips:
             "}", *stored_strips(rows, lanes, NAMES), "} else {",
             SIMD, f"{lane} if ({LANE} < {END} - {AT}) {{", point,
         )  # fmt: skip
-        return StripText("\n".join(before), "\n".join(between), "}\n}\n}\n}")
+        return StripText("\n".join(before), "\n".join(between), "}\n}\n}")
 
     # --- prefetches -----------------------------------------------------------------------------
 
