@@ -71,7 +71,7 @@ class CpuMaps(CPUCodeGen):  # type: ignore[misc]  # DaCe has no types
                 break
             head = f"{_INDEX} {name} = {loop[1]}; {name} < {loop[2]}; {name} += {sym2cpp(step)}"
             stream.write(f"{pragma}\nfor ({head}) {{")
-            self._dispatcher.defined_vars.add(name, DefinedType.Scalar, _INDEX)
+            self._define(name)
         else:
             body(stream)
         stream.write("}" * len(loops.params))
@@ -91,6 +91,10 @@ class CpuMaps(CPUCodeGen):  # type: ignore[misc]  # DaCe has no types
                   if {*words(start), *words(stop)} <= self.known]  # fmt: skip
         limit = f" if ({' * '.join(counts)} >= {self.options.parallel_from})" if counts else ""
         return f"#pragma omp parallel for{simd}{collapse} schedule(static){limit}"
+
+    def _define(self, index: str) -> None:
+        defined = self._dispatcher.defined_vars
+        defined.add(index, DefinedType.Scalar, _INDEX, allow_shadowing=True)  # else it may print
 
     def _body(
         self, sdfg: Any, cfg: Any, scope: Any, state_id: int, functions: Any, stream: Any
@@ -116,7 +120,7 @@ class CpuMaps(CPUCodeGen):  # type: ignore[misc]  # DaCe has no types
         text = None if self.options.checked else self.strips.written(nests, loop, targets, has)
         if text is None:
             return False
-        self._dispatcher.defined_vars.add(loop[0], DefinedType.Scalar, _INDEX)
+        self._define(loop[0])
         stream.write(text.before)
         self._staged = {each.store: f"k{n}" for n, each in enumerate(targets)}
         body(stream)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any
 
 from ...ir.loops.nest import Access, Load, Row, Store
 from .names import STATUS, THREAD
 from .rooms import Room
-from .strips import NEST
+from .strips import NEST, words
 from .tasklet import Block, SdfgNest, block_of, first_state, ranged_axes
-
-_WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
 
 def add_rows(own: SdfgNest, room: Room, rows: Sequence[Row], exports: Sequence[Row]) -> None:
@@ -93,7 +90,7 @@ def declare_symbols(own: SdfgNest, room: Room, text: str) -> None:
     """Declare the symbols and the indices of outer loops that stand in a text."""
     around = {name for entry, _ in room.maps for name in entry.map.params}
     params = set(own.indices.values()) - around if room.nested else set()
-    for word in _WORD.findall(text):
+    for word in words(text):
         if word in own.build.names.symbols or word in params:
             own.build.symbol(room.sdfg, word)
 
