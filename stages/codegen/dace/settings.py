@@ -25,8 +25,12 @@ SERIES: Final = "2.0."
 # Everything that a build by default imports of DaCe.
 MODULES: Final = (
     "dace",
-    "dace.codegen.codegen",
+    "dace.codegen.instrumentation",
+    "dace.codegen.targets.cpu",
+    "dace.codegen.targets.framecode",
     "dace.transformation.pass_pipeline",
+    "dace.transformation.passes.insert_explicit_copies",
+    "dace.transformation.passes.relax_integer_powers",
     "dace.transformation.passes.simplify",
     "dace.transformation.dataflow",
 )
