@@ -192,6 +192,33 @@ def test_functions_of_the_user_are_called_in_their_places() -> None:
     assert seen[1] < seen[0]
 
 
+def twice_as_much(sdfg: Any) -> None:
+    """Add a map of the user's own, with code before all functions, and measure the others."""
+    import dace
+    from dace.sdfg.nodes import MapEntry
+
+    first = next(node for node, _ in sdfg.all_nodes_recursive() if isinstance(node, MapEntry))
+    first.map.instrument = dace.InstrumentationType.Timer
+    ranges = dict(zip(first.map.params, first.map.range, strict=True))
+    point = f"out[{', '.join(sorted(ranges, key=lambda name: name[-1]))}]"
+    sdfg.append_global_code("static const double by = 2.0;")
+    sdfg.add_state_after(sdfg.sink_nodes()[0], "again").add_mapped_tasklet(
+        "again", ranges, {"old": dace.Memlet(point)}, "more = by * old;",
+        {"more": dace.Memlet(point)}, external_edges=True, language=dace.Language.CPP,
+    )  # fmt: skip
+
+
+def test_maps_and_code_of_the_user_are_written_by_dace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grids, "Codegen", CodegenDace)
+    a, b = RNG.random((2, 5, 11))
+    plain, more = np.zeros((2, 5, 11))
+
+    Native(chain(), all_unit(chain(), J))(a, b, plain)
+    Native(chain(), all_unit(chain(), J), passes=(*DACE_PASSES, twice_as_much))(a, b, more)
+
+    np.testing.assert_array_equal(more, 2.0 * plain)
+
+
 def test_a_graph_that_is_not_valid_any_more_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
