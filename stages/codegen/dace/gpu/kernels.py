@@ -16,7 +16,6 @@ from dace.codegen.prettycode import CodeIOStream
 from dace.codegen.targets.cpu import CPUCodeGen
 from dace.codegen.targets.cuda import CUDACodeGen
 from dace.data import Scalar
-from dace.dtypes import int64
 from dace.symbolic import issymbolic
 
 from .....runtime.process import classes
@@ -83,8 +82,9 @@ class GpuKernels(CUDACodeGen):  # type: ignore[misc]  # DaCe has no types
     def preprocess(self, sdfg: Any) -> None:
         """Collect the arguments of kernels; DaCe takes symbols in strides for 32-bit integers."""
         super().preprocess(sdfg)
+        declared = {name: Scalar(dtype) for name, dtype in sdfg.symbols.items()}
         for arguments in (self._frame.arglist, *self._arglists.values()):
-            arguments.update({name: Scalar(int64) for name in arguments if name in sdfg.symbols})
+            arguments.update({name: declared[name] for name in arguments if name in declared})
 
     def generate_scope(
         self, sdfg: Any, cfg: Any, dfg_scope: Any, state_id: int, function_stream: Any, stream: Any
