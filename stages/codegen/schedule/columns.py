@@ -127,18 +127,19 @@ class _Writer:
     def _levels(self) -> list[Act]:
         """Give the arrays the values that variables begin with."""
         held, operands = self.place.held, self.place.points.nodes[self.place.node].operands
-        if not held:
-            return []
-        whole = Range(self.column.axis, self.column.low, self.column.high)
-        walk = NestLoop("sequential", whole)
-        acts, rows = self._computed([operands[each] for each in held], (walk,))
-        for variable, row in zip(held, rows, strict=True):
-            made = self.rows[row]
-            if variable not in self.changed and isinstance(made, Load) and _is_plain(made):
-                self.fields[variable] = made
-            else:
-                acts.append(self._store(held[variable], row))
-        return [loops_ir.Sweep(whole, tuple(acts))]
+        sweeps: list[Act] = []
+        for levels in dict.fromkeys(self.column.levels[each] for each in held):
+            walk = NestLoop("sequential", levels)
+            like = [each for each in held if self.column.levels[each] == levels]
+            acts, rows = self._computed([operands[each] for each in like], (walk,))
+            for variable, row in zip(like, rows, strict=True):
+                made = self.rows[row]
+                if variable not in self.changed and isinstance(made, Load) and _is_plain(made):
+                    self.fields[variable] = made
+                else:
+                    acts.append(self._store(held[variable], row))
+            sweeps.append(loops_ir.Sweep(levels, tuple(acts)))
+        return sweeps
 
     def _arguments(self, walk: Range) -> list[Act]:
         operands = self.place.points.nodes[self.place.node].operands
@@ -233,12 +234,14 @@ class _Writer:
 
     def _get(self, acts: list[Act], at: int, row: column_rows.Get | column_rows.GetAt) -> None:
         found, axis = self._variable(row.variable), self.column.axis
-        if isinstance(row, column_rows.Get) and self._is_inside(row.offset):
+        if isinstance(row, column_rows.Get) and self._is_inside(row):
             by, index = row.offset, None
         else:
             by, index = 0, self._level(acts, row)
-            index = self._computed_row(acts, "minimum", index, self._last(acts))
-            index = self._computed_row(acts, "maximum", index, self._bound(acts, self.column.low))
+            levels = self.column.levels[row.variable]
+            last = self._bound(acts, bounds.add(levels.stop, -1))
+            index = self._computed_row(acts, "minimum", index, last)
+            index = self._computed_row(acts, "maximum", index, self._bound(acts, levels.start))
         offsets = tuple(
             offset + by * (dim is axis)
             for dim, offset in zip(found.dims, found.offsets, strict=True)
@@ -257,11 +260,12 @@ class _Writer:
 
     def _put(self, acts: list[Act], row: column_rows.Set | column_rows.SetAt) -> None:
         array, value = self.place.held[row.variable], self.made[row.value]
-        if isinstance(row, column_rows.Set) and self._is_inside(row.offset):
+        if isinstance(row, column_rows.Set) and self._is_inside(row):
             acts.append(self._store(array, value, row.offset))
             return
         index = self._level(acts, row)
-        low, high = (self._bound(acts, end) for end in (self.column.low, self.column.high))
+        levels = self.column.levels[row.variable]
+        low, high = (self._bound(acts, end) for end in (levels.start, levels.stop))
         above = self._compared(acts, "ge", index, low)
         below = self._compared(acts, "lt", index, high)
         when = self._compared(acts, "and", above, below)
@@ -276,11 +280,11 @@ class _Writer:
         by = self._row(acts, Constant(dtype=INT, text=str(row.offset)))
         return self._computed_row(acts, "add", here, by)
 
-    def _is_inside(self, offset: int) -> bool:
-        """Tell whether all levels of the walk, moved by an offset, surely exist."""
-        column = self.column
-        start, stop = bounds.add(column.start, offset), bounds.add(column.stop, offset)
-        return bounds.is_at_least(start, column.low) and bounds.is_at_least(column.high, stop)
+    def _is_inside(self, row: column_rows.Get | column_rows.Set) -> bool:
+        """Tell whether a variable surely has all levels of the walk, moved by the offset."""
+        column, levels = self.column, self.column.levels[row.variable]
+        start, stop = (bounds.add(each, row.offset) for each in (column.start, column.stop))
+        return bounds.is_at_least(start, levels.start) and bounds.is_at_least(levels.stop, stop)
 
     # --- rows -------------------------------------------------------------------------------------
 
@@ -303,9 +307,6 @@ class _Writer:
 
     def _bound(self, acts: list[Act], bound: Bound) -> Row:
         return self._row(acts, Number(dtype=INT, bound=bound))
-
-    def _last(self, acts: list[Act]) -> Row:
-        return self._bound(acts, bounds.add(self.column.high, -1))
 
     def _store(
         self, array: Buffer, value: Row, offset: int = 0, index: Row | None = None

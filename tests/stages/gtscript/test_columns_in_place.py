@@ -33,8 +33,6 @@ with computation(BACKWARD), interval(1, None):
 with computation(PARALLEL), interval(...):
     b = a * 2.0
 """,
-}
-WITH_ARRAYS = {
     "levels of fields that may have other levels": """
 with computation(FORWARD), interval(1, None):
     n = 0
@@ -42,6 +40,8 @@ with computation(FORWARD), interval(1, None):
         n += 1
     b = c.at(K=n) + a[0, 0, -n]
 """,
+}
+WITH_ARRAYS = {
     "old values are read later": """
 with computation(PARALLEL), interval(...):
     t = a
