@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from .....runtime.process import classes
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.column import Act, Get, If, Set, Sweep, While
-from ....ir.loops.nest import Compute, Load, Number
+from ....ir.loops.nest import Compute, Load, Number, Row
 from ...acts.act_trees import below, rows_of
 from ...rows.acts import acts_of, loop_over
 from ...rows.body import Body, operand
@@ -21,10 +21,11 @@ from .threads import indented
 GATHER: Final = 16  # additions that a load at indices of its own in each lane takes
 NEAREST: Final = """\
 static inline s64 nearest(s64 i, s64 low, s64 high) {
-  if (__builtin_expect_with_probability(i < low || i > high, 0, 1.0))
+  if (__builtin_expect_with_probability((unsigned long)(i - low) > (unsigned long)(high - low), 0, 1.0))
     return later(earlier(i, high), low);
   return i;
 }"""
+Levels: TypeAlias = Mapping[Row, tuple[Row, Row, Row, Row]]  # least, level, first and last level
 
 
 def gathers(sweep: Sweep) -> bool:
@@ -41,19 +42,23 @@ def write_one_by_one(
 ) -> Iterator[str]:
     """Write a sweep that goes through the columns of a block one after the other.
 
-    Where all fields that loads at indices of their own read have one stride, as arrays of one
-    allocator have, the code computes each place once.
+    Where all fields that loads at indices of their own read have one stride and the same levels, as
+    arrays of one allocator have, the code computes each place once.
     """
     read = {each for own in rows_of(sweep.acts) for each in own.operands}
     read |= {act.row for act in below(sweep.acts) if isinstance(act, If | While)}
     for row in sorted(read):
         if block.homes.get(row, (number,))[0] != number:
             block.kept[row] = True
-    strides = _strides(block, sweep)
-    body = _with_usual_levels(_body(block, strides), sweep)
+    strides, levels = _strides(block, sweep), _usual_levels(block.body, sweep)
+    body = _with_usual_levels(_body(block, strides, levels), levels)
     level, called = body.positions[sweep.range.dim], f"part{number}"
-    taken = "".join(f", s64 t{place}" for place in range(len(strides)))
-    yield f"const auto {called} = [=](s64 {block.inner}, s64 {level}{taken}) INLINE {{"
+    groups = [list(strides.values()), *_ends(block.body, levels)]
+    own = [each for group in groups for each in group]
+    taken = [f"t{place}" for place in range(len(strides))]
+    taken += [body.names[row] for row in _end_rows(levels)]
+    words = "".join(f", s64 {each}" for each in taken)
+    yield f"const auto {called} = [=](s64 {block.inner}, s64 {level}{words}) INLINE {{"
     yield from indented(_column(block, body, sweep, numbers))
     yield "};"
 
@@ -62,10 +67,10 @@ def write_one_by_one(
         yield f"  for (s64 b = first; b < last; ++b) {called}({', '.join(('b', level, *given))});"
         yield "}"
 
-    own = list(strides.values())
-    if len(set(own)) > 1:
-        same = " && ".join(f"{own[0]} == {each}" for each in dict.fromkeys(own[1:]))
-        yield from (f"if ({same}) {{", *indented(loops([own[0]] * len(own))), "} else {")
+    same = [f"{g[0]} == {each}" for g in groups for each in dict.fromkeys(g[1:]) if each != g[0]]
+    if same:
+        alike = [group[0] for group in groups for _ in group]
+        yield from (f"if ({' && '.join(same)}) {{", *indented(loops(alike)), "} else {")
         yield from (*indented(loops(own)), "}")
     else:
         yield from loops(own)
@@ -82,8 +87,8 @@ def _strides(block: ColumnBlock, sweep: Sweep) -> dict[str, str]:
     return found
 
 
-def _body(block: ColumnBlock, strides: Mapping[str, str]) -> Body:
-    """Return the rows of a column, with names for strides, and for rows of other parts."""
+def _body(block: ColumnBlock, strides: Mapping[str, str], levels: Levels) -> Body:
+    """Return the rows of a column, with names for strides, ends, and rows of other parts."""
     scope, places = block.body.scope, list(strides)
 
     def stride(buffer: Buffer, axis: int) -> str:
@@ -96,6 +101,7 @@ def _body(block: ColumnBlock, strides: Mapping[str, str]) -> Body:
         for row, is_far in block.kept.items()
         if is_far
     }
+    names |= {row: f"e{place}" for place, row in enumerate(_end_rows(levels))}
     return classes.evolve(block.body, names=names, scope=classes.evolve(scope, strides=stride))
 
 
@@ -138,24 +144,44 @@ def _note(block: ColumnBlock, acts: Iterable[Act], found: set[int], sure: set[in
                 _note(block, (*condition, *inner), found, set(sure))
 
 
-def _with_usual_levels(body: Body, sweep: Sweep) -> Body:
-    """Return a body in which levels are compared with the ends, and rarely moved to one.
-
-    A load would wait for the extrema; a test that always has the same answer costs nothing.
-    """
+def _usual_levels(body: Body, sweep: Sweep) -> Levels:
+    """Return the levels that are clamped: by row the level and the rows of the ends."""
     own = {id(row) for row in rows_of(sweep.acts)}
     users = Counter(each for row in body.rows for each in row.operands)
-    instead = {}
+    found = {}
     for number, row in enumerate(body.rows):
         if id(row) not in own or not isinstance(row, Compute) or row.dtype != "int64":
             continue
         inner = body.rows[row.args[0]] if row.op == "maximum" else row
         if inner is not row and isinstance(inner, Compute) and inner.op == "minimum":
-            ends = body.rows[row.args[1]], body.rows[inner.args[1]]
-            if users[row.args[0]] == 1 and all(isinstance(each, Number) for each in ends):
-                args = (operand(body, each) for each in (inner.args[0], row.args[1], inner.args[1]))
-                instead[row.args[0]] = ""
-                instead[number] = f"const s64 v{number} = nearest({', '.join(args)});"
+            ends = row.args[1], inner.args[1]
+            are_numbers = all(isinstance(body.rows[each], Number) for each in ends)
+            if users[row.args[0]] == 1 and are_numbers:
+                found[number] = (row.args[0], inner.args[0], *ends)
+    return found
+
+
+def _end_rows(levels: Levels) -> list[Row]:
+    """Return the rows of the first levels, then those of the last ones."""
+    return list(dict.fromkeys(each[place] for place in (2, 3) for each in levels.values()))
+
+
+def _ends(body: Body, levels: Levels) -> list[list[str]]:
+    """Return the first levels, and the last ones."""
+    rows = [list(dict.fromkeys(each[place] for each in levels.values())) for place in (2, 3)]
+    return [[operand(body, row) for row in group] for group in rows]
+
+
+def _with_usual_levels(body: Body, levels: Levels) -> Body:
+    """Return a body in which levels are compared with the ends, and rarely moved to one.
+
+    A load would wait for the extrema; a test that always has the same answer costs nothing.
+    """
+    instead = {}
+    for number, (inner, level, low, high) in levels.items():
+        instead[inner] = ""
+        args = f"{operand(body, level)}, {body.names[low]}, {body.names[high]}"
+        instead[number] = f"const s64 v{number} = nearest({args});"
     if instead:
         body.scope.uses.functions["nearest"] = NEAREST
     return classes.evolve(body, instead=instead)
