@@ -29,7 +29,8 @@ field last: [I] float64
 %0 = input u : [I, K] float64
 %1 = literal 0.0 : float64
 %2 = index K : [K] int64
-%3 = column K forward 0 .. 4 in [K: 0 .. 5, K: 0 .. 5] init %0 %1 args %0 %2 planes 1 : [I, K] float64
+%3 = column K forward 0 .. 4 in [K: 0 .. 5, K: 0 .. 5] init %0 %1 args %0 %2 planes 1 \
+: [I, K] float64
 """
 BODY = """\
   %0 = scalar a0 : float64

@@ -21,9 +21,8 @@ from .threads import indented
 GATHER: Final = 16  # additions that a load at indices of its own in each lane takes
 NEAREST: Final = """\
 static inline s64 nearest(s64 i, s64 low, s64 high) {
-  if (__builtin_expect_with_probability((unsigned long)(i - low) > (unsigned long)(high - low), 0, 1.0))
-    return later(earlier(i, high), low);
-  return i;
+  const bool is_outside = (unsigned long)(i - low) > (unsigned long)(high - low);
+  return __builtin_expect_with_probability(is_outside, 0, 1.0) ? later(earlier(i, high), low) : i;
 }"""
 Levels: TypeAlias = Mapping[Row, tuple[Row, Row, Row, Row]]  # least, level, first and last level
 
