@@ -13,6 +13,8 @@ from ...ir.loops.kernel import Kernel, Step, in_order, steps_of
 from ...ir.loops.nest import Access, Instruction, Load, Nest, Row, Store, with_operands
 from ...ir.loops.traverse import arrays_of, instructions, nodes_of
 from .act_trees import mapped
+from .free_levels import with_free_levels
+from .held_elements import with_held_elements
 from .joining import joined, with_registers
 from .tidying import tidied
 
@@ -28,9 +30,12 @@ def with_columns(kernel: Kernel, *, checked: bool) -> Kernel:
     steps = []
     for step in kernel.steps:
         nodes = [each for each in steps_of(step.body) if isinstance(each, Nest | Column)]
-        nodes = nodes if checked else joined(_in_place(nodes, buffers), buffers)
-        made = (_finished(each, nodes, buffers) for each in nodes)
-        steps.append(Step(step.statement, in_order(*made)))
+        if checked:
+            nodes = [tidied(each) if isinstance(each, Column) else each for each in nodes]
+        else:
+            nodes = joined(_in_place(nodes, buffers), buffers)
+            nodes = [_finished(each, nodes, buffers) for each in nodes]
+        steps.append(Step(step.statement, in_order(*nodes)))
     touched = {name for step in steps for name in arrays_of(step)}
     kept = (each for each in kernel.buffers if each.memory != "arena" or each.name in touched)
     return classes.evolve(kernel, buffers=tuple(kept), steps=tuple(steps))
@@ -39,12 +44,14 @@ def with_columns(kernel: Kernel, *, checked: bool) -> Kernel:
 def _finished(
     node: Nest | Column, nodes: Sequence[Nest | Column], buffers: Mapping[str, Buffer]
 ) -> Nest | Column:
-    """Return a tidy column, with registers for arrays that nobody else touches."""
+    """Return a tidy column, with registers for what nobody else touches meanwhile."""
     if isinstance(node, Nest):
         return node
     others = {name for each in nodes if each is not node for name in arrays_of(each)}
     own = {name for name in arrays_of(node) - others if buffers[name].memory == "arena"}
-    return tidied(with_registers(node, own, buffers))
+    column = tidied(with_registers(node, own, buffers))
+    changed = with_held_elements(with_free_levels(column, buffers), buffers)
+    return column if changed == column else tidied(changed)
 
 
 @classes.frozen
