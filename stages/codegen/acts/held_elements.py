@@ -77,7 +77,9 @@ class _Writing:
 
 def _in_register(held: Mapping[Element, int], act: Instruction) -> Instruction:
     """Return an act on a register in place of one on an element that it holds."""
-    row = act.row if isinstance(act, Numbered) else act
+    if not isinstance(act, Numbered):
+        return act
+    row = act.row
     if not isinstance(row, Access) or _element(row) not in held:
         return act
     register = held[_element(row)]
