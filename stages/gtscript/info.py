@@ -121,9 +121,10 @@ class StencilInfo:
     @classmethod
     def from_files(cls, files: Mapping[str, bytes]) -> Self:
         """Read the table back."""
-        name, arguments, fields, parameters, levels, constants, *rest, in_order = codec.decode(
+        name, arguments, fields, parameters, levels, constants, *rest = codec.decode(
             files["info.json"]
         )
+        warnings, docstring, in_order = rest
         return cls(
             name,
             arguments,
@@ -131,7 +132,8 @@ class StencilInfo:
             tuple((each, ParameterInfo(*row)) for each, *row in parameters),
             DomainInfo(levels),
             tuple((each, Number(*row)) for each, *row in constants),
-            *rest,
+            warnings,
+            docstring,
             tuple(
                 InOrder(tuple(Level(*row) for row in bounds), texts, line)
                 for bounds, texts, line in in_order
