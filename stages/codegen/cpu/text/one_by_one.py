@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from .....runtime.process import classes
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.column import Act, Get, If, Set, Sweep, While
-from ....ir.loops.nest import Compute, Load, Number, Row
+from ....ir.loops.nest import Compute, Load
 from ...acts.act_trees import below, rows_of
 from ...acts.free_levels import read_first
 from ...rows.acts import acts_of, loop_over
-from ...rows.body import Body, operand
+from ...rows.body import Body
 from ...rows.expressions import TYPES
 from ...schedule.costs import row_cost
 from .column_blocks import ColumnBlock
 from .threads import indented
+from .usual_levels import Together, end_rows, end_texts, usual_levels, with_usual_levels
 
 GATHER: Final = 16  # additions that a load at indices of its own in each lane takes
-NEAREST: Final = """\
-static inline s64 nearest(s64 i, s64 low, s64 high) {
-  const bool is_outside = (unsigned long)(i - low) > (unsigned long)(high - low);
-  return __builtin_expect_with_probability(is_outside, 0, 1.0) ? later(earlier(i, high), low) : i;
-}"""
-Levels: TypeAlias = Mapping[Row, tuple[Row, Row, Row, Row]]  # least, level, first and last level
 
 
 def gathers(acts: Iterable[Act]) -> bool:
@@ -54,13 +48,13 @@ def write_one_by_one(
     for row in sorted(read):
         if block.homes.get(row, (number,))[0] != number:
             block.kept[row] = True
-    strides, levels = _strides(block, acts), _usual_levels(block.body, acts)
-    body = _with_usual_levels(_body(block, strides, levels), levels)
+    strides, levels = _strides(block, acts), usual_levels(block.body, acts)
+    body = with_usual_levels(_body(block, strides, levels), levels)
     called, level = f"part{number}", [] if sweep is None else [body.positions[sweep.range.dim]]
-    groups = [list(strides.values()), *_ends(block.body, levels)]
+    groups = [list(strides.values()), *end_texts(block.body, levels)]
     own = [each for group in groups for each in group]
     taken = [f"t{place}" for place in range(len(strides))]
-    taken += [body.names[row] for row in _end_rows(levels)]
+    taken += [body.names[row] for row in end_rows(levels)]
     words = ", ".join(f"s64 {each}" for each in (block.inner, *level, *taken))
     yield f"const auto {called} = [=]({words}) INLINE {{"
     yield from indented(_column(block, body, acts, numbers))
@@ -96,7 +90,7 @@ def _strides(block: ColumnBlock, acts: Iterable[Act]) -> dict[str, str]:
     return found
 
 
-def _body(block: ColumnBlock, strides: Mapping[str, str], levels: Levels) -> Body:
+def _body(block: ColumnBlock, strides: Mapping[str, str], levels: Sequence[Together]) -> Body:
     """Return the rows of a column, with names for strides, ends, and rows of other parts."""
     scope, places = block.body.scope, list(strides)
 
@@ -110,7 +104,7 @@ def _body(block: ColumnBlock, strides: Mapping[str, str], levels: Levels) -> Bod
         for row, is_far in block.kept.items()
         if is_far
     }
-    names |= {row: f"e{place}" for place, row in enumerate(_end_rows(levels))}
+    names |= {row: f"e{place}" for place, row in enumerate(end_rows(levels))}
     return classes.evolve(block.body, names=names, scope=classes.evolve(scope, strides=stride))
 
 
@@ -136,46 +130,3 @@ def _column(
         mask = " ? -1 : 0" if block.registers[register] == "bool" else ""
         yield f"  h{register}[o] = g{register}{mask};"
     yield "}"
-
-
-def _usual_levels(body: Body, acts: Iterable[Act]) -> Levels:
-    """Return the levels that are clamped: by row the level and the rows of the ends."""
-    own = {id(row) for row in rows_of(acts)}
-    users = Counter(each for row in body.rows for each in row.operands)
-    found = {}
-    for number, row in enumerate(body.rows):
-        if id(row) not in own or not isinstance(row, Compute) or row.dtype != "int64":
-            continue
-        inner = body.rows[row.args[0]] if row.op == "maximum" else row
-        if inner is not row and isinstance(inner, Compute) and inner.op == "minimum":
-            ends = row.args[1], inner.args[1]
-            are_numbers = all(isinstance(body.rows[each], Number) for each in ends)
-            if users[row.args[0]] == 1 and are_numbers:
-                found[number] = (row.args[0], inner.args[0], *ends)
-    return found
-
-
-def _end_rows(levels: Levels) -> list[Row]:
-    """Return the rows of the first levels, then those of the last ones."""
-    return list(dict.fromkeys(each[place] for place in (2, 3) for each in levels.values()))
-
-
-def _ends(body: Body, levels: Levels) -> list[list[str]]:
-    """Return the first levels, and the last ones."""
-    rows = [list(dict.fromkeys(each[place] for each in levels.values())) for place in (2, 3)]
-    return [[operand(body, row) for row in group] for group in rows]
-
-
-def _with_usual_levels(body: Body, levels: Levels) -> Body:
-    """Return a body in which levels are compared with the ends, and rarely moved to one.
-
-    A load would wait for the extrema; a test that always has the same answer costs nothing.
-    """
-    instead = {}
-    for number, (inner, level, low, high) in levels.items():
-        instead[inner] = ""
-        args = f"{operand(body, level)}, {body.names[low]}, {body.names[high]}"
-        instead[number] = f"const s64 v{number} = nearest({args});"
-    if instead:
-        body.scope.uses.functions["nearest"] = NEAREST
-    return classes.evolve(body, instead=instead)
