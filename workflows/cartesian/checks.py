@@ -89,6 +89,8 @@ def check_numbers(numbers: Mapping[str, Any], infos: Mapping[str, ParameterInfo]
 def check_intervals(rules: Iterable[InOrder], numbers: Mapping[str, Any], levels: int) -> None:
     """Refuse numbers that give intervals of one computation levels in another order."""
     for rule in rules:
+        if any(each.scalar and numbers[each.scalar] is None for each in rule.bounds):
+            continue  # without influence
         start, stop, first, last = (_level(each, numbers, levels) for each in rule.bounds)
         lower, upper = range(start, stop), range(first, last)
         if lower and upper and stop > first:
