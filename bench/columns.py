@@ -1,18 +1,19 @@
-"""Schemes that act column by column: ours in GTScript beside C++ by hand, in turns in one run.
+"""Schemes that act column by column: ours in GTScript beside code by hand, in turns in one run.
 
-    python bench/columns.py --threads 1,2 [--schemes remapping] [--scale 0.2]
+    python bench/columns.py --threads 1,2 [--schemes remapping] [--across 64]
+    python bench/columns.py --gpu [--across 512]
 
-The schemes are `stencils/columns.py`, the kernels by hand `kernels/columns.cpp`, on the same arrays
-with i contiguous. Results are compared before anything is timed. A row goes to
+The schemes are `stencils/columns.py`, the kernels by hand `kernels/columns.cpp` and `columns.cu`,
+on the same arrays with i contiguous. `FIELDFORGE_GPU=null` simulates the GPU. Results are compared
+before anything is timed. A row goes to
 `results/<machine>/columns.json` as soon as it is there; Ctrl-C ends the run.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -21,25 +22,21 @@ from typing import Any
 import attrs
 import click
 import numpy as np
-from native import compiled, use_threads
+from columns_by_hand import FORMS, on_cpu, on_gpu
+from native import use_threads
 from results import Results
 from rich.console import Console
 from run import machine
-from run import place as folder_of_results
 from stencils import columns as stencils
-from untuned import DTYPES, in_turns
-from untuned_calls import NEAR, SWITCHED, UNTOUCHED, own_store, place
+from untuned import DTYPES, folder, in_turns
+from untuned_calls import NEAR, SWITCHED, UNTOUCHED, Place, own_store, place
+from untuned_memory import Simulated, as_numpy
 from untuned_table import BY_HAND, OURS, table
 
 from fieldforge.cartesian import gtscript
 
 ACROSS, LEVELS = 128, 80
-FORMS = {
-    "adjustment": ("columns", "lanes"),
-    "sedimentation": ("columns", "lanes"),
-    "remapping": ("columns", "rows", "lanes"),
-}
-BACKEND = "gt:cpu_ifirst"
+BACKENDS = {"cpu": "gt:cpu_ifirst", "gpu": "gt:gpu"}
 
 
 @attrs.frozen(eq=False)
@@ -48,26 +45,35 @@ class Scheme:
 
     name: str
     dtype: str
-    arrays: Mapping[str, np.ndarray]
+    arrays: Mapping[str, Any]
     numbers: Mapping[str, Any]
     outputs: tuple[str, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The points along I, J and K."""
-        return next(iter(self.arrays.values())).shape
+        return tuple(next(iter(self.arrays.values())).shape)
 
 
-def scheme(name: str, dtype: str, scale: float) -> Scheme:
-    """Return a scheme on a share of the columns."""
-    across = max(8, round(ACROSS * scale**0.5))
+def scheme(name: str, dtype: str, across: int, on: Place) -> Scheme:
+    """Return a scheme on a square of columns, in the memory of the host or a GPU."""
     random = np.random.default_rng(5)
     made = {"adjustment": _adjustment, "sedimentation": _sedimentation, "remapping": _remapping}
     inputs, outputs, numbers = made[name]((across, across, LEVELS), random, dtype)
     arrays = {key: np.asfortranarray(each, dtype) for key, each in inputs.items()}
     for key, (dims, kind) in outputs.items():
         arrays[key] = np.zeros((across, across, LEVELS)[:dims], kind, order="F")
+    if on.name == "gpu":
+        arrays = {key: _moved(each, on) for key, each in arrays.items()}
     return Scheme(name, dtype, arrays, numbers, tuple(outputs))
+
+
+def _moved(array: np.ndarray, on: Place) -> Any:
+    """Return a copy on the GPU, the first axis contiguous; NumPy sees a simulated one."""
+    from fieldforge.runtime import gpu
+
+    made = gpu.Array.from_host(array, layout=range(array.ndim)[::-1])
+    return as_numpy(made) if isinstance(on.memory, Simulated) else made
 
 
 Made = tuple[dict[str, np.ndarray], dict[str, tuple[int, str]], dict[str, Any]]
@@ -111,45 +117,28 @@ def _remapping(shape: tuple[int, ...], random: np.random.Generator, dtype: str) 
 # --- calls ----------------------------------------------------------------------------------------
 
 
-def ours(of: Scheme) -> Callable[[], object]:
+def ours(of: Scheme, on: Place) -> Callable[[], object]:
     """Return a call of the stencil."""
     real = np.dtype(of.dtype).type
+    backend = "gpu-host" if isinstance(on.memory, Simulated) else BACKENDS[on.name]
     stencil = gtscript.stencil(
-        BACKEND,
+        backend,
         getattr(stencils, of.name),
         dtypes={"F": real, "T": real},
         literal_float_precision=8 * np.dtype(real).itemsize,
+        **({"device_sync": False} if backend == "gt:gpu" else {}),
     )
     origins = {key: (0,) * each.ndim for key, each in of.arrays.items()}
     placed = {"_domain_": of.shape, "_origin_": origins, "exec_info": None}
     return partial(stencil.run, **of.arrays, **of.numbers, **placed)
 
 
-def by_hand(of: Scheme) -> dict[str, Callable[[], object]]:
-    """Return calls of the kernels by hand."""
-    library = compiled("columns", "-fno-math-errno", "-lmvec", "-lm")
-    suffix, real = {"float64": ("f64", ctypes.c_double), "float32": ("f32", ctypes.c_float)}[
-        of.dtype
-    ]
-    numbers = [
-        ctypes.c_int64(each) if isinstance(each, int) else real(each)
-        for each in of.numbers.values()
-    ]
-    addresses = [ctypes.c_void_p(each.ctypes.data) for each in of.arrays.values()]
-    sizes = (*of.shape, of.shape[0], of.shape[0] * of.shape[1])
-    words = (*addresses, *numbers, *map(ctypes.c_int64, sizes))
-    return {
-        form: partial(library[f"columns_{of.name}_{form}_{suffix}"], *words)
-        for form in FORMS[of.name]
-    }
-
-
 def outputs(of: Scheme, call: Callable[[], object]) -> dict[str, np.ndarray]:
     """Return copies of what a call writes."""
     for name in of.outputs:
-        of.arrays[name][...] = UNTOUCHED
+        of.arrays[name].fill(UNTOUCHED)
     call()
-    return {name: of.arrays[name].copy() for name in of.outputs}
+    return {name: np.array(of.arrays[name], copy=True) for name in of.outputs}
 
 
 def far(dtype: str, meant: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray]) -> float:
@@ -161,49 +150,71 @@ def far(dtype: str, meant: Mapping[str, np.ndarray], found: Mapping[str, np.ndar
     return max(shares)
 
 
-def rows(
-    names: list[str], dtypes: list[str], threads: list[int], scale: float, rounds: int
-) -> Iterator[dict[str, Any]]:
+@attrs.frozen
+class Wish:
+    """What to measure."""
+
+    on: Place
+    schemes: Sequence[str]
+    dtypes: Sequence[str]
+    threads: Sequence[int | None]  # none on a GPU
+    across: int
+    rounds: int
+
+
+def rows(wish: Wish) -> Iterator[dict[str, Any]]:
     """Yield a row for each scheme, precision and number of threads."""
-    timed = place("cpu").timed
-    for name, dtype in ((name, dtype) for name in names for dtype in dtypes):
-        of = scheme(name, dtype, scale)
-        call = ours(of)
-        meant, calls, refused = outputs(of, call), {OURS: timed(call)}, {}
+    on = wish.on
+    by_hand = on_cpu if on.name == "cpu" else on_gpu
+    for name, dtype in ((name, dtype) for name in wish.schemes for dtype in wish.dtypes):
+        of = scheme(name, dtype, wish.across, on)
+        call = ours(of, on)
+        meant, calls, refused = outputs(of, call), {OURS: on.timed(call)}, {}
         for form, hand in by_hand(of).items():
             share = far(dtype, meant, outputs(of, hand))
             if share <= SWITCHED:
-                calls[BY_HAND + form] = timed(hand)
+                calls[BY_HAND + form] = on.timed(hand)
             else:
                 refused[BY_HAND + form] = f"{share:.2g} of points differ"
         row = {
             "program": name, "size": "x".join(map(str, of.shape)), "dtype": dtype,
             "taken": date.today().isoformat(), "refused": refused,
         }  # fmt: skip
-        for count in threads:
-            use_threads(count)
-            times = in_turns(calls, rounds)
+        for count in wish.threads:
+            if count is not None:
+                use_threads(count)
+            times = in_turns(calls, wish.rounds)
             yield row | {"threads": count, "load": round(os.getloadavg()[0], 2), "times": times}
 
 
 @click.command(help=__doc__)
+@click.option("--cpu", "where", flag_value="cpu", default=True)
+@click.option("--gpu", "where", flag_value="gpu")
 @click.option("--schemes", default=",".join(FORMS))
 @click.option("--dtypes", default=",".join(DTYPES))
-@click.option("--threads", default="1,2", help="numbers of threads")
-@click.option("--scale", default=1.0, help="share of the columns")
+@click.option("--threads", default="1,2", help="numbers of threads, on a CPU")
+@click.option("--across", default=ACROSS, help="columns along i and j")
 @click.option("--rounds", default=9)
 @click.option("--output", type=click.Path(path_type=Path), help="the file of results")
 def main(
-    schemes: str, dtypes: str, threads: str, scale: float, rounds: int, output: Path | None
+    where: str,
+    schemes: str,
+    dtypes: str,
+    threads: str,
+    across: int,
+    rounds: int,
+    output: Path | None,
 ) -> None:
     """Measure, keep each row, and print the table."""
-    path = output or folder_of_results() / "columns.json"
+    on = place(where)
+    counts = [None] if where == "gpu" else [int(each) for each in threads.split(",")]
+    wish = Wish(on, schemes.split(","), dtypes.split(","), counts, across, rounds)
+    path = output or folder(on) / "columns.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     kept, console, found = Results(path, fresh=False), Console(width=150), []
-    kept.describe(machine=machine())
-    counts = [int(each) for each in threads.split(",")]
+    kept.describe(machine=machine() | ({"gpu": on.device} if on.device else {}))
     with contextlib.suppress(KeyboardInterrupt), own_store():
-        for row in rows(schemes.split(","), dtypes.split(","), counts, scale, rounds):
+        for row in rows(wish):
             console.print(_line(row), markup=False, highlight=False)
             kept.add(row)
             found.append(row)
@@ -214,7 +225,7 @@ def _line(row: Mapping[str, Any]) -> str:
     """Return the least times of a row."""
     times = ", ".join(f"{name} {1e3 * each['least']:.4g} ms" for name, each in row["times"].items())
     refused = "".join(f"; {name}: {why}" for name, why in row["refused"].items())
-    return f"{row['program']} {row['dtype']} {row['threads']}: {times}{refused}"
+    return f"{row['program']} {row['dtype']} {row['threads'] or 'gpu'}: {times}{refused}"
 
 
 if __name__ == "__main__":

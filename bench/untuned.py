@@ -117,7 +117,7 @@ def _line(row: Mapping[str, Any]) -> str:
     return times + refused + ("" if row.get("same_bits", True) else "; other bits than before")
 
 
-def _folder(on: Place) -> Path:
+def folder(on: Place) -> Path:
     """Return the folder of this machine's results."""
     if on.name == "gpu":
         return RESULTS / on.device.replace(" ", "-").lower()
@@ -158,7 +158,7 @@ def main(
         on, programs.split(","), dtypes.split(","), counts, scale, rounds, against,
         where == "cpu" if builds is None else builds,
     )  # fmt: skip
-    path = output or _folder(on) / "untuned.json"
+    path = output or folder(on) / "untuned.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     kept, console, rows = Results(path, fresh=False), Console(width=150), []
     kept.describe(machine=machine() | ({"device": on.device} if on.device else {}))

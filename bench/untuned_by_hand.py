@@ -202,17 +202,8 @@ def on_cpu(of: Described, memory: Memory) -> Mapping[str, Call]:
 
 def on_gpu(of: Described, memory: Memory) -> Mapping[str, Call]:
     """Return a call for each number of threads a block has."""
-    from fieldforge.runtime import gpu
-
-    real = REALS[of.dtype]
-    text = "".join((KERNELS / name).read_text() for name in ("untuned.h", f"untuned_{of.name}.cu"))
-    if gpu.platform() == "null":  # whose compiler looks for kernels before the preprocessor has run
-        command = ["c++", "-E", "-P", "-x", "c++", "-D__CUDACC__", f"-DREAL={real}", "-"]
-        text = subprocess.run(
-            command, input=text, text=True, capture_output=True, check=True
-        ).stdout
-    image = gpu.compile_kernels(text, options=("--std=c++17", f"-DREAL={real}"))
-    module, held = gpu.Module.load(image), bound(of, memory)
+    module = loaded_on_gpu(("untuned.h", f"untuned_{of.name}.cu"), of.dtype)
+    held = bound(of, memory)
 
     def call(threads: int) -> Call:
         launches = [_launch(module, kernel, of, held, threads) for kernel in kernels(of.name)]
@@ -224,6 +215,19 @@ def on_gpu(of: Described, memory: Memory) -> Mapping[str, Call]:
         return run
 
     return {f"{threads} threads": call(threads) for threads in THREADS}
+
+
+def loaded_on_gpu(names: Sequence[str], dtype: str) -> Any:
+    """Compile files of kernels as one text for the GPU that this process sees, and load them."""
+    from fieldforge.runtime import gpu
+
+    real, text = REALS[dtype], "".join((KERNELS / name).read_text() for name in names)
+    if gpu.platform() == "null":  # whose compiler looks for kernels before the preprocessor has run
+        command = ["c++", "-E", "-P", "-x", "c++", "-D__CUDACC__", f"-DREAL={real}", "-"]
+        text = subprocess.run(
+            command, input=text, text=True, capture_output=True, check=True
+        ).stdout
+    return gpu.Module.load(gpu.compile_kernels(text, options=("--std=c++17", f"-DREAL={real}")))
 
 
 def _launch(module: Any, kernel: Kernel, of: Described, held: Bound, threads: int) -> Call:

@@ -76,16 +76,16 @@ class Simulated(Host):
 
     def view(self, made: Any) -> Any:
         """Return a field's memory."""
-        return _as_numpy(made.ndarray)
+        return as_numpy(made.ndarray)
 
     def copied(self, data: Any) -> Any:
         """Return an array of its own."""
-        own = _as_numpy(gpu.Array.empty(np.shape(data), data.dtype))
+        own = as_numpy(gpu.Array.empty(np.shape(data), data.dtype))
         own[...] = data
         return own
 
 
-def _as_numpy(array: Any) -> np.ndarray:
+def as_numpy(array: Any) -> np.ndarray:
     """Return the memory of an array of the null platform, which the result keeps."""
     reach = sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True))
     memory = (ctypes.c_char * (reach + array.itemsize)).from_address(array.ptr)

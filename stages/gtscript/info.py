@@ -54,6 +54,28 @@ class DomainInfo:
 
 
 @classes.frozen
+class Level:
+    """A bound of an interval: a scalar of the call, or an offset from an end of the domain."""
+
+    scalar: str
+    of_end: bool = False
+    offset: int = 0
+
+
+@classes.frozen
+class InOrder:
+    """Intervals of one computation that a call must give levels in order, if both have some.
+
+    `bounds` are the first level, and one past the last, of the lower one, then of the upper one;
+    `texts` say both in the order of the text, which begins at a `line`.
+    """
+
+    bounds: tuple[Level, ...]
+    texts: tuple[str, str]
+    line: int
+
+
+@classes.frozen
 class StencilInfo:
     """The facts about a stencil, beside its program."""
 
@@ -65,6 +87,7 @@ class StencilInfo:
     constants: tuple[tuple[str, Number], ...] = ()
     warnings: tuple[str, ...] = ()
     docstring: str = ""
+    in_order: tuple[InOrder, ...] = ()
 
     @property
     def text(self) -> str:
@@ -86,7 +109,11 @@ class StencilInfo:
         fields = tuple((name, *classes.astuple(each)) for name, each in self.fields)
         parameters = tuple((name, *classes.astuple(each)) for name, each in self.parameters)
         constants = tuple((name, *classes.astuple(each)) for name, each in self.constants)
-        rest = (self.warnings, self.docstring)
+        in_order = tuple(
+            (tuple(classes.astuple(level) for level in each.bounds), each.texts, each.line)
+            for each in self.in_order
+        )
+        rest = (self.warnings, self.docstring, in_order)
         levels = self.domain.min_sequential_axis_size
         table = (self.name, self.arguments, fields, parameters, levels, constants, *rest)
         return {"info.json": codec.encode(table)}
@@ -97,6 +124,7 @@ class StencilInfo:
         name, arguments, fields, parameters, levels, constants, *rest = codec.decode(
             files["info.json"]
         )
+        warnings, docstring, in_order = rest
         return cls(
             name,
             arguments,
@@ -104,5 +132,10 @@ class StencilInfo:
             tuple((each, ParameterInfo(*row)) for each, *row in parameters),
             DomainInfo(levels),
             tuple((each, Number(*row)) for each, *row in constants),
-            *rest,
+            warnings,
+            docstring,
+            tuple(
+                InOrder(tuple(Level(*row) for row in bounds), texts, line)
+                for bounds, texts, line in in_order
+            ),
         )

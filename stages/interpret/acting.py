@@ -18,20 +18,20 @@ def acted(
     column: Column,
     init: Sequence[Array],
     args: Sequence[Boxed],
-    spans: Spans,
+    boxes: Sequence[Spans],
     levels: tuple[int, int],
 ) -> list[Array]:
-    """Return the variables after a walk over `levels`; the levels that they have are in `spans`."""
+    """Return the variables after a walk over `levels`; the box of each variable has its levels."""
     axis = column.dims.index(column.axis)
-    shape = shape_of(spans)
+    shape = shape_of(boxes[0])
     columns = (*shape[:axis], *shape[axis + 1 :])
     arrays = []
-    for place, first in enumerate(init):
-        whole = (*columns, 1) if place in column.planes else (*columns, shape[axis])
+    for first, box in zip(init, boxes, strict=True):
+        whole = (*columns, shape_of(box)[axis])
         moved = np.moveaxis(first, axis, -1) if np.ndim(first) else first
         arrays.append(np.array(np.broadcast_to(moved, whole)))
-    low, high = spans[axis]
-    walk = _Walk(column, ends(column.body), args, spans, columns, arrays, (low, high))
+    own = [box[axis] for box in boxes]
+    walk = _Walk(column, ends(column.body), args, boxes[0], columns, arrays, own)
     order = range(*levels) if column.forward else range(levels[1] - 1, levels[0] - 1, -1)
     for level in order:
         walk.level = level
@@ -44,7 +44,7 @@ def acted(
 
 @classes.define
 class _Walk:
-    """The state of a walk: the variables, with the levels as their last axis, and known rows."""
+    """The state of a walk: variables, the levels as their last axis, their levels, known rows."""
 
     column: Column
     ends: dict[int, int]
@@ -52,7 +52,7 @@ class _Walk:
     spans: Spans
     shape: tuple[int, ...]
     arrays: list[Array]
-    range: tuple[int, int]
+    own: Sequence[tuple[int, int]]
     level: int = 0
     rows: dict[int, Array] = classes.field(factory=dict)
 
@@ -105,7 +105,7 @@ class _Walk:
             case Get():
                 return self.arrays[row.variable][..., self._place(row.variable, row.offset)].copy()
             case GetAt():
-                places = self._clipped(self._full(row.at))
+                places = self._clipped(row.variable, self._full(row.at))
                 return np.take_along_axis(self.arrays[row.variable], places, -1)[..., 0]
         raise TypeError(f"The interpreter does not know '{type(row).__name__}'.")
 
@@ -118,7 +118,7 @@ class _Walk:
 
     def _set(self, row: Set | SetAt, mask: Array) -> None:
         array, value = self.arrays[row.variable], self._full(row.value)
-        low, high = self.range
+        low, high = self.own[row.variable]
         if isinstance(row, Set):
             level = self.level + row.offset
             if row.variable in self.column.planes or low <= level < high:
@@ -126,18 +126,18 @@ class _Walk:
                 array[..., place] = np.where(mask, value, array[..., place])
             return
         at = self._full(row.at)
-        inside, places = mask & (at >= low) & (at < high), self._clipped(at)
+        inside, places = mask & (at >= low) & (at < high), self._clipped(row.variable, at)
         old = np.take_along_axis(array, places, -1)
         np.put_along_axis(array, places, np.where(inside[..., None], value[..., None], old), -1)
 
     def _place(self, variable: int, offset: int) -> int:
-        low, high = self.range
         if variable in self.column.planes:
             return 0
+        low, high = self.own[variable]
         return min(max(self.level + offset, low), high - 1) - low
 
-    def _clipped(self, at: Array) -> Array:
-        low, high = self.range
+    def _clipped(self, variable: int, at: Array) -> Array:
+        low, high = self.own[variable]
         return (np.clip(at, low, high - 1) - low)[..., None]
 
     def _full(self, row: int) -> Array:

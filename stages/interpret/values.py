@@ -238,21 +238,28 @@ class Done:
         return [Boxed(array, value.dims, box) for array in arrays]
 
     def _column(self, value: Column, spans: Spans) -> list[Boxed]:
-        ends = (self.call.number(value.low), self.call.number(value.high))
-        box = replaced(value.dims, spans, {value.axis: ends})
-        flat = replaced(value.dims, spans, {value.axis: (ends[0], ends[0] + 1)})
+        boxes = [
+            replaced(value.dims, spans, {value.axis: self._level(value, place)})
+            for place, _ in enumerate(value.init)
+        ]
         init = [
-            self.boxed[each].on(value.dims, flat if place in value.planes else box)
-            for place, each in enumerate(value.init)
+            self.boxed[each].on(value.dims, box)
+            for each, box in zip(value.init, boxes, strict=True)
         ]
         levels = (self.call.number(value.start), self.call.number(value.stop))
-        arrays = acted(value, init, [self.boxed[arg] for arg in value.args], box, levels)
+        arrays = acted(value, init, [self.boxed[arg] for arg in value.args], boxes, levels)
         axis = value.dims.index(value.axis)
-        planes = (*box[:axis], *box[axis + 1 :])
+        planes = (*spans[:axis], *spans[axis + 1 :])
         return [
             Boxed(array, value.dims_of(place), planes if place in value.planes else box)
-            for place, array in enumerate(arrays)
+            for place, (array, box) in enumerate(zip(arrays, boxes, strict=True))
         ]
+
+    def _level(self, column: Column, place: int) -> tuple[int, int]:
+        """Return the levels of a variable; a plane has one."""
+        start, stop = column.levels[place].start, column.levels[place].stop
+        first = self.call.number(start)
+        return first, first + 1 if place in column.planes else self.call.number(stop)
 
 
 def _everywhere(value: Boxed) -> Boxed:

@@ -1,6 +1,6 @@
 """Imperative columns of the dataflow IR: variables that change while a walk visits the levels.
 
-A column has variables, each with a number for every level of `low .. high`, or with one number
+A column has variables, each with a number for every level of a range of its own, or with one number
 (the `planes`). They begin with the values of `init`. The walk visits the levels `start .. stop`,
 downwards if not `forward`, and acts at each by the rows of `body`:
 
@@ -22,7 +22,7 @@ from typing import TypeAlias
 
 from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
-from .bounds import Bound
+from .bounds import Bound, Range, Ranges, greatest, least
 from .dataflow_rows import Literal, Map, Ref, Scalar, Value
 
 Dims: TypeAlias = tuple[Dimension, ...]
@@ -33,8 +33,9 @@ Complaints: TypeAlias = Iterator[str]
 class Column(Value):
     """Imperative columns along `axis`; see the module. Only `Result` uses the value itself.
 
-    An argument without `axis` is constant in a column. `dims` are those of all operands and the
-    axis; the dtype is that of the first variable.
+    `levels` has the levels of each variable; columns have all of these, and those that it gives for
+    planes. An argument without `axis` is constant in a column. `dims` are those of all operands and
+    the axis; the dtype is that of the first variable.
     """
 
     body: tuple[Value, ...]
@@ -45,13 +46,18 @@ class Column(Value):
     forward: bool
     start: Bound
     stop: Bound
-    low: Bound
-    high: Bound
+    levels: Ranges
 
     @property
     def operands(self) -> tuple[Ref, ...]:
         """What the variables begin with, and arguments."""
         return *self.init, *self.args
+
+    @property
+    def whole(self) -> Range:
+        """The levels around those of all variables."""
+        low, high = (each.start for each in self.levels), (each.stop for each in self.levels)
+        return Range(self.axis, least(low), greatest(high))
 
     def dims_of(self, variable: int) -> Dims:
         """Return the dimensions of a variable."""
@@ -64,7 +70,7 @@ class Column(Value):
 class Get(Value):
     """A variable at the level, or `offset` levels further; printed `get 0+1`.
 
-    Outside `low .. high` it is the nearest one.
+    Outside of its levels it is the nearest one.
     """
 
     variable: int
@@ -88,7 +94,7 @@ class GetAt(Value):
 class Set(Value):
     """Change a variable at the level, or `offset` levels further; printed `set 0+0 %3`.
 
-    Outside `low .. high` nothing happens.
+    Outside of its levels nothing happens.
     """
 
     variable: int
@@ -208,6 +214,8 @@ def column_complaints(
     except ValueError as error:
         yield f"has a body whose {error}"
         return
+    if [each.dim for each in column.levels] != [column.axis] * len(state):
+        yield "has levels that are not one range along its axis for each variable"
     if any(not 0 <= place < len(state) for place in column.planes):
         yield "has a plane that is no variable"
     for row, known in known_rows(column.body):

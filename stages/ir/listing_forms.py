@@ -172,7 +172,7 @@ VALUES: Final[Mapping[type[dataflow.Value], str]] = {
     " args{args:rows}",
     dataflow.Result: "result {scan:row} {index:int}",
     column_rows.Column: "column {axis:dim}{forward:way} {start:bound} .. {stop:bound}"
-    " in {low:bound} .. {high:bound} init{init:rows} args{args:rows}{planes:planes}",
+    " in {levels:box} init{init:rows} args{args:rows}{planes:planes}",
     column_rows.Get: "get {variable:int}{offset:signed}",
     column_rows.GetAt: "get_at {variable:int} {at:row}",
     column_rows.Set: "set {variable:int}{offset:signed} {value:row}",

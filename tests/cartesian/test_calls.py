@@ -444,3 +444,41 @@ def test_run_tells_its_times(backend):
 
     assert info["run_start_time"] <= info["run_end_time"]
     assert ("run_cpp_start_time" in info) == (backend == COMPILED)
+
+
+# --- intervals of the call ------------------------------------------------------------------------
+
+
+def two_parts(a: Field[float], b: Field[float], n: int, m: int):
+    with computation(FORWARD):
+        with interval(0, n):
+            b = a
+        with interval(m, None):
+            b = 2.0 * a
+
+
+@pytest.mark.parametrize("backend", [INTERPRETED, COMPILED])
+@pytest.mark.parametrize(
+    ("n", "m", "found"),
+    [(2, 2, [1, 1, 2, 2]), (1, 3, [1, 0, 0, 2]), (9, 9, [1, 1, 1, 1]), (-1, -2, [2, 2, 2, 2])],
+)
+def test_intervals_of_the_call_in_order(backend, n, m, found):
+    a, b = np.ones((1, 1, 4)), np.zeros((1, 1, 4))
+
+    made(two_parts, backend)(a, b, n, m)
+
+    assert b.ravel().tolist() == found
+
+
+@pytest.mark.parametrize("backend", [INTERPRETED, COMPILED])
+def test_intervals_of_the_call_out_of_order_are_refused(backend):
+    a, b = np.ones((1, 1, 4)), np.zeros((1, 1, 4))
+    words = (
+        r"Intervals must be specified in order of execution: 'interval\(0, n\)' stands before "
+        r"'interval\(m, None\)' at line \d+, but they get the levels 0 \.\. 2 and 1 \.\. 3"
+    )
+
+    with pytest.raises(ValueError, match=words):
+        made(two_parts, backend)(a, b, 3, 1)
+
+    assert not b.any()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ...runtime.storage.layout import LayoutInfo
+from ...stages.gtscript.info import InOrder, Level
 from .arguments import GivenField, Origins, widest_domain
 from .definitions import SPATIAL, DomainInfo, FieldInfo, ParameterInfo
 
@@ -83,6 +84,29 @@ def check_numbers(numbers: Mapping[str, Any], infos: Mapping[str, ParameterInfo]
             raise TypeError(
                 f"The type of parameter '{name}' is '{type(given)}' instead of '{info.dtype}'"
             )
+
+
+def check_intervals(rules: Iterable[InOrder], numbers: Mapping[str, Any], levels: int) -> None:
+    """Refuse numbers that give intervals of one computation levels in another order."""
+    for rule in rules:
+        if any(each.scalar and numbers[each.scalar] is None for each in rule.bounds):
+            continue  # without influence
+        start, stop, first, last = (_level(each, numbers, levels) for each in rule.bounds)
+        lower, upper = range(start, stop), range(first, last)
+        if lower and upper and stop > first:
+            one, other = rule.texts
+            raise ValueError(
+                f"Intervals must be specified in order of execution: '{one}' stands before "
+                f"'{other}' at line {rule.line}, but they get the levels {start} .. {stop - 1} and "
+                f"{first} .. {last - 1}"
+            )
+
+
+def _level(bound: Level, numbers: Mapping[str, Any], levels: int) -> int:
+    """Return a bound as a level of the domain, or the one past its last."""
+    if bound.scalar:
+        return min(max(int(numbers[bound.scalar]), 0), levels)
+    return bound.offset + levels * bound.of_end
 
 
 def warn_of_layouts(

@@ -170,13 +170,14 @@ class StencilParts:
     def native(self) -> dict[str, Any]:
         """Return what the native core needs to make the calls."""
         arguments = self.definition.arguments
+        stays_in_python = self.has_data_axes or bool(self.info.in_order)  # no domain has so many
         return {
             "program": self.program,
             "arguments": tuple(each.name for each in arguments),
             "positional": sum(not each.keyword_only for each in arguments),
             "slots": tuple(self._slot(each.name) for each in arguments),
             "defaults": dict(self.defaults),
-            "least_levels": ENDLESS if self.has_data_axes else self.domain.min_sequential_axis_size,
+            "least_levels": (ENDLESS if stays_in_python else self.domain.min_sequential_axis_size),
             "waits": self.waits,
         }
 

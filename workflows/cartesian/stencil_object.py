@@ -7,7 +7,14 @@ from typing import Any, ClassVar, NoReturn, Self
 
 from ...runtime import _core
 from .arguments import GivenCall, Origins, domain_of, is_placed, origins_of
-from .checks import check_domain, check_fields, check_numbers, check_origins, warn_of_layouts
+from .checks import (
+    check_domain,
+    check_fields,
+    check_intervals,
+    check_numbers,
+    check_origins,
+    warn_of_layouts,
+)
 from .definitions import DomainInfo, FieldInfo, ParameterInfo
 from .frozen import FrozenStencil
 from .parts import StencilParts
@@ -194,6 +201,7 @@ class StencilObject(_core.Stencil):
             warn_of_layouts(call.fields, made.fields, preset, self._is_new_layout)
         check_origins(made.fields, origins)
         check_numbers(call.numbers, made.numbers)
+        check_intervals(made.info.in_order, call.numbers, domain[-1])
 
     def _is_new_layout(self, name: str) -> bool:
         """Tell whether nobody was warned of the layout of a field; it is accepted from now on."""

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
-from ...ir.bounds import Range, add, is_at_least
+from ...ir.bounds import Range, add, greatest, is_at_least, least
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.column import Act, Column, If, Sweep, While
 from ...ir.loops.kernel import Kernel, Step, in_order, steps_of
 from ...ir.loops.nest import Access, Instruction, Load, Nest, Row, Store, with_operands
 from ...ir.loops.traverse import arrays_of, instructions, nodes_of
 from .act_trees import mapped
+from .free_levels import with_free_levels
+from .held_elements import with_held_elements
 from .joining import joined, with_registers
 from .tidying import tidied
 
@@ -28,9 +30,12 @@ def with_columns(kernel: Kernel, *, checked: bool) -> Kernel:
     steps = []
     for step in kernel.steps:
         nodes = [each for each in steps_of(step.body) if isinstance(each, Nest | Column)]
-        nodes = nodes if checked else joined(_in_place(nodes, buffers), buffers)
-        made = (_finished(each, nodes, buffers) for each in nodes)
-        steps.append(Step(step.statement, in_order(*made)))
+        if checked:
+            nodes = [tidied(each) if isinstance(each, Column) else each for each in nodes]
+        else:
+            nodes = joined(_in_place(nodes, buffers), buffers)
+            nodes = [_finished(each, nodes, buffers) for each in nodes]
+        steps.append(Step(step.statement, in_order(*nodes)))
     touched = {name for step in steps for name in arrays_of(step)}
     kept = (each for each in kernel.buffers if each.memory != "arena" or each.name in touched)
     return classes.evolve(kernel, buffers=tuple(kept), steps=tuple(steps))
@@ -39,12 +44,14 @@ def with_columns(kernel: Kernel, *, checked: bool) -> Kernel:
 def _finished(
     node: Nest | Column, nodes: Sequence[Nest | Column], buffers: Mapping[str, Buffer]
 ) -> Nest | Column:
-    """Return a tidy column, with registers for arrays that nobody else touches."""
+    """Return a tidy column, with registers for what nobody else touches meanwhile."""
     if isinstance(node, Nest):
         return node
     others = {name for each in nodes if each is not node for name in arrays_of(each)}
     own = {name for name in arrays_of(node) - others if buffers[name].memory == "arena"}
-    return tidied(with_registers(node, own, buffers))
+    column = tidied(with_registers(node, own, buffers))
+    changed = with_held_elements(with_free_levels(column, buffers), buffers)
+    return column if changed == column else tidied(changed)
 
 
 @classes.frozen
@@ -58,13 +65,45 @@ class _Copy:
     field: str
 
 
+@classes.frozen
+class _Others:
+    """The other nests that touch what a copy moves: some read the array, some store the field.
+
+    A `part` stores the field on other levels, and may read the array at its own point.
+    """
+
+    readers: tuple[Nest, ...]
+    parts: tuple[Nest, ...]
+
+    @classmethod
+    def of(cls, copy: _Copy, nodes: Sequence[Nest | Column]) -> _Others | None:
+        """Return the others; None if one touches them otherwise."""
+        found = [each for each in nodes if each is not copy.column and each is not copy.nest]
+        found = [each for each in found if arrays_of(each) & {copy.array, copy.field}]
+        parts = [each for each in found if copy.field in arrays_of(each, Store)]
+        readers = [each for each in found if copy.field not in arrays_of(each, Store)]
+        if any(isinstance(each, Column) for each in found) or not all(
+            _is_part(each, copy) for each in parts if isinstance(each, Nest)
+        ):
+            return None
+        if any({copy.field} & arrays_of(each) or _stores(each, copy.array) for each in readers):
+            return None
+        nests = ([each for each in own if isinstance(each, Nest)] for own in (readers, parts))
+        return cls(*map(tuple, nests))
+
+
 def _in_place(nodes: Sequence[Nest | Column], buffers: Mapping[str, Buffer]) -> list[Nest | Column]:
     """Return nodes in order; columns store fields in place of the arrays that nests copy there."""
     found = list(nodes)
     while (copy := next((c for c in _copies(found) if _fits(c, found, buffers)), None)) is not None:
         nest = _without(copy)
-        column = _renamed(copy.column, copy.array, copy.field)
-        made: dict[int, Nest | Column] = {id(copy.column): column, id(copy.nest): nest}
+        others = _Others.of(copy, found)
+        assert others is not None  # it fits
+        made: dict[int, Nest | Column] = {id(copy.nest): nest}
+        touching: tuple[Nest | Column, ...] = (copy.column, *others.readers, *others.parts)
+        for each in touching:
+            made[id(each)] = _renamed(each, copy.array, copy.field)
+        found = _with_last(found, others)
         found = [made.get(id(node), node) for node in found]
         found = [node for node in found if isinstance(node, Column) or node.body]
     return found
@@ -86,19 +125,83 @@ def _copies(nodes: Sequence[Nest | Column]) -> Iterator[_Copy]:
 def _fits(copy: _Copy, nodes: Sequence[Nest | Column], buffers: Mapping[str, Buffer]) -> bool:
     """Tell whether a column may store a field instead: nobody notices but the copy."""
     array, field = buffers[copy.array], buffers[copy.field]
-    rows = [(node, row) for node in nodes for row in instructions(node) if isinstance(row, Access)]
-    of_array = [(node, row) for node, row in rows if row.buffer == copy.array]
-    of_field = [(node, row) for node, row in rows if row.buffer == copy.field]
     copied = tuple(copy.nest.body[each] for each in copy.rows)
+    others = _Others.of(copy, nodes)
+    again = [
+        row
+        for number, row in enumerate(copy.nest.body)
+        if number not in copy.rows
+        and isinstance(row, Access)
+        and row.buffer in (copy.array, copy.field)
+    ]
     alone = (
         array.memory == "arena"
         and (array.dims, array.dtype) == (field.dims, field.dtype)
         and all(_is_here(row) for row in copied if isinstance(row, Access))
-        and all(node is copy.column or row is copied[0] for node, row in of_array)
-        and all(node is copy.column or row is copied[1] for node, row in of_field)
-        and not any(isinstance(row, Store) for node, row in of_field if node is copy.column)
+        and not again
+        and not _stores(copy.column, copy.field)
     )
-    return alone and _reads_first(copy) and _stays_inside(copy)
+    if not alone or others is None or not _may_wait(others, nodes, copy.field):
+        return False
+    levels = _around(copy, others.parts)
+    return levels is not None and _reads_first(copy) and _stays_inside(copy, levels)
+
+
+def _stores(node: Nest | Column, name: str) -> bool:
+    return name in arrays_of(node, Store)
+
+
+def _is_part(nest: Nest, copy: _Copy) -> bool:
+    """Tell whether a nest stores the field once, and touches both at its own point only."""
+    rows = [row for row in nest.body if isinstance(row, Access)]
+    own = [row for row in rows if row.buffer in (copy.array, copy.field)]
+    stores = [row for row in own if isinstance(row, Store)]
+    loads = [row for row in own if not isinstance(row, Store)]
+    return (
+        not (nest.states or nest.parts)
+        and all(_is_here(row) for row in own)
+        and [(row.buffer, row.add) for row in stores] == [(copy.field, False)]
+        and all(row.buffer == copy.array for row in loads)
+    )
+
+
+def _may_wait(others: _Others, nodes: Sequence[Nest | Column], field: str) -> bool:
+    """Tell whether parts may come after all readers, past what stands between.
+
+    Only parts and the copy touch the field, on other levels.
+    """
+    for place, node in enumerate(nodes):
+        later = nodes[place + 1 :] if any(node is each for each in others.parts) else ()
+        for each in later:
+            mine, theirs = arrays_of(node, Store) - {field}, arrays_of(each, Store) - {field}
+            if mine & arrays_of(each) or theirs & arrays_of(node):
+                return False
+    return True
+
+
+def _with_last(nodes: Sequence[Nest | Column], others: _Others) -> list[Nest | Column]:
+    """Return nodes with the parts after all readers."""
+    if not others.readers:
+        return list(nodes)
+    first = [each for each in nodes if not any(each is part for part in others.parts)]
+    return [*first, *others.parts]
+
+
+def _around(copy: _Copy, parts: Sequence[Nest]) -> dict[Dimension, Range] | None:
+    """Return the ranges that a copy and the parts store without a gap; None if there is one."""
+    found = {loop.range.dim: loop.range for loop in copy.nest.loops}
+    for part in parts:
+        differ = [loop.range for loop in part.loops if found.get(loop.range.dim) != loop.range]
+        if len(differ) != 1 or differ[0].dim not in found or len(part.loops) != len(found):
+            return None
+        own, more = found[differ[0].dim], differ[0]
+        if more.start in (own.stop, greatest((own.start, own.stop))):
+            found[own.dim] = Range(own.dim, own.start, more.stop)
+        elif more.stop in (own.start, least((own.start, own.stop))):
+            found[own.dim] = Range(own.dim, more.start, own.stop)
+        else:
+            return None
+    return found
 
 
 def _is_here(access: Access) -> bool:
@@ -119,14 +222,13 @@ def _reads_first(copy: _Copy) -> bool:
     return True
 
 
-def _stays_inside(copy: _Copy) -> bool:
-    """Tell whether a column changes the field where the copy does only."""
-    ranges = {loop.range.dim: loop.range for loop in copy.nest.loops}
+def _stays_inside(copy: _Copy, ranges: Mapping[Dimension, Range]) -> bool:
+    """Tell whether a column changes the field in these ranges only, where others store it, too."""
     columns = {loop.range.dim: loop.range for loop in copy.column.loops}
     if any(ranges.get(dim) != range_ for dim, range_ in columns.items()):
         return False
     rows = list(instructions(copy.column))
-    for store, around in _stores(copy.column.acts, ()):
+    for store, around in _stores_in(copy.column.acts, ()):
         if store.buffer != copy.array:
             continue
         value = rows[store.value]
@@ -157,31 +259,33 @@ def _is_within(
     )
 
 
-def _stores(
+def _stores_in(
     acts: Iterable[Act], around: tuple[Range, ...]
 ) -> Iterator[tuple[Store, tuple[Range, ...]]]:
     """Yield the stores of acts, and the sweeps around each."""
     for act in acts:
         match act:
             case Sweep(range=range_, acts=inner):
-                yield from _stores(inner, (*around, range_))
+                yield from _stores_in(inner, (*around, range_))
             case If(then=then, otherwise=otherwise):
-                yield from _stores((*then, *otherwise), around)
+                yield from _stores_in((*then, *otherwise), around)
             case While(condition=condition, acts=inner):
-                yield from _stores((*condition, *inner), around)
+                yield from _stores_in((*condition, *inner), around)
             case Store():
                 yield act, around
 
 
-def _renamed(column: Column, array: str, field: str) -> Column:
-    """Return a column that touches a field in place of an array."""
+def _renamed(node: Nest | Column, array: str, field: str) -> Nest | Column:
+    """Return a node that touches a field in place of an array."""
 
     def changed(row: Instruction) -> Instruction:
         if isinstance(row, Access) and row.buffer == array:
             return classes.evolve(row, buffer=field)
         return row
 
-    return classes.evolve(column, acts=mapped(column.acts, changed))
+    if isinstance(node, Nest):
+        return classes.evolve(node, body=tuple(map(changed, node.body)))
+    return classes.evolve(node, acts=mapped(node.acts, changed))
 
 
 def _without(copy: _Copy) -> Nest:

@@ -62,9 +62,10 @@ def _fits(nest: Nest, column: Column, buffers: Buffers) -> bool:
     loaded = arrays_of(nest, Load)
     changed = stored | arrays_of(column, Store)
     accesses = (row for each in (nest, column) for row in instructions(each))
+    both = (row for row in nest.body if isinstance(row, Access) and row.buffer in loaded & stored)
     return (
         loaded <= arrays_of(column)
-        and loaded.isdisjoint(stored)
+        and all(not (any(row.offsets) or row.is_told) for row in both)
         and all(
             _is_own(row, columns, buffers)
             for row in accesses
@@ -106,9 +107,11 @@ def _moved(acts: Sequence[Act], last: int) -> tuple[Act, ...]:
     own = made[last:]
     place = last
     touched = {row.buffer for row in rows_of(own) if isinstance(row, Access)}
+    stored = {row.buffer for row in rows_of(own) if isinstance(row, Store)}
     while place and not isinstance(made[place - 1], Sweep):
         between = list(rows_of(made[place - 1 : place]))
-        if any(isinstance(row, Store) and row.buffer in touched for row in between):
+        others = (row for row in between if isinstance(row, Access))
+        if any(row.buffer in (touched if isinstance(row, Store) else stored) for row in others):
             break
         place -= 1
     is_sweep = len(own) == 1 and isinstance(own[0], Sweep) and place

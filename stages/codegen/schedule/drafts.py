@@ -14,7 +14,8 @@ from ...ir.loops.buffers import Buffer
 from ...ir.loops.column import Column
 from ...ir.loops.nest import Nest, NestLoop
 from .body import NestBody, write_body
-from .columns import Place, column_of
+from .column_accesses import Place
+from .columns import column_of
 from .discovery import Home, Homes
 from .jamming import jammed
 from .needs import Need, joined

@@ -228,7 +228,7 @@ def _without(piece: Box, hole: Box) -> Boxes:
 def scan_need(value: dataflow.Scan | Column, need: Need) -> Need:
     """Return all levels of a scan or column where columns are needed, maybe none."""
     if isinstance(value, Column):
-        levels = Span(value.low, value.high)
+        levels = Span(value.whole.start, value.whole.stop)
     else:
         levels = Span(value.start, value.stop)
     whole: Need = {dim: levels if dim is value.axis else need[dim] for dim in value.dims}

@@ -236,10 +236,10 @@ class _Placing:
             self.arrays.append(Array(result, own, f"{node.name} is an array: of a column"))
         walked = Range(value.axis, value.start, value.stop)
         box = self.boxes[index]
-        inside = tuple(walked if each.dim is value.axis else each for each in box)
-        for place, operand in enumerate(self.points.nodes[index].operands):
-            need = need_of(box if place < len(value.init) else inside)
-            self._ask(operand, {}, self.walks[-1].nest, need)
+        wanted = (*value.levels, *(walked for _ in value.args))
+        for operand, levels in zip(self.points.nodes[index].operands, wanted, strict=True):
+            inside = tuple(levels if each.dim is value.axis else each for each in box)
+            self._ask(operand, {}, self.walks[-1].nest, need_of(inside))
 
     def _kept(self, index: int, result: int, room: Ranges) -> Iterator[tuple[int, int]]:
         """Yield the roots that a scan stores of a result; others and other nests read an array."""

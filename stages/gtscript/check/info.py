@@ -58,6 +58,7 @@ def info_of_tables(tables: Tables, docstring: str) -> StencilInfo:
         constants=tuple(sorted(tables.constants.items())),
         warnings=tuple(_unset(tables)),
         docstring=docstring,
+        in_order=tuple(tables.in_order),
     )
 
 

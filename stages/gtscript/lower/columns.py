@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from ....runtime.process import classes
-from ...ir.bounds import Bound, Const, greatest, least
+from ...ir.bounds import Const, Range
 from ...ir.column_rows import Column, End, Get, GetAt, Holds, If, Set, SetAt, While
 from ...ir.dataflow import Ref, Value
 from ...ir.stencil import Assign, Block, Limits, Read
@@ -86,11 +86,13 @@ class _Acting:
             self._assign(assign)
         self._leave((), (None, None))
         environment = self.environment
-        known = [slot.levels for slot in self.slots.values() if slot.levels is not None]
-        low = least((Const(0), *(start for start, _ in known)))
-        high = greatest((size(K), *(stop for _, stop in known)))
         start, stop = levels_of(self.block)
-        first = (self._first(number, slot, (low, high)) for number, slot in self.slots.items())
+        domain = (Const(0), size(K))
+        levels = (Range(K, *(slot.levels or domain)) for slot in self.slots.values())
+        nothing = {n: environment.nothing(environment.variable(n).dtype) for n in self.locals}
+        first = (
+            nothing[each] if each in nothing else environment.current(each) for each in self.slots
+        )
         column = Column(
             body=tuple(self.rows.values),
             init=tuple(first),
@@ -98,7 +100,7 @@ class _Acting:
             planes=tuple(s.number for s in self.slots.values() if s.levels is None),
             axis=K,
             forward=self.block.order != "backward",
-            start=start, stop=stop, low=low, high=high, dims=(), dtype="",
+            start=start, stop=stop, levels=tuple(levels), dims=(), dtype="",
         )  # fmt: skip
         results = environment.graph.column(column)
         for number, slot in self.slots.items():
@@ -107,17 +109,6 @@ class _Acting:
                 if slot.levels is not None and number in environment.beyond:
                     new = environment.graph.region(((slot.side,),), new, old)
                 environment.values[number] = new
-
-    def _first(self, number: int, slot: Slot, whole: tuple[Bound, Bound]) -> Ref:
-        """Return what a variable begins with; nothing where it has no levels."""
-        environment = self.environment
-        nothing = environment.nothing(environment.variable(number).dtype)
-        if number in self.locals:
-            return nothing
-        old = environment.current(number)
-        if slot.levels in (None, whole):
-            return old
-        return environment.graph.region(((slot.side,),), old, nothing)
 
     # --- assignments ---------------------------------------------------------------------------
 

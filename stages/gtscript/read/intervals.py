@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from itertools import pairwise
 
-from ...ir.stencil import Block, End, Order, Ref
+from ...ir.stencil import End, Ref
 from ..capture import path_of
 from ..definition import AxisBound
 from ..errors import GTError
@@ -17,8 +15,6 @@ from .elements import Elements
 from .evaluate import UNKNOWN, evaluated
 from .scope import Scope, shown
 from .typing import FLOATS
-
-FAR = 100000  # more than any interval is long
 
 
 def interval_of(scope: Scope, call: ast.Call) -> tuple[End, End]:
@@ -82,23 +78,6 @@ def _level(scope: Scope, node: ast.expr) -> Ref:
     return row
 
 
-def check_order(scope: Scope, node: ast.With, blocks: Sequence[Block]) -> None:
-    """Check that nested intervals stand in order of execution and do not overlap."""
-    line = scope.place(node.items[0].context_expr)
-    text = f"Invalid 'with' statement at line {line.line} (column {line.column})"
-    place = node.items[0].context_expr
-    order: Order = blocks[0].order if blocks else "parallel"
-    starts = [_key(each.start) for each in blocks]
-    if starts != sorted(starts, reverse=order == "backward"):
-        raise scope.syntax_error(
-            place, f"{text}: Intervals must be specified in order of execution."
-        )
-    for one, other in pairwise(blocks):
-        low, high = sorted((one, other), key=lambda each: _key(each.start))
-        if _key(low.stop) > _key(high.start):
-            raise scope.syntax_error(place, f"{text}: Overlapping intervals detected.")
-
-
 def _bounds(call: ast.Call) -> list[ast.expr]:
     """Return the arguments, also by the names `start` and `end`; none if they do not fit."""
     names = {each.arg: each.value for each in call.keywords}
@@ -107,10 +86,6 @@ def _bounds(call: ast.Call) -> list[ast.expr]:
     if len(call.args) == 1 and list(names) == ["end"]:
         return [*call.args, names["end"]]
     return [names["start"], names["end"]] if set(names) == {"start", "end"} else []
-
-
-def _key(end: End) -> int:
-    return end.offset + FAR * end.of_end
 
 
 def _single(scope: Scope, call: ast.Call, node: ast.expr) -> tuple[End, End]:

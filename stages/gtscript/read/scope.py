@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from ....runtime.process import classes
 from ....runtime.process.source import Span
 from ...ir.literal import respell
-from ...ir.stencil import Assign, Block, Limits, Node, Number, Order, Read, Ref, Variable
+from ...ir.stencil import Assign, Block, End, Limits, Node, Number, Order, Read, Ref, Variable
 from ...parse.source import Located, Source
 from .. import definition as given
 from ..errors import (
@@ -18,6 +18,7 @@ from ..errors import (
     NotYetSupportedError,
     StencilRefusedError,
 )
+from ..info import InOrder
 from ..parameters import element_name
 from .elements import Elements, Part
 
@@ -51,6 +52,8 @@ class Tables:
     tests: list[Ref] = classes.field(factory=list)  # conditions of numbers, outside of regions
     loops: int = 0  # how many `while` the text has so far
     of_call: set[int] = classes.field(factory=set)  # blocks on levels that only a call knows
+    intervals: dict[int, tuple[Ref | End, Ref | End]] = classes.field(factory=dict)  # of blocks
+    in_order: list[InOrder] = classes.field(factory=list)  # what calls check of them
     calls: int = 0
     rows: dict[Node, Ref] = classes.field(factory=dict)
     externals: Mapping[str, given.Constant] = classes.field(init=False)

@@ -17,7 +17,8 @@ from ..words import ORDERS
 from .assignments import assign_value, declare, declare_elements
 from .calls import inlined
 from .elements import Elements
-from .intervals import check_order, interval_of, runtime_bounds
+from .interval_order import check_order
+from .intervals import interval_of, runtime_bounds
 from .scope import BlockDraft, Scope, Tables, shown
 from .statements import (
     assigned_names,
@@ -128,9 +129,7 @@ def _computation(scope: Scope, node: ast.With) -> None:
         assert isinstance(each, ast.With)  # checked above
         inner = [_called(scope, item) for item in each.items]
         _block(scope, each, [*inner, *outer], each.body)
-    numbers = range(first, len(scope.tables.blocks))
-    if scope.tables.of_call.isdisjoint(numbers):
-        check_order(scope, node, scope.tables.blocks[first:])
+    check_order(scope, node, range(first, len(scope.tables.blocks)))
 
 
 def _name(item: ast.withitem) -> str:
@@ -160,9 +159,10 @@ def _block(
     bounds = runtime_bounds(scope, parts["interval"])
     scope.block = BlockDraft(order)
     if bounds is None:
-        start, stop = interval_of(scope, parts["interval"])
+        start, stop = bounds = interval_of(scope, parts["interval"])
     else:
         start, stop = restrict(scope, parts["interval"], *bounds)
+    scope.tables.intervals[len(scope.tables.blocks)] = bounds
     if "horizontal" in parts:
         in_regions(scope, parts["horizontal"], body, is_nested=False)
     else:

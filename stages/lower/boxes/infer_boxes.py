@@ -60,8 +60,8 @@ def _box(value: Value, need: Need, areas: Areas) -> Ranges:
     box = areas.of(value.dims, need)
     if not isinstance(value, Scan | Column) or not need:
         return box
-    ends = (value.start, value.stop) if isinstance(value, Scan) else (value.low, value.high)
-    levels = Range(value.axis, *ends)
+    walked = Range(value.axis, value.start, value.stop)
+    levels = walked if isinstance(value, Scan) else value.whole
     return tuple(levels if each.dim is value.axis else each for each in box)
 
 
@@ -162,11 +162,11 @@ class Walk:
 
     def _of_columns(self, value: Column | Result, need: Need) -> Iterator[tuple[Ref, Dims, Need]]:
         if isinstance(value, Column):
-            inside, walked = (value.low, value.high), (value.start, value.stop)
-            for operands, ends in ((value.init, inside), (value.args, walked)):
-                new = Range(value.axis, *map(self.areas.resolve, ends))
-                asked = self.areas.firm(self._replaced(value.dims, need, new))
-                yield from ((operand, value.dims, asked) for operand in operands)
+            walked = Range(value.axis, value.start, value.stop)
+            wanted = (*value.levels, *(walked for _ in value.args))
+            for operand, levels in zip(value.operands, wanted, strict=True):
+                asked = self.areas.firm(self._replaced(value.dims, need, self._resolved(levels)))
+                yield operand, value.dims, asked
         elif value.dims == self.values[value.scan].dims:
             yield value.scan, value.dims, need
         else:
@@ -176,8 +176,10 @@ class Walk:
         """Return the need of the columns whose planes are needed: on all levels."""
         column = self.values[value.scan]
         assert isinstance(column, Column)  # scans have no planes
-        levels = Range(column.axis, *map(self.areas.resolve, (column.low, column.high)))
-        return self._slots(value.dims, need, levels)
+        return self._slots(value.dims, need, self._resolved(column.whole))
+
+    def _resolved(self, levels: Range) -> Range:
+        return Range(levels.dim, *map(self.areas.resolve, (levels.start, levels.stop)))
 
     def _shifted(self, value: Shift, need: Need) -> Need:
         axis, by = value.dims.index(value.onto), value.offset

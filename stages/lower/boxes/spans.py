@@ -24,6 +24,7 @@ from ...ir.dataflow import (
     Neighbours,
     Ref,
     Region,
+    Result,
     Scan,
     Shift,
     Side,
@@ -137,7 +138,12 @@ class Spans:
             case Scan() if value.axis is dim:
                 return value.start, value.stop
             case Column() if value.axis is dim:
-                return value.low, value.high
+                return value.whole.start, value.whole.stop
+            case Result() if isinstance(column := self.values[value.scan], Column) and (
+                column.axis is dim
+            ):
+                levels = column.levels[value.index]
+                return levels.start, levels.stop
             case Shift() if value.onto is dim:
                 ((start, stop),) = found
                 back = -value.offset

@@ -23,6 +23,7 @@ from ...stages.gtscript.stencils import definition_of
 HALO: Final = 4
 LEVELS_AROUND: Final = 3
 DOMAIN: Final = (3, 2, 6)
+WIDE: Final = (3, 13, 77)  # points along I where it is contiguous: strips, a block, and rests
 INTERVALS: Final[tuple[tuple[tuple[int, int | None], ...], ...]] = (
     ((0, None),), ((0, None),), ((0, None),), ((0, 1), (1, None)), ((0, -1), (-1, None)),
     ((0, 1), (1, -1), (-1, None)), ((0, 2), (2, None)), ((1, None),), ((0, -1),), ((1, -1),),
@@ -407,7 +408,9 @@ class Drawing:
 def draw(seed: str) -> Case:
     """Draw a stencil and the arguments of a call."""
     drawing = Drawing(random.Random(seed))
-    arrays = dict(_arrays(drawing))
+    layout = "F" if drawing.chance(3) else "C"
+    across = drawing.choose.choice(WIDE) if layout == "F" else DOMAIN[0]
+    arrays = dict(_arrays(drawing, across))
     axes = {each.name: each.axes for each in drawing.names}
     drawing.clean = True
     if drawing.chance(3):
@@ -449,8 +452,8 @@ def s({annotations}, w: float, n: np.int32, flag: bool):
         "n": ("int32", choose.randrange(-2, 4)),
         "flag": ("bool", choose.randrange(2)),
     }
-    domain = (choose.randrange(1, 4), choose.randrange(1, 3), _levels(drawing, text))
-    return case_of(text, arrays, domain, origin, scalars)
+    columns = (across - choose.randrange(0, 3), choose.randrange(1, 3))
+    return case_of(text, arrays, (*columns, _levels(drawing, text)), origin, scalars, layout=layout)
 
 
 def _shown(interval: tuple[int, int | None]) -> str:
@@ -469,9 +472,9 @@ def _levels(drawing: Drawing, text: str) -> int:
     return min(max(least, drawing.least), most)
 
 
-def _arrays(drawing: Drawing) -> Any:
+def _arrays(drawing: Drawing, across: int) -> Any:
     # fields of fewer axes are doubles: 'debug' computes with their numbers as Python's floats
-    ni, nj, nk = (n + 2 * h for n, h in zip(DOMAIN, (HALO, HALO, LEVELS_AROUND), strict=True))
+    ni, nj, nk = across + 2 * HALO, DOMAIN[1] + 2 * HALO, DOMAIN[2] + 2 * LEVELS_AROUND
     numbers = np.random.default_rng(drawing.choose.randrange(1 << 30))
     sizes = {"I": ni, "J": nj, "K": nk}
     specs = [("a", "input", "float64", "IJK"), ("b", "input", "float64", "IJK"),

@@ -10,6 +10,7 @@ import attrs
 
 from fieldforge.runtime.process.errors import FieldforgeError
 from fieldforge.stages.artifacts import Variant
+from fieldforge.stages.gtscript.axes import I
 from fieldforge.stages.gtscript.errors import GTError
 from fieldforge.stages.gtscript.info import NONE, READ
 from fieldforge.stages.interpret.stage import Entry
@@ -136,6 +137,13 @@ def _bounds_of_intervals(text: str) -> Iterator[str]:
             yield from (each.id for each in names if isinstance(each, ast.Name))
 
 
+def _variant(made: Any, case: Case) -> Variant:
+    """Return the layout of a case."""
+    leaves = [each for each in made.lowered.program.leaves if each.kind == "field"]
+    is_known = case.get("layout", "C") == "F"
+    return Variant(unit=tuple((each.name, "I") for each in leaves if is_known and I in each.dims))
+
+
 def _reaches_too_far(answer: Any) -> bool:
     if not answer or "fields" not in answer:
         return bool(answer) and "Compute domain too large" in answer.get("message", "")
@@ -159,7 +167,8 @@ def _compare(
     sources, kept = [], []
     for place in places:
         try:
-            source = written(attempts[place].made.lowered, Variant(), schedule, target)
+            made, case = attempts[place].made, attempts[place].case
+            source = written(made.lowered, _variant(made, case), schedule, target)
         except FieldforgeError as error:
             if not (backend == "rows" and "Imperative columns wait" in str(error)):
                 outcomes[place] = Outcome(attempts[place].case, f"{backend} writes", str(error))

@@ -27,8 +27,12 @@ def case_of(
     domain: tuple[int, int, int],
     origin: Mapping[str, tuple[int, ...]] | None = None,
     scalars: Mapping[str, tuple[str, Any]] | None = None,
+    layout: str = "C",
 ) -> Case:
-    """Return a call as plain data; fields without an origin have zeros."""
+    """Return a call as plain data; fields without an origin have zeros.
+
+    With the layout "F" the first axis is contiguous.
+    """
     given = dict(origin or {})
     return {
         "text": text,
@@ -39,13 +43,17 @@ def case_of(
         "origin": {name: given.get(name, (0,) * each.ndim) for name, each in arrays.items()},
         "domain": domain,
         "scalars": dict(scalars or {}),
+        "layout": layout,
     }
 
 
 def arrays_of(case: Case) -> dict[str, Array]:
     """Return new arrays of a case."""
     return {
-        name: np.array(each["values"], dtype=each["dtype"]).reshape(each["shape"])
+        name: np.array(
+            np.array(each["values"], dtype=each["dtype"]).reshape(each["shape"]),
+            order=case.get("layout", "C"),
+        )
         for name, each in case["arrays"].items()
     }
 

@@ -11,7 +11,7 @@ from ...generated.building import compiled
 from .cases import case_of, difference
 from .test_lanes import call, in_lanes
 
-FIELDS = "a: Field[float], b: Field[float], c: Field[float]"
+FIELDS = "a: Field[float], b: Field[float], c: Field[float], p: Field[IJ, float]"
 IN_PLACE = {
     "what falls": """
 with computation(FORWARD), interval(0, -1):
@@ -33,8 +33,6 @@ with computation(BACKWARD), interval(1, None):
 with computation(PARALLEL), interval(...):
     b = a * 2.0
 """,
-}
-WITH_ARRAYS = {
     "levels of fields that may have other levels": """
 with computation(FORWARD), interval(1, None):
     n = 0
@@ -42,6 +40,17 @@ with computation(FORWARD), interval(1, None):
         n += 1
     b = c.at(K=n) + a[0, 0, -n]
 """,
+    "a part overwrites what a plane keeps": """
+with computation(PARALLEL), interval(...):
+    b = a
+with computation(BACKWARD), interval(1, None):
+    b[0, 0, -1] = b + b[0, 0, -1]
+with computation(FORWARD), interval(0, 1):
+    p = 3.0 * b
+    b = b - p
+""",
+}
+WITH_ARRAYS = {
     "old values are read later": """
 with computation(PARALLEL), interval(...):
     t = a
@@ -58,6 +67,14 @@ with computation(FORWARD), interval(0, -1):
 with computation(PARALLEL), interval(-1, None):
     b = b * 2.0
 """,
+    "a part that reads another level": """
+with computation(PARALLEL), interval(...):
+    b = a
+with computation(FORWARD), interval(0, -1):
+    b[0, 0, 1] = b + b[0, 0, 1]
+with computation(FORWARD), interval(-1, None):
+    b = b[0, 0, -1] * 2.0
+""",
 }
 
 
@@ -66,6 +83,7 @@ def test_columns_need_arrays_only_where_old_values_are_read(name):
     lines = {**IN_PLACE, **WITH_ARRAYS}[name].strip().replace("\n", "\n    ")
     random = np.random.default_rng(11)
     arrays = {each: random.uniform(-1, 2, (9, 2, 6)) for each in "abc"}
+    arrays["p"] = random.uniform(-1, 2, (9, 2))
     case = case_of(f"def s({FIELDS}):\n    {lines}\n", arrays, (9, 2, 6))
     found, source = in_lanes(case)
     (program,) = compiled([source], "-O1")

@@ -6,6 +6,7 @@ import pytest
 
 from fieldforge.stages.gtscript import errors
 from fieldforge.stages.gtscript.capture import capture
+from fieldforge.stages.gtscript.info import StencilInfo
 from fieldforge.stages.gtscript.inform import info_of
 
 from .stencils import define, definition_of
@@ -202,14 +203,47 @@ def test_intervals_without_levels(interval):
         ("PARALLEL", ("1, None", "0, 1"), "Intervals must be specified in order of execution"),
         ("BACKWARD", ("0, 1", "1, None"), "Intervals must be specified in order of execution"),
         ("FORWARD", ("0, 2", "1, None"), "Overlapping intervals detected"),
+        ("FORWARD", ("2, n", "0, m"), "Intervals must be specified in order of execution"),
+        ("FORWARD", ("n, None", "0, n"), "Intervals must be specified in order of execution"),
+        ("FORWARD", ("n, None", "0, m"), "Intervals must be specified in order of execution"),
+        ("BACKWARD", ("0, n", "n, None"), "Intervals must be specified in order of execution"),
+        ("FORWARD", ("q, None", "0, q"), "Intervals must be specified in order of execution"),
+        ("FORWARD", ("n, 3", "n, 4"), "Overlapping intervals detected"),
+        ("PARALLEL", ("1, n", "2, n"), "Overlapping intervals detected"),
+        ("FORWARD", ("n, None", "-1, None"), "Overlapping intervals detected"),
     ],
 )
 def test_nested_intervals_in_order(order, intervals, words):
-    blocks = "".join(f"        with interval({each}):\n            b = a\n" for each in intervals)
-    text = f"def s({FIELDS}):\n    with computation({order}):\n{blocks}"
+    with pytest.raises(errors.GTScriptSyntaxError, match=words) as error:
+        nested(order, intervals)
 
-    with pytest.raises(errors.GTScriptSyntaxError, match=words):
-        info_of(definition_of(text))
+    assert f"got 'interval({intervals[0]})' before 'interval({intervals[1]})'" in str(error.value)
+    assert error.value.loc.line == 2
+
+
+def nested(order, intervals):
+    """Return what calls know of a stencil with intervals in one computation."""
+    blocks = "".join(f"        with interval({each}):\n            b = a\n" for each in intervals)
+    more = "n: int, m: int, q: Field[IJ, np.int64]"
+    text = f"def s({FIELDS}, {more}):\n    with computation({order}):\n{blocks}"
+    return info_of(definition_of(text))
+
+
+@pytest.mark.parametrize(
+    ("order", "intervals", "is_checked"),
+    [
+        ("FORWARD", ("0, n", "n, None"), False),
+        ("BACKWARD", ("n, None", "0, n"), False),
+        ("FORWARD", ("0, n", "m, None"), True),
+        ("BACKWARD", ("m, None", "0, n"), True),
+        ("FORWARD", ("0, q", "n, None"), False),
+    ],
+)
+def test_intervals_of_the_call_are_noted_for_its_checks(order, intervals, is_checked):
+    info = nested(order, intervals)
+
+    assert bool(info.in_order) == is_checked
+    assert StencilInfo.from_files(info.files()) == info
 
 
 def test_a_carried_value_that_is_shifted_has_no_extent():

@@ -29,7 +29,8 @@ field last: [I] float64
 %0 = input u : [I, K] float64
 %1 = literal 0.0 : float64
 %2 = index K : [K] int64
-%3 = column K forward 0 .. 4 in 0 .. 5 init %0 %1 args %0 %2 planes 1 : [I, K] float64
+%3 = column K forward 0 .. 4 in [K: 0 .. 5, K: 0 .. 5] init %0 %1 args %0 %2 planes 1 \
+: [I, K] float64
 """
 BODY = """\
   %0 = scalar a0 : float64
@@ -92,6 +93,7 @@ def test_a_listing_reads_back():
         ("%1 = get 1+0", "%1 = get 1-1", "takes a plane at another level"),
         ("%1 = get 1+0", "%1 = get 2+0", "names variable 2, of 2"),
         ("%15 = set 1+0 %14", "%15 = set 1+0 %12", "sets a variable of another dtype"),
+        (", K: 0 .. 5] init", "] init", "not one range along its axis for each variable"),
         ("planes 1", "planes 2", "has a plane that is no variable"),
         (" planes 1", "", "dimensions or a dtype other than those of the scan"),
         ("%0 = scalar a0", "%0 = scalar a2", "reads 'a2', which is not a scalar leaf"),

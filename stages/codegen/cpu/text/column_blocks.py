@@ -55,12 +55,21 @@ class ColumnBlock:
         dims = [loop.range.dim for loop in column.loops]
         rows = tuple(instructions(column))
         positions = {**scope.around, **{dim: f"i{level}" for level, dim in enumerate(dims)}}
-        body = _in_rows(Body(scope, column.group, rows, len(dims), None, positions, {}), dims[:-1])
+        told = {
+            scope.by_name[row.buffer].dims[axis]
+            for row in rows
+            if isinstance(row, Access)
+            for axis, index in enumerate(row.rows)
+            if index is not None
+        }
+        outer_dims = [dim for dim in dims[:-1] if dim not in told]
+        body = Body(scope, column.group, rows, len(dims), None, positions, {})
+        body = _in_rows(body, outer_dims)
         sizes = {ITEMSIZES[row.dtype] for row in rows if is_float(row.dtype)} or {8}
         stored = frozenset(row.buffer for row in rows if isinstance(row, Store))
         lanes = max(LINE, scope.options.vector_bytes) // min(sizes)
         mask = "s64" if 8 in sizes else "s32"
-        outer = {dim: positions[dim] for dim in dims[:-1]}
+        outer = {dim: positions[dim] for dim in outer_dims}
         return cls(body, lanes, mask, f"i{len(dims) - 1}", outer, stored, column.registers)
 
     def walk(self, sweep: Sweep) -> None:
@@ -115,6 +124,7 @@ def _in_rows(body: Body, outer: Sequence[Dimension]) -> Body:
     """Return a body whose accesses start at pointers to rows, where all that they can.
 
     Rows that are indices along the outer loops, and fields that clamp them, need the indices.
+    `outer` has none along which accesses have indices of their own.
     """
     scope = body.scope
     used = {row.buffer for row in body.rows if isinstance(row, Access)}

@@ -9,27 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from .....runtime.process import classes
 from ....ir.loops.column import Act, Get, If, Set, Sweep, While
-from ....ir.loops.nest import Compute, Instruction, Row, Store
-from ...acts.act_trees import below, rows_of
+from ....ir.loops.nest import Instruction, Row, Store
 from ...rows.acts import loop_over
 from ...rows.addresses import DIRECT
 from ...rows.body import NAMELESS, Body, element, line, name, operand
-from ...rows.expressions import TYPES, is_float
-from ...rows.operations import VECTORISED
-from ...rows.options import WriterOptions
-from ...schedule.costs import TRANSCENDENTAL, operations, row_cost
+from ...rows.expressions import TYPES
 from .column_blocks import ColumnBlock
+from .lane_work import is_heavy, is_serial
 from .streams import LINE
 from .strips import SIMD
 from .threads import indented
 
-HEAVY: Final = 40  # additions: from here on a condition is worth a test that a lane needs it
-_WIDE: Final = 64  # bytes of registers whose instructions convert 64-bit integers
-_ELEMENTWISE: Final = frozenset({"floor", "ceil", "trunc", "sqrt", "fma"})
 Term: TypeAlias = tuple[str | Row, bool]  # a mask, or a row and which value of it
 Path: TypeAlias = tuple[Term, ...]
 
@@ -112,7 +106,7 @@ class LanePart:
         for act in acts:
             match act:
                 case If(row=row, then=then, otherwise=otherwise):
-                    write = self._guarded if _is_heavy(act) else self._acts
+                    write = self._guarded if is_heavy(act) else self._acts
                     for side, truth in ((then, True), (otherwise, False)):
                         sure = set(self.set)
                         write(side, (*path, (row, truth)))
@@ -178,7 +172,7 @@ class LanePart:
             return
         if isinstance(row, NAMELESS):
             return
-        segment = self._open(is_serial=_is_serial(row, self.body))
+        segment = self._open(is_serial=is_serial(row, self.body))
         for each in row.operands:
             self._read(segment, each)
         if isinstance(row, Store):
@@ -291,35 +285,3 @@ class LanePart:
             segment.lines.append(f"const b8 {made} = {' & '.join(terms)};")
             segment.conditions[path] = made
         return segment.conditions.get(path, "")
-
-
-def _is_heavy(choice: If) -> bool:
-    """Tell whether acts are worth a test that a lane needs them."""
-    has_loop = any(isinstance(each, While) for each in below([choice]))
-    return has_loop or sum(map(row_cost, rows_of([choice]))) >= HEAVY
-
-
-def _is_serial(row: Instruction, body: Body) -> bool:
-    """Tell whether compilers do not vectorise a row: scattered stores, functions, conversions."""
-    if isinstance(row, Store):
-        return row.is_told or row.when is not None
-    if not isinstance(row, Compute):
-        return False
-    options, sources = body.scope.options, {body.rows[each].dtype for each in row.args}
-    if row.op == "cast":
-        return _is_hard(row.dtype, sources, options)
-    if row.op in _ELEMENTWISE:
-        return not is_float(row.dtype)
-    if row.op in ("div", "floordiv", "mod", "fmod", "pow") and not is_float(row.dtype):
-        return True
-    if row.op in ("floordiv", "mod", "fmod"):
-        return True
-    has_vectors = options.own_math or (options.vector_math and row.op in VECTORISED)
-    return operations(row.op) >= TRANSCENDENTAL and not has_vectors
-
-
-def _is_hard(dtype: str, sources: Iterable[str], options: WriterOptions) -> bool:
-    """Tell whether a conversion is between floats and integers of 64 bits, or saturates."""
-    if is_float(dtype):
-        return options.vector_bytes < _WIDE and any(each in ("int64", "uint64") for each in sources)
-    return dtype != "bool" and any(map(is_float, sources))

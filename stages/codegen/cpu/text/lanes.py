@@ -61,6 +61,9 @@ def _block(scope: Scope, column: Column) -> list[str]:
 
 def _groups(block: ColumnBlock, column: Column) -> Iterator[str]:
     """Write sweeps, and what stands between them."""
+    if not any(isinstance(act, Sweep) for act in column.acts) and gathers(column.acts):
+        yield from write_one_by_one(block, 0, column.acts, count())
+        return
     numbers, place, waiting = count(), count(), list[Act]()
     for act in (*column.acts, None):
         if act is not None and not isinstance(act, Sweep):
@@ -71,7 +74,7 @@ def _groups(block: ColumnBlock, column: Column) -> Iterator[str]:
             waiting = []
         if act is not None:
             block.walk(act)
-            if gathers(act):
-                yield from write_one_by_one(block, next(place), act, numbers)
+            if gathers(act.acts):
+                yield from write_one_by_one(block, next(place), act.acts, numbers, act)
             else:
                 yield from LanePart(block, next(place), act).written(act.acts, numbers)

@@ -1,0 +1,118 @@
+"""Hold the elements that a loop inside a level changes in registers, and store them after it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+from itertools import count
+from typing import TypeAlias
+
+from ....runtime.process import classes
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.column import Act, Column, Get, Set, Sweep, While
+from ...ir.loops.nest import Access, Instruction, Load, Store
+from ...ir.loops.traverse import instructions
+from .act_trees import Numbered, below, mapped, numbered, ordered, rows_of
+
+Element: TypeAlias = tuple[str, tuple[int, ...]]  # a buffer, and how far from the point
+
+
+def with_held_elements(column: Column, buffers: Mapping[str, Buffer]) -> Column:
+    """Return a column whose loops change registers in place of elements.
+
+    Each level loads them first, unless it stores them before it reads them, and stores them last,
+    also where a condition skips the loop: the element of a store is inside, and nobody else touches
+    it meanwhile.
+    """
+    writing = _Writing(buffers, count(sum(1 for _ in instructions(column))), [*column.registers])
+    acts, made, filled = numbered(column.acts), list[Act](), set[str]()
+    if any(isinstance(act, Sweep) for act in acts):
+        for act in acts:
+            if isinstance(act, Sweep):
+                made.append(classes.evolve(act, acts=tuple(writing.held(act.acts, filled))))
+            else:
+                made.append(act)
+            filled |= {row.buffer for row in rows_of([act]) if isinstance(row, Store)}
+    else:
+        made = list(writing.held(acts, filled))
+    if len(writing.registers) == len(column.registers):
+        return column
+    return classes.evolve(column, acts=ordered(made), registers=tuple(writing.registers))
+
+
+@classes.define
+class _Writing:
+    """Levels while they are written: the next numbers of rows, the dtypes of all registers."""
+
+    buffers: Mapping[str, Buffer]
+    numbers: Iterator[int]
+    registers: list[str]
+
+    def held(self, acts: tuple[Act, ...], filled: Collection[str]) -> Iterator[Act]:
+        """Yield the acts of a level, with what is held loaded before and stored after them.
+
+        `filled` are the arrays that have numbers before.
+        """
+        held, stores, loads = dict[Element, int](), dict[Element, Store](), list[Element]()
+        for element, store in _changed(acts).items():
+            is_stored = _is_stored_first(acts, element)
+            if is_stored or self.buffers[store.buffer].memory == "field" or store.buffer in filled:
+                held[element], stores[element] = len(self.registers), store
+                self.registers.append(store.dtype)
+                loads += [] if is_stored else [element]
+        for element in loads:
+            store, dims = stores[element], self.buffers[element[0]].dims
+            offsets = element[1] or (0,) * len(dims)
+            load = Load(dtype=store.dtype, buffer=store.buffer, dims=dims, offsets=offsets)
+            yield (loaded := self._row(load))
+            yield self._row(Set(dtype=store.dtype, register=held[element], value=loaded.number))
+        yield from mapped(acts, partial(_in_register, held))
+        for element, store in stores.items():
+            yield (value := self._row(Get(dtype=store.dtype, register=held[element])))
+            yield self._row(classes.evolve(store, value=value.number))
+
+    def _row(self, made: Instruction) -> Numbered:
+        return Numbered(dtype=made.dtype, number=next(self.numbers), row=made)
+
+
+def _in_register(held: Mapping[Element, int], act: Instruction) -> Instruction:
+    """Return an act on a register in place of one on an element that it holds."""
+    if not isinstance(act, Numbered):
+        return act
+    row = act.row
+    if not isinstance(row, Access) or _element(row) not in held:
+        return act
+    register = held[_element(row)]
+    if isinstance(row, Store):
+        return classes.evolve(act, row=Set(dtype=row.dtype, register=register, value=row.value))
+    return classes.evolve(act, row=Get(dtype=row.dtype, register=register))
+
+
+def _changed(acts: tuple[Act, ...]) -> dict[Element, Store]:
+    """Return a store to each element that loops change, of buffers whose elements are all known."""
+    rows = [row for row in rows_of(acts) if isinstance(row, Access)]
+    unclear = {row.buffer for row in rows if not _is_plain(row)}
+    loops = [act for act in below(acts) if isinstance(act, While)]
+    found = dict[Element, Store]()
+    for store in (row for row in rows_of(loops) if isinstance(row, Store)):
+        if store.buffer not in unclear:
+            found.setdefault(_element(store), store)
+    return found
+
+
+def _is_stored_first(acts: tuple[Act, ...], element: Element) -> bool:
+    """Tell whether acts store an element, whatever holds, before they read it."""
+    for act in acts:
+        for row in rows_of([act]):
+            if isinstance(row, Access) and _element(row) == element:
+                return isinstance(act, Numbered) and isinstance(row, Store)
+    return False
+
+
+def _is_plain(access: Access) -> bool:
+    adds = isinstance(access, Store) and access.add
+    return not (access.is_told or adds or access.when is not None or access.dtype == "bool")
+
+
+def _element(access: Access) -> Element:
+    return access.buffer, access.offsets if any(access.offsets) else ()
