@@ -361,4 +361,26 @@ with computation(FORWARD):
     },
 )
 
+add(
+    "a condition that several loops over lanes need",
+    """
+with computation(BACKWARD), interval(1, 3):
+    if p > a:
+        b[0, 0, 1] = a
+    else:
+        if a != 0.5:
+            b[0, 0, -n] = a
+        top = a
+""",
+    "a: Field[float], b: Field[float], n: Field[np.int64], p: Field[IJ, float], "
+    "top: Field[IJ, float]",
+    arrays={
+        "a": some((2, 3, 5), 140),
+        "b": some((2, 3, 5), 141),
+        "n": np.tile(np.array([1, 0, -1, -2, 0]), (2, 3, 1)),
+        "p": some((2, 3), 142),
+        "top": some((2, 3), 143),
+    },
+)
+
 COLUMNS = tuple(name for name in EXAMPLES if name not in BEFORE)

@@ -52,11 +52,13 @@ def write_lanes(scope: Scope, column: Column) -> Iterator[str]:
 
 
 def _block(scope: Scope, column: Column) -> list[str]:
-    """Write what a block of columns does: once to find what is kept, and once for good."""
+    """Write what a block of columns does, anew until nothing more is found that must be kept."""
     block = ColumnBlock.of(scope, column)
-    for _ in range(2):
+    while True:
+        before = dict(block.kept), set(block.carried)
         lines = list(_groups(block, column))
-    return [*block.arrays(), *lines]
+        if before == (block.kept, block.carried):
+            return [*block.arrays(), *lines]
 
 
 def _groups(block: ColumnBlock, column: Column) -> Iterator[str]:
