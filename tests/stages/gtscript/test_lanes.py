@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fieldforge.stages.artifacts import Variant
-from fieldforge.stages.gtscript.axes import I
+from fieldforge.stages.gtscript.axes import AXES, I, K
 from fieldforge.stages.interpret.stage import Entry
 from fieldforge.stages.target import CpuTarget
 
@@ -21,22 +21,33 @@ FUNCTIONS = ("exp(", "log(", "sin(", "**")  # compiled functions err by units in
 LEAST = 70  # columns: a block, whole strips of the next one, and a rest
 
 
-def wide(case, found):
-    """Return the arrays of a case many times side by side, I contiguous, and the domain."""
-    often = -(-LEAST // case["domain"][0])
+def wide(case, found, axis=I):
+    """Return the arrays of a case many times side by side, an axis contiguous, and the domain."""
+    place = [*AXES.values()].index(axis)
+    often = -(-LEAST // case["domain"][place])
     leaves = {each.name.split(".")[0]: each for each in found.lowered.program.leaves}
     arrays = {}
     for name, array in arrays_of(case).items():
         dims = leaves[name].dims if name in leaves else ()
-        times = [often if dim is I else 1 for dim in dims or ()]
+        times = [often if dim is axis else 1 for dim in dims or ()]
         times += [1] * (array.ndim - len(times))
-        arrays[name] = np.asfortranarray(np.tile(array, times))
-    return arrays, (often * case["domain"][0], *case["domain"][1:])
+        tiled = np.tile(array, times)
+        arrays[name] = np.asfortranarray(tiled) if axis is I else contiguous(tiled, len(dims))
+    domain = [*case["domain"]]
+    domain[place] *= often
+    return arrays, tuple(domain)
 
 
-def call(case, found, program):
+def contiguous(array, axes):
+    """Return an array of which each element of data axes has its last axis contiguous."""
+    order = (*range(axes, array.ndim), *range(axes))
+    made = np.ascontiguousarray(array.transpose(order))
+    return made.transpose(np.argsort(order))
+
+
+def call(case, found, program, axis=I):
     """Run a program on wide arrays; return them."""
-    arrays, domain = wide(case, found)
+    arrays, domain = wide(case, found, axis)
     numbers = {name: value for name, (_, value) in case["scalars"].items()}
     arguments = found.arguments({**arrays, **numbers}, case["origin"], domain)
     with np.errstate(all="ignore"):
@@ -44,25 +55,28 @@ def call(case, found, program):
     return arrays
 
 
-def in_lanes(case):
-    """Return a stencil and its C++ for arrays where I has unit stride."""
+def in_lanes(case, axis=I):
+    """Return a stencil and its C++ for arrays where an axis has unit stride."""
     found = made(definition_of(case["text"]))
     fields = [each for each in found.lowered.program.leaves if each.kind == "field"]
-    variant = Variant(unit=tuple((each.name, "I") for each in fields if I in each.dims))
+    unit = tuple((each.name, axis.value) for each in fields if axis in each.dims)
+    variant = Variant(unit=unit)
     return found, written(found.lowered, variant, Schedule(parallel_from=1), CpuTarget.host())
 
 
+@pytest.mark.parametrize("axis", [I, K])
 @pytest.mark.parametrize("group", [COLUMNS, CORPUS], ids=["examples", "corpus"])
-def test_columns_in_lanes_give_the_bits_of_the_interpreter(group):
+def test_columns_in_lanes_give_the_bits_of_the_interpreter(group, axis):
     cases = {name: {**EXAMPLES, **CORPUS}[name] for name in group}
-    made_ = {name: in_lanes(case) for name, case in cases.items()}
+    made_ = {name: in_lanes(case, axis) for name, case in cases.items()}
     chosen = {name: each for name, each in made_.items() if "const auto part" in each[1].source}
-    assert len(chosen) > 5
+    assert len(chosen) > {I: 5, K: 3}[axis]
     programs = compiled([source for _, source in chosen.values()], "-O3")
 
     for program, (name, (found, _)) in zip(programs, chosen.items(), strict=True):
         case = cases[name]
-        meant, given = call(case, found, Entry(found.lowered)), call(case, found, program)
+        meant = call(case, found, Entry(found.lowered), axis)
+        given = call(case, found, program, axis)
         calls = any(each in case["text"] for each in FUNCTIONS)
         for field in meant:
             if calls and meant[field].dtype.kind == "f":
