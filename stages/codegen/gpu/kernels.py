@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
+from itertools import groupby
 from typing import Final, TypeAlias
 
 from ....runtime.process import classes
@@ -11,12 +12,28 @@ from ...ir.bounds import Bound, Const, multiply, subtract
 from ...ir.loops.column import Column
 from ...ir.loops.gpu import GpuMarks, KernelGroup, marked, marks_of
 from ...ir.loops.kernel import Choice, Kernel, Loop, Node
-from ...ir.loops.nest import Nest
-from ...ir.loops.traverse import children, nests_of, rewrite, with_nests
+from ...ir.loops.nest import Load, Nest, Store
+from ...ir.loops.traverse import arrays_of, children, nests_of, rewrite, with_nests
 from .passes.thread_blocks import OF_COLUMNS
 
-Whole: TypeAlias = Nest | Column | KernelGroup
 ALWAYS: Final[Bound] = Const(1)
+
+
+@classes.frozen
+class Beside(Node):
+    """Nests that store the same on boxes of their own: some blocks of a kernel have each.
+
+    Attributes:
+        inner: the nest with the longest code, which has the first columns of the grid.
+        rims: the others, whose blocks are counted in one row.
+
+    """
+
+    inner: Nest
+    rims: tuple[Nest, ...]
+
+
+Whole: TypeAlias = Nest | Column | KernelGroup | Beside
 
 
 @classes.frozen
@@ -46,6 +63,8 @@ class KernelPart:
                 return self.node
             case Column():
                 return threads_of(self.node)
+            case Beside():
+                return self.node.inner
         return self.node.first
 
 
@@ -67,6 +86,35 @@ def parts(node: Node | Kernel, first: int = 0) -> list[KernelPart]:
     for child in children(node):
         found += parts(child, _stop(found, first))
     return found
+
+
+def side_by_side(tree: Kernel, found: Iterable[KernelPart]) -> Iterator[KernelPart]:
+    """Yield parts of a tree, as one those in a row that store the same on boxes of their own.
+
+    A launch takes longer than thin rims do, and the processors that have none of them wait. The
+    longest code decides over the registers of all.
+    """
+    for alike, together in groupby(found, key=lambda part: _alike(tree, part)):
+        few = list(together)
+        nests = [part.node for part in few if isinstance(part.node, Nest)]
+        in_place = any(arrays_of(nest, Load) & arrays_of(nest, Store) for nest in nests)
+        if alike is None or len(few) < 2 or in_place:
+            yield from few
+            continue
+        inner = max(nests, key=lambda nest: len(nest.body))
+        block = marks_of(inner).block
+        rims = tuple(marked(nest, block=block) for nest in nests if nest is not inner)
+        numbers = tuple(number for part in few for number in part.nests)
+        yield classes.evolve(few[0], node=Beside(inner, rims), nests=numbers)
+
+
+def _alike(tree: Kernel, part: KernelPart) -> tuple[object, ...] | None:
+    """Return what the parts of one kernel have in common; None for one that is a kernel alone."""
+    node = part.node
+    if not isinstance(node, Nest) or node.states or part.instead or not node.loops:
+        return None
+    statement, threads = tree.groups[node.group].statement, len(marks_of(node).block)
+    return statement, arrays_of(node, Store), threads, part.factors, part.around
 
 
 def threads_of(column: Column) -> Nest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import groupby
 from typing import Final, TypeVar
 
@@ -12,8 +13,8 @@ from ...artifacts import Interface
 from ...ir.bounds import (
     Bound,
     Const,
-    Ranges,
     add,
+    floor_divide,
     least,
     maximum,
     minimum,
@@ -25,6 +26,7 @@ from ...ir.loops.gpu import GroupLaunch, KernelGroup, marks_of
 from ...ir.loops.kernel import Kernel, Loop
 from ...ir.loops.nest import Nest
 from ...ir.strides import Stride
+from .kernels import ALWAYS, Beside
 from .text.grid import blocks_of
 from .text.kernel import Written
 
@@ -106,7 +108,9 @@ def _order(tree: Kernel, written: Written) -> Order:
     node, nest = written.part.node, written.part.first
     alone = GroupLaunch(marks_of(nest).block, NOTHING, 0)
     own = node.launch if isinstance(node, KernelGroup) else alone
-    blocks = [own.blocks] if own.blocks else _blocks(nest, tree.groups[nest.group].box)
+    blocks = [own.blocks] if own.blocks else _allowed(_blocks(tree, nest))
+    if isinstance(node, Beside):
+        blocks = _with_rims(blocks, [_blocks(tree, each) for each in node.rims])
     blocks[0] = multiply(blocks[0], written.part.when)
     return Order(written, _triple(blocks, Const(1)), _triple(own.threads, 1), own.shared, own.most)
 
@@ -141,14 +145,31 @@ def _launch(order: Order | Repeated, places: Mapping[Bound | Stride, int]) -> La
     )
 
 
-def _blocks(nest: Nest, box: Ranges) -> list[Bound]:
-    """Return how many blocks there are along x, y and z; none along x if the box is empty."""
+def _blocks(tree: Kernel, nest: Nest) -> list[Bound]:
+    """Return how many blocks a nest needs along x, y and z; none along x if the box is empty."""
     first, *others = blocks_of(nest) or [Const(1)]
+    box = tree.groups[nest.group].box
     guards = [subtract(each.stop, each.start) for each in box if each not in nest.box]
     if guards:
         runs = maximum(least([Const(1), *guards]), Const(0))
         first = multiply(maximum(first, Const(0)), runs)
+    return [first, *others]
+
+
+def _allowed(blocks: Sequence[Bound]) -> list[Bound]:
+    """Return as many blocks along y and z as a grid may have; threads take several indices."""
+    first, *others = blocks
     return [first, *(minimum(count, Const(MOST_BLOCKS)) for count in others)]
+
+
+def _with_rims(inner: Sequence[Bound], rims: Iterable[Sequence[Bound]]) -> list[Bound]:
+    """Return the grid of nests side by side: blocks of the rims follow in columns of their own."""
+    columns, *others = inner
+    others = [maximum(count, ALWAYS) for count in others]
+    row = reduce(multiply, others, ALWAYS)
+    counts = (reduce(multiply, (maximum(n, NOTHING) for n in each), ALWAYS) for each in rims)
+    more = floor_divide(add(reduce(add, counts), subtract(row, ALWAYS)), row)
+    return [add(maximum(columns, NOTHING), more), *others]
 
 
 def _triple(given: Sequence[T], rest: T) -> tuple[T, T, T]:

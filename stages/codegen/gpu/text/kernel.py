@@ -20,7 +20,8 @@ from ...rows.expressions import TYPES
 from ...rows.options import WriterOptions
 from ...rows.scope import WITHIN, Passed, Scope, places_of, stored_type
 from ...soft_reads import Clamping
-from ..kernels import KernelPart, clamping_version, parts
+from ..kernels import Beside, KernelPart, clamping_version, parts, side_by_side
+from .beside import write_beside
 from .columns import write_columns
 from .nest import write_nest
 from .patches import write_patches
@@ -68,7 +69,8 @@ def write_gpu(
     texts: list[str] = []
     found: list[Written] = []
     for version, (each, letter, tree) in enumerate(versions):
-        for text, written in write_version(each, parts(tree), letter, vendor):
+        found_parts = parts(tree) if options.checked else side_by_side(tree, parts(tree))
+        for text, written in write_version(each, found_parts, letter, vendor):
             texts.append(text)
             number = version if len(versions) > 1 else -1
             found.append(classes.evolve(written, version=number))
@@ -118,6 +120,11 @@ def _written(scope: Scope, part: KernelPart) -> tuple[str, str, str, list[str]]:
             return letter, f"{threads}, {blocks}", said, list(write_columns(scope, node))
         case KernelGroup():
             raise TypeError(f"The writer for GPUs does not know '{type(node).__name__}'.")
+    if isinstance(node, Beside):
+        said = f"nests {', '.join(map(str, part.nests))}"
+        blocks = min(marks_of(nest).blocks for nest in (node.inner, *node.rims))
+        bounds = _bounds(math.prod(marks_of(part.first).block), blocks)
+        return "", bounds, said, list(write_beside(scope, node))
     marks = marks_of(part.first)
     bounds = _bounds(math.prod(marks.block), marks.blocks)
     return "", bounds, f"nest {first}", list(write_nest(scope, node))
