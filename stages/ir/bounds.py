@@ -48,7 +48,7 @@ __all__ = [
 ]  # fmt: skip
 
 MOST_ARGUMENTS: Final = 16  # a longer minimum stays one argument of the next
-_REMEMBERED: Final = 4096  # sums and extremes: a program asks for few, each many times
+_REMEMBERED: Final = 4096  # sums, extremes, ranges: a program asks for few, each many times
 DEEPEST: Final = 3  # a deeper nest of minima and maxima absorbs no constants
 COMPUTE: Final[Mapping[Operation, Callable[[list[int]], int]]] = {
     "add": sum,
@@ -201,6 +201,7 @@ def hull(boxes: Sequence[Ranges]) -> Ranges:
     )
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def table_range(
     table: str, start: Bound, stop: Bound, slots: tuple[int, ...] = ()
 ) -> tuple[Bound, Bound]:
