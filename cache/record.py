@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ..runtime.process import classes
-from .fingerprint import SHORT, rows_digest, sha256
+from .fingerprint import rows_digest, sha256
 from .sealed import seal, unseal
 
-INLINE: Final = SHORT  # bytes; a smaller file travels inside the record and saves an inode
+INLINE: Final = 16384  # bytes; a smaller file travels in the record, for making files takes time
 _KIND: Final = "fieldforge-record-2"
 _HEX: Final = "0123456789abcdef"
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")

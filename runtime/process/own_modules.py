@@ -17,7 +17,7 @@ from types import CodeType, ModuleType
 from typing import Any, Final
 
 _HEAD: Final = 16  # bytes before the code: Python's version, flags, time and size of the source
-_LIMIT: Final = 1 << 18  # no bytecode of ours is as long
+_LIMIT: Final = 1 << 16  # no bytecode of ours is as long; memory for more is mapped anew each time
 
 
 def find_own_modules(of: ModuleSpec) -> None:

@@ -9,7 +9,18 @@ from ...runtime.language.dimension import Dimension
 from ..codegen.errors import CodegenError
 from ..codegen.schedule.costs import ITEMSIZES
 from ..ir.loops.cpu import marks_of
-from ..ir.loops.nest import Argument, Compute, Constant, Index, Load, Nest, Number, Row, Store
+from ..ir.loops.nest import (
+    Argument,
+    Compute,
+    Constant,
+    Index,
+    Load,
+    Nest,
+    Number,
+    Row,
+    State,
+    Store,
+)
 from . import program as encoded
 from .instructions import Emit, compute
 from .lanes import FIRST, Lanes
@@ -59,6 +70,15 @@ class Places:
         """Tell whether a value changes with the loop right around the lanes only."""
         outer = self.lanes.outer
         return self.has_rows and outer > 0 and self.rows[row].level == outer
+
+    @functools.cached_property
+    def in_lanes(self) -> frozenset[Row]:
+        """The rows that have a value for each lane, other than indices and states."""
+        return frozenset(
+            row
+            for row, each in enumerate(self.rows)
+            if not isinstance(each, Index | State) and not self.is_single(row)
+        )
 
     @functools.cached_property
     def has_rows(self) -> bool:

@@ -42,13 +42,8 @@ class Section:
 
     def _is_here(self, row: Row) -> bool:
         """Tell whether a row is computed in this section."""
-        return (
-            not self.own.is_single(row)
-            and not isinstance(self.rows[row], State)
-            and row not in self.own.kept
-            and row not in self.own.row_blocks
-            and not isinstance(self.rows[row], Index)
-        )
+        own = self.own
+        return row in own.in_lanes and row not in own.kept and row not in own.row_blocks
 
     def _inside(self, row: Row) -> list[Row]:
         return [operand for operand in self.rows[row].operands if self._is_here(operand)]

@@ -11,6 +11,7 @@ are mathematical integers: they do not wrap where a scalar expression would.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Final, Literal
@@ -47,6 +48,7 @@ __all__ = [
 ]  # fmt: skip
 
 MOST_ARGUMENTS: Final = 16  # a longer minimum stays one argument of the next
+_REMEMBERED: Final = 4096  # sums, extremes, ranges: a program asks for few, each many times
 DEEPEST: Final = 3  # a deeper nest of minima and maxima absorbs no constants
 COMPUTE: Final[Mapping[Operation, Callable[[list[int]], int]]] = {
     "add": sum,
@@ -58,6 +60,7 @@ COMPUTE: Final[Mapping[Operation, Callable[[list[int]], int]]] = {
 }
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def add(left: Bound, right: Bound | int) -> Bound:
     """Return the sum in normal form.
 
@@ -73,7 +76,9 @@ def add(left: Bound, right: Bound | int) -> Bound:
     for term, factor in theirs:
         factors[term] = factors.get(term, 0) + factor
     kept = [(term, factor) for term, factor in factors.items() if factor]
-    return _join(tuple(sorted(kept, key=_text_of_term)), our_constant + their_constant)
+    if len(kept) > 1:  # most have one, and to name it takes long
+        kept.sort(key=_text_of_term)
+    return _join(tuple(kept), our_constant + their_constant)
 
 
 def subtract(left: Bound, right: Bound | int) -> Bound:
@@ -140,12 +145,12 @@ def maximum(left: Bound, right: Bound) -> Bound:
 
 def least(bounds: Iterable[Bound]) -> Bound:
     """Return the smallest of one or more bounds, in time linear in their number."""
-    return _extreme("min", bounds)
+    return _extreme("min", tuple(bounds))
 
 
 def greatest(bounds: Iterable[Bound]) -> Bound:
     """Return the largest of one or more bounds, in time linear in their number."""
-    return _extreme("max", bounds)
+    return _extreme("max", tuple(bounds))
 
 
 def difference(left: Bound, right: Bound) -> int | None:
@@ -196,6 +201,7 @@ def hull(boxes: Sequence[Ranges]) -> Ranges:
     )
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def table_range(
     table: str, start: Bound, stop: Bound, slots: tuple[int, ...] = ()
 ) -> tuple[Bound, Bound]:
@@ -247,7 +253,8 @@ def evaluate(bound: Bound, value_of: Callable[[Symbol], int]) -> int:
     return values[id(bound)]
 
 
-def _extreme(op: Literal["min", "max"], bounds: Iterable[Bound]) -> Bound:
+@lru_cache(maxsize=_REMEMBERED)
+def _extreme(op: Literal["min", "max"], bounds: tuple[Bound, ...]) -> Bound:
     found: dict[tuple[Term, ...], tuple[int, Bound]] = {}
     for bound in bounds:
         args = arguments_of(op, bound)
@@ -256,9 +263,10 @@ def _extreme(op: Literal["min", "max"], bounds: Iterable[Bound]) -> Bound:
             best = found.setdefault(terms, (constant, arg))[0]
             if constant < best if op == "min" else constant > best:
                 found[terms] = (constant, arg)
+    if len(found) == 1:
+        return next(iter(found.values()))[1]
     order = sorted(found, key=lambda terms: [_text_of_term(term) for term in terms])
-    kept = tuple(found[terms][1] for terms in order)
-    return kept[0] if len(kept) == 1 else Apply(op, kept)
+    return Apply(op, tuple(found[terms][1] for terms in order))
 
 
 def _split(bound: Bound) -> tuple[tuple[Term, ...], int]:

@@ -41,6 +41,7 @@ class Parse(Stage):
     """Read a `Definition` and the operators that it calls, each once."""
 
     name: ClassVar[str] = "parse"
+    is_awaited: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("definition",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"parsed": Parsed, "spans": Spans}
 

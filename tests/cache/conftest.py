@@ -12,7 +12,7 @@ from fieldforge.cache.fingerprint import components_key
 from fieldforge.cache.record import Record
 from fieldforge.cache.store import keep_result
 
-LIBRARY = bytes(range(256)) * 16
+LIBRARY = bytes(range(256)) * 80
 
 
 class Events(list[tuple[str, dict[str, Any]]]):

@@ -259,7 +259,7 @@ def test_a_read_only_store_finds_and_never_writes(root, disk, sample, replaced, 
 @pytest.mark.parametrize("name", ["../../evil", "a/b", "..", ""])
 def test_file_names_that_could_leave_the_store_are_refused(name, root, disk, sample):
     with pytest.raises(StoreError, match="cannot be stored"):
-        sample.keep(disk, outputs={"port": {name: b"x" * 5000}})
+        sample.keep(disk, outputs={"port": {name: b"x" * 20000}})
     with pytest.raises(StoreError, match="cannot be stored"):
         sample.keep(disk, key=name)
     assert not root.exists()
@@ -330,7 +330,7 @@ def test_figures_count_what_was_asked(disk, sample):
 
 
 def test_durable_writes_are_flushed_before_they_appear(root, disk, sample, monkeypatch):
-    sample.keep(disk, key=OTHER, outputs={"old": {"f": b"o" * 5000}})
+    sample.keep(disk, key=OTHER, outputs={"old": {"f": b"o" * 20000}})
     flushed = []
     monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_size))
     sample.keep(Disk(root, durable=True))

@@ -91,7 +91,7 @@ def test_whichever_call_of_a_write_fails_nothing_is_lost(cause, fresh, tmp_path,
         call += 1
         root = tmp_path / str(call)
         if not fresh:
-            sample.keep(Disk(root), key=OTHER, outputs={"old": {"f": b"o" * 5000}})
+            sample.keep(Disk(root), key=OTHER, outputs={"old": {"f": b"o" * 20000}})
         kept: list[Any] = []
 
         def write(root: Path = root, kept: list[Any] = kept) -> None:
@@ -101,7 +101,7 @@ def test_whichever_call_of_a_write_fails_nothing_is_lost(cause, fresh, tmp_path,
         assert kept[0].key == sample.key
         again = Disk(root)
         if not fresh:
-            assert again.read(again.find(OTHER), "old") == {"f": b"o" * 5000}
+            assert again.read(again.find(OTHER), "old") == {"f": b"o" * 20000}
         found = again.find(sample.key)
         assert found is None or again.read(found, "compiled") == sample.outputs["compiled"]
         sample.keep(again)

@@ -34,7 +34,7 @@ def test_a_hit_on_disk_is_remembered_in_this_process(root, disk, sample):
 
 def test_a_hit_in_the_site_s_store_is_copied_to_the_user_s_once_it_is_whole(root, tmp_path, sample):
     site_path = tmp_path / "site"
-    outputs = {"a": {"f": b"a" * 5000}, "b": {"f": b"b" * 5000}}
+    outputs = {"a": {"f": b"a" * 20000}, "b": {"f": b"b" * 20000}}
     record = sample.keep(Disk(site_path), outputs=outputs)
     user = Disk(root)
     store = Layered(Memory(), user, Disk(site_path, read_only=True))

@@ -34,9 +34,9 @@ TRAVERSALS = [
 @pytest.mark.parametrize("name", TRAVERSALS)
 def test_names_that_could_lead_out_of_the_store_are_refused(name, root, disk, sample):
     with pytest.raises(StoreError, match="cannot be stored"):
-        sample.keep(disk, outputs={"port": {name: b"x" * 5000}})
+        sample.keep(disk, outputs={"port": {name: b"x" * 20000}})
     with pytest.raises(StoreError, match="cannot be stored"):
-        sample.keep(disk, outputs={name: {"file": b"x" * 5000}})
+        sample.keep(disk, outputs={name: {"file": b"x" * 20000}})
     with pytest.raises(StoreError, match="cannot be stored"):
         sample.keep(disk, key=name)
     assert not root.exists()

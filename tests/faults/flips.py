@@ -18,7 +18,7 @@ from fieldforge.cache.store import keep_result
 from .report import tell
 from .sample import key
 
-SIZE = 4096
+SIZE = 20480  # more than a record takes in
 OUTPUTS = {"out": {"library.so": bytes(range(256)) * (SIZE // 256), "log.txt": b"fine " * 300}}
 
 

@@ -16,8 +16,8 @@ from ..entries.calls import is_native
 from ..entries.compilation_options import CompilationOptions
 from ..entries.decorated import Made
 from ..entries.native_entry import NativeEntry
+from ..entries.noting import note, paused
 from ..entries.rebinding import Watch
-from ..entries.recording import note, paused
 from ..options.tags import backend_for
 from ..variants.call_shape import CallShape, Provider
 from ..variants.known_domains import ranges_told

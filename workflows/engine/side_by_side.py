@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
-from heapq import heapify, heappop, heappush
 
 from ..graph.edges import Step
 
@@ -41,7 +40,6 @@ class _Run:
         self._place = {step.name: index for index, step in enumerate(plan)}
         self._waiting, self._consumers = dependencies(plan)
         self._ready = [self._place[name] for name, count in self._waiting.items() if count == 0]
-        heapify(self._ready)
         # begins like the name of the caller, so that a pool of builds ends these compilers too
         self._name = f"{threading.current_thread().name}-stage"
         self._lock = threading.Lock()
@@ -96,14 +94,15 @@ class _Run:
             for consumer in self._consumers[step.name]:
                 self._waiting[consumer.name] -= 1
                 if self._waiting[consumer.name] == 0 and not self._is_over:
-                    heappush(self._ready, self._place[consumer.name])
+                    self._ready.append(self._place[consumer.name])
 
     def _next(self) -> int | None:
         """Take the first step that is ready; start threads for the others."""
         with self._lock:
             if not self._ready:
                 return None
-            index = heappop(self._ready)
+            index = min(self._ready)
+            self._ready.remove(index)
             for _ in range(min(len(self._ready), self._most - self._busy)):
                 # the context has the policy and the slots for compilers of the caller
                 thread = threading.Thread(

@@ -15,7 +15,7 @@ from ..backends.backend import Backend
 from ..variants.call_shape import CallShape
 from .compilable import Compilable
 from .decorated import parameter_names
-from .recording import note, paused
+from .noting import note, paused
 
 if TYPE_CHECKING:  # imported by the methods that need them, see decision 0005
     from ...runtime.calls.streams import OnStream

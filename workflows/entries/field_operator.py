@@ -20,7 +20,7 @@ from ..variants.naming import leaf_name
 from .calls import Calls, domain_scalars, is_native, make_calls
 from .decorated import Made, parameter_names
 from .native_entry import NativeEntry
-from .recording import note
+from .noting import note
 
 
 class FieldOperator(NativeEntry):

@@ -16,7 +16,7 @@ from ..variants.static_arguments import check_names
 from .calls import is_native
 from .decorated import Made, parameter_names, signature_of
 from .native_entry import NativeEntry
-from .recording import note
+from .noting import note
 
 if TYPE_CHECKING:  # imported by the methods that need them, see decision 0005
     from .bound_program import BoundProgram

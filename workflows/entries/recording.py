@@ -205,27 +205,6 @@ class Step(_core.Recorder):
                 call(*map(exchanged, args), **{n: exchanged(v) for n, v in kwargs.items()})
 
 
-def note(call: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Record a call that runs in Python, if this thread is recording."""
-    sequence = _core.recording()
-    if sequence is not None:
-        sequence.note(call, args, dict(kwargs))
-
-
-@contextmanager
-def paused() -> Iterator[None]:
-    """Pause the recording in the block: its calls are part of a recorded call."""
-    sequence = _core.recording()
-    if sequence is None:
-        yield
-        return
-    sequence.end()
-    try:
-        yield
-    finally:
-        sequence.begin()
-
-
 def _name(call: Any) -> str:
     return getattr(call, "__name__", None) or getattr(call, "name", None) or repr(call)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -59,12 +58,14 @@ def order(nodes: Nodes, edges: Sequence[Edge]) -> tuple[Step, ...]:
     ready = [index for index, (name, _) in enumerate(nodes) if waiting[name] == 0]
     steps = []
     while ready:
-        name, stage = nodes[heapq.heappop(ready)]
+        first = min(ready)
+        ready.remove(first)
+        name, stage = nodes[first]
         steps.append(Step(name, stage, _feeds(name, stage, feeding)))
         for target in consumers[name]:
             waiting[target] -= 1
             if waiting[target] == 0:
-                heapq.heappush(ready, place[target])
+                ready.append(place[target])
     if len(steps) < len(nodes):
         stuck = ", ".join(f"'{name}'" for name, count in waiting.items() if count > 0)
         raise WorkflowError(

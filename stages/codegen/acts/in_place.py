@@ -11,7 +11,7 @@ from ...ir.loops.buffers import Buffer
 from ...ir.loops.column import Act, Column, If, Sweep, While
 from ...ir.loops.kernel import Kernel, Step, in_order, steps_of
 from ...ir.loops.nest import Access, Instruction, Load, Nest, Row, Store, with_operands
-from ...ir.loops.traverse import arrays_of, instructions, nodes_of
+from ...ir.loops.traverse import arrays_of, instructions
 from .act_trees import mapped
 from .free_levels import with_free_levels
 from .held_elements import with_held_elements
@@ -24,8 +24,6 @@ def with_columns(kernel: Kernel, *, checked: bool) -> Kernel:
 
     Arrays that nothing touches are left out.
     """
-    if not any(nodes_of(kernel, Column)):
-        return kernel
     buffers = {each.name: each for each in kernel.buffers}
     steps = []
     for step in kernel.steps:

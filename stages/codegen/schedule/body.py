@@ -128,7 +128,7 @@ class BodyWriter(IndexRows):
                 self.places[part, pending.pop()] = self._written(point, part)
         return self.places[part, root]
 
-    def _before(self, point: Point, part: int) -> list[Point]:
+    def _before(self, point: Point, part: int) -> Sequence[Point]:
         """Return the points whose rows must precede that of `point`."""
         found = self.founds[part]
         if home_of(self.points, point[0], self.homes) is not None:

@@ -14,8 +14,6 @@ from ...ir.loops.buffers import Buffer
 from ...ir.loops.column import Column
 from ...ir.loops.nest import Nest, NestLoop
 from .body import NestBody, write_body
-from .column_accesses import Place
-from .columns import column_of
 from .discovery import Home, Homes
 from .jamming import jammed
 from .needs import Need, joined
@@ -249,6 +247,9 @@ class _Drafting:
         planes = {k: array for k, array in found.items() if k in column.planes}
         needs, name = self._needs([walk.node]), self.points.nodes[walk.node].name
         group = self._number(walk.node)
+        from .column_accesses import Place  # most programs have no imperative columns
+        from .columns import column_of
+
         drafted = Place(self.points, walk.node, group, walk.box, self.homes, needs, held, planes)
         return column_of(drafted, self.units, f"acts by {name}")
 

@@ -39,14 +39,14 @@ def fields_to_stage(nest: Nest, later: Sequence[Nest], boxes: Sequence[Ranges]) 
 
     # arrays are written once
     written = {name for name in arrays_of(nest, Store) if not name.startswith("@")}
-    elsewhere = (load.buffer for load in loads(nest) if not reads_own(nest, load))
-    risky = {name for name in elsewhere if name in written}
+    ours = (load for load in loads(nest) if load.buffer in written)
+    risky = {load.buffer for load in ours if not reads_own(nest, load)}
     for other in later if written else ():
-        for reading in other.reads:
+        for reading in (each for each in other.reads if each.buffer in written):
             found = (load for load in loads(other) if load.buffer == reading.buffer)
             own = all(reads_own(other, load) for load in found)
             box = other.box if own else reading.box
-            if reading.buffer in written and not are_disjoint(box, nest.box):
+            if not are_disjoint(box, nest.box):
                 risky.add(reading.buffer)
     return frozenset(risky)
 

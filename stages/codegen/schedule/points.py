@@ -79,6 +79,7 @@ class Points:
         self._tables = {table.name: table for table in tables}
         self._known: dict[tuple[object, ...], int] = {}
         self._views: list[Point] = []
+        self._operands: dict[Point, list[Point]] = {}  # asked for by each step of a draft
         for row, value in enumerate(values):
             self._views.append(self._view(row, value))
 
@@ -90,12 +91,16 @@ class Points:
         """Return the point of a node at the loops' own indices."""
         return index, still(len(self.nodes[index].dims))
 
-    def operands(self, point: Point) -> list[Point]:
+    def operands(self, point: Point) -> Sequence[Point]:
         """Return the operands of the value at `point`, as points."""
-        index, coords = point
-        node = self.nodes[index]
-        ahead = dict(zip(node.dims, coords, strict=True))
-        return [self.placed(operand, ahead) for operand in node.operands]
+        found = self._operands.get(point)
+        if found is None:
+            index, coords = point
+            node = self.nodes[index]
+            ahead = dict(zip(node.dims, coords, strict=True))
+            found = [self.placed(operand, ahead) for operand in node.operands]
+            self._operands[point] = found
+        return found
 
     def needed_to_find(self, point: Point) -> list[Point]:
         """Return the points whose values give the coordinates of `point`."""

@@ -14,9 +14,8 @@ from ...ir.loops.buffers import Buffer
 from ...ir.loops.column import Column
 from ...ir.loops.kernel import Kernel, Node, Step, in_order
 from ...ir.loops.nest import Instruction, Load, Nest, Reading, Store
-from ...ir.loops.traverse import code_of
+from ...ir.loops.traverse import code_of, nodes_of
 from ...ir.verify import versions
-from ..acts.in_place import with_columns
 from .discovery import table_buffer
 from .drafts import Draft, StoreGroup, draft_nests, order_of
 from .hazards import are_disjoint, as_nest, fields_to_stage
@@ -57,7 +56,11 @@ def schedule(
         if nests:
             steps.append(Step(index, in_order(*nests)))
     made = _padded(_kernel(program, buffers, groups, steps, notes))
-    return with_columns(made, checked=rules.checked), tuple(groups)
+    if any(nodes_of(made, Column)):
+        from ..acts.in_place import with_columns  # seven modules, most programs have none
+
+        made = with_columns(made, checked=rules.checked)
+    return made, tuple(groups)
 
 
 def _kernel(

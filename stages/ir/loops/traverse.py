@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 from ....runtime.process import classes
@@ -131,11 +131,13 @@ def reached(rows: Iterable[Row], follow: Callable[[Row], Iterable[Row]]) -> set[
     return found
 
 
-def bodies(node: Node | Kernel) -> Iterator[tuple[int, list[Instruction]]]:
+def bodies(node: Node | Kernel) -> Iterator[tuple[int, Sequence[Instruction]]]:
     """Yield the group and the rows of each nest and column below a node."""
     for each in walk(node):
-        if isinstance(each, CODE):
-            yield each.group, list(instructions(each))
+        if isinstance(each, Nest):
+            yield each.group, each.body
+        elif isinstance(each, Column):
+            yield each.group, tuple(instructions(each))
 
 
 def accesses(node: Node | Kernel, kind: type[Access]) -> Iterator[Access]:
