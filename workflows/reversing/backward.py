@@ -68,7 +68,10 @@ class Backward:
 
     def _halo(self, each: AdjointCall) -> None:
         (touched,) = each.call.touched
-        own = {**each.call.arguments, "field": self._own(touched.key, touched.field)}
+        found = self.home[touched.key]
+        if not (isinstance(found, Slot) and found.name in self.wanted.spare):
+            found = self._own(touched.key, touched.field)
+        own = {**each.call.arguments, "field": found}
         self.acts.append(Act(fill_halo_adjoint, own))
 
     def _program(self, each: AdjointCall) -> None:
@@ -123,7 +126,7 @@ class Backward:
         """Return where an adjoint lies that may be changed."""
         found = self.home[key]
         if isinstance(found, Slot) and found.name not in self.wanted.wrt.values():
-            made = self.pool.take(field)
+            made = self._new(key, field, {})
             self.acts.append(Act(copy, {"target": made, "source": found}))
             self.home[key] = found = made
         return found

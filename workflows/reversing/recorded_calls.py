@@ -33,6 +33,8 @@ class Touched:
         read_by: the parameters by which its value at entry is read.
         written_by: the parameters by which it is written.
         covered: whether every point is written.
+        is_apart: whether a call may write another memory than it reads: all is written, and what
+            it reads by other names are values at entry.
 
     """
 
@@ -41,6 +43,7 @@ class Touched:
     read_by: tuple[str, ...]
     written_by: tuple[str, ...]
     covered: bool
+    is_apart: bool = False
 
 
 @classes.frozen(eq=False)
@@ -129,9 +132,12 @@ def _touched(program: Any, given: Mapping[str, Any], provider: Any) -> Iterator[
     written: dict[Key, list[Box]] = {}
     read_by: dict[Key, dict[str, None]] = {}
     written_by: dict[Key, dict[str, None]] = {}
+    read_again = set[Key]()  # by another name than it was written by
     for reads, writes in _statements(program, given, provider, fields):
         for name, box in reads:
             key = key_of(fields[name])
+            if key in written and name not in written_by[key]:
+                read_again.add(key)
             if not any(_inside(box, each) for each in written.get(key, ())):
                 read_by.setdefault(key, {})[name] = None
         for name, box in writes:
@@ -141,10 +147,11 @@ def _touched(program: Any, given: Mapping[str, Any], provider: Any) -> Iterator[
     by_key = {key_of(each): each for each in fields.values()}
     for key in dict.fromkeys((*read_by, *written_by)):
         whole = _box_of(by_key[key])
-        yield Touched(
-            key, by_key[key], tuple(read_by.get(key, ())), tuple(written_by.get(key, ())),
-            any(_inside(whole, each) for each in written.get(key, ())),
-        )  # fmt: skip
+        covered = any(_inside(whole, each) for each in written.get(key, ()))
+        reads, writes = (tuple(each.get(key, ())) for each in (read_by, written_by))
+        is_apart = covered and key not in read_again and not set(reads) & set(writes)
+        is_apart = is_apart and given.keys() >= {*reads, *writes}
+        yield Touched(key, by_key[key], reads, writes, covered, is_apart)
 
 
 Part: TypeAlias = tuple[str, Box]
