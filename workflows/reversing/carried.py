@@ -37,16 +37,12 @@ class Carried:
         self._rooms, self._record = rooms, record
         keys = {name: key for key, name in wanted.slots.items()}
         state = frozenset(pairs.values())
-        written = {
-            each.key for call in wanted.calls for each in call.touched if each.written_by
-        }
+        written = {each.key for call in wanted.calls for each in call.touched if each.written_by}
         self.places = {
             name: AFTER.format(name) if keys[name] in written and name in state else name
             for name in pairs
         }
-        self.written = {
-            name: place for name, place in self.places.items() if keys[name] in written
-        }
+        self.written = {name: place for name, place in self.places.items() if keys[name] in written}
         self._results: Mapping[Key, Any] = {
             keys[name]: Slot(place) for name, place in self.written.items()
         }
@@ -88,6 +84,7 @@ class Carried:
     @cached_property
     def halves(self) -> tuple[Replay, Replay]:
         """From a state to the next one, and from the adjoint of this to that of the former."""
-        purpose = lambda needed: Purpose(self._results, needed, self._kept)  # noqa: E731
-        plan = plan_of(self._wanted, self._rooms, purpose)
+        plan = plan_of(
+            self._wanted, self._rooms, lambda needed: Purpose(self._results, needed, self._kept)
+        )
         return Replay(plan.forward, self._record), Replay(plan.backward, self._record)

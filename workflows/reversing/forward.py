@@ -1,8 +1,8 @@
 """Plan the calls of a step that run again, and where the values that they write lie.
 
-A field has a version for each call that writes it. A call that writes all of a field writes it where
-no version lies that is read later, so nothing is copied; one that writes a part of it does so where
-the version before lies, and that is copied if it is read later.
+A field has a version for each call that writes it. A call that writes all of a field writes it
+where no version lies that is read later, so nothing is copied; one that writes a part of it does so
+where the version before lies, and that is copied if it is read later.
 """
 
 from __future__ import annotations

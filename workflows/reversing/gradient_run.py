@@ -26,9 +26,7 @@ class Run:
     adjoints, which have two places by turns.
     """
 
-    def __init__(
-        self, loop: Any, steps: int, states: States, tell: Callable[[int], None]
-    ) -> None:
+    def __init__(self, loop: Any, steps: int, states: States, tell: Callable[[int], None]) -> None:
         self.values: list[float] = []
         self._loop, self._steps, self._states, self._tell = loop, steps, states, tell
         self._at = frozenset([steps]) if loop.at is None else loop.at
@@ -85,9 +83,7 @@ class Run:
     def _rooms(self) -> State:
         """Return places for the next state, by the names that a step has for them."""
         carried, pairs = self._loop.carried, self._loop.pairs
-        return {
-            place: self._states.room(pairs[name]) for name, place in carried.written.items()
-        }
+        return {place: self._states.room(pairs[name]) for name, place in carried.written.items()}
 
     def _after(self, step: Callable[[Mapping[str, Any]], None], rooms: State) -> State:
         """Make a step from the present state; return the next one."""

@@ -1,6 +1,6 @@
 """Plan the adjoint of a recorded step: which calls run again, what is kept, which adjoints run.
 
-The calls run forwards once, from the values at entry; then the adjoints of the calls run in reverse.
+The calls run forwards once, from the values at entry; then their adjoints run in reverse.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Do the acts of a plan: calls of programs are recorded by the first time and replayed by others."""
+"""Do the acts of a plan: calls of programs are recorded the first time, and replayed then."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from .acts import Act, Slot
+from .acts import Act
 
 Record: TypeAlias = Callable[..., AbstractContextManager[Any]]
 Part: TypeAlias = Callable[[Mapping[str, Any]], None]
@@ -24,6 +24,7 @@ class Replay:
         ]
 
     def __call__(self, given: Mapping[str, Any]) -> None:
+        """Do them all."""
         for part in self._parts:
             part(given)
 

@@ -1,7 +1,7 @@
 """States of a loop: the present one, and those that are kept in memory and in files.
 
-A state that is kept in memory is not copied: its fields are held, and are free for other states when
-nothing holds them any more.
+A state that is kept in memory is not copied: its fields are held, and are free for other states
+when nothing holds them any more.
 """
 
 from __future__ import annotations
