@@ -103,6 +103,15 @@ def copy(target: Any, source: Any) -> None:
     copy_in(target, source.ndarray)
 
 
+def exchanging(exchange: Any) -> Callable[..., None]:
+    """Return an exchange of halos as a function of named fields."""
+
+    def exchange_halos(**fields: Any) -> None:
+        exchange(*fields.values())
+
+    return exchange_halos
+
+
 def set_to(target: Any, value: float) -> None:
     """Set all of a field."""
     fill(target, value)

@@ -14,7 +14,7 @@ from ...runtime.calls.boundaries import fill_halo
 from ...runtime.fields.device import DeviceType
 from ...runtime.language.structure import map_leaves
 from ...runtime.process import classes
-from .acts import Act, Entry, Slot, Wanted, copy
+from .acts import Act, Entry, Slot, Wanted, copy, exchanging
 from .memory import Pool, bytes_of
 from .recorded_calls import Key, RecordedCall, Touched, is_field, key_of
 
@@ -180,7 +180,9 @@ class Forward:
             else self._argument(number, call, name, each)
             for name, each in call.arguments.items()
         }
-        if call.is_halo:
+        if call.is_exchange:
+            self.acts.append(Act(exchanging(call.program), arguments))
+        elif call.is_halo:
             on_host = call.touched[0].field.device_type == DeviceType.CPU
             self.acts.append(Act(fill_halo, arguments, None, on_host))
         else:
