@@ -194,7 +194,7 @@ class Assimilation:
 
     def _cost(self, number: int, h: Any, **_: Any) -> tuple[float, Mapping[str, Any]]:
         """Return the misfit of a state to what was seen then, and how it moves with the state."""
-        _, found = self._misfit(h=h, seen=self.seen[number], **self._given)
+        found = self._misfit(h=h, seen=self.seen[number], **self._given)[1]
         return math.fsum(self._whole(self._given["out"])), found
 
     def cost(self, numbers: Numbers) -> tuple[float, Numbers]:

@@ -7,11 +7,15 @@ gradient do not depend on the number of ranks.
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
 import fieldforge as ff
+from fieldforge.runtime.decomposition.exchange import local_exchanges
 from fieldforge.runtime.decomposition.local_mesh import LocalMesh
 
 from ..mesh_geometry import Numbers
@@ -19,6 +23,7 @@ from ..shallow_water.extents import OF_ADVANCE, OF_DIAGNOSE, extents, sizes
 from ..shallow_water.grid import Grid
 from ..shallow_water.model import HALO, parts_of
 
+Result = TypeVar("Result")
 WIDER: Final = 2 * HALO  # levels of cells: a stage and its adjoint
 
 
@@ -30,6 +35,55 @@ class Comm(Protocol):
 
     def allgather(self, sendobj: Any) -> list[Any]:
         """Return what each rank gives."""
+
+
+class _Together:
+    """What ranks that are threads share: a value of each, and where they wait for each other."""
+
+    def __init__(self, ranks: int) -> None:
+        self.values: list[Any] = [None] * ranks
+        self.barrier = threading.Barrier(ranks)
+
+
+class Thread:
+    """A rank that is a thread of this process."""
+
+    def __init__(self, rank: int, size: int, together: _Together) -> None:
+        self.rank, self.size, self._together = rank, size, together
+
+    def allgather(self, sendobj: Any) -> list[Any]:
+        """Return what each rank gives."""
+        self._together.values[self.rank] = sendobj
+        self._together.barrier.wait()
+        found = list(self._together.values)
+        self._together.barrier.wait()
+        return found
+
+    def exchange(self, part: LocalMesh) -> Any:
+        """Return the exchange of this rank."""
+        patterns = self.allgather(part.patterns)
+        return self.allgather(local_exchanges(patterns) if self.rank == 0 else None)[0][self.rank]
+
+
+def on_threads(ranks: int, run: Callable[[Thread], Result]) -> list[Result]:
+    """Run a function for each rank, on a thread of its own; return what each returns."""
+    together = _Together(ranks)
+
+    def one(rank: int) -> Result:
+        try:
+            return run(Thread(rank, ranks, together))
+        except BaseException:
+            together.barrier.abort()  # the others wait for this one
+            raise
+
+    with ThreadPoolExecutor(ranks) as pool:
+        running = [pool.submit(one, rank) for rank in range(ranks)]
+        wait(running)
+        errors = [each.exception() for each in running]
+        for error in errors:  # not of those that only waited
+            if error is not None and not isinstance(error, threading.BrokenBarrierError):
+                raise error
+        return [each.result() for each in running]
 
 
 class Share:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,10 +33,11 @@ class Run:
         self._fields = dict(loop.step.slots)
         pool = loop.memory.pool()
         state, others = loop.pairs.values(), loop.wrt
-        self._adjoints, self._before = (
-            {name: pool.take(self._fields[name]) for name in state} for _ in range(2)
-        )
-        self._totals = {name: pool.take(self._fields[name]) for name in others}
+
+        def like(names: Iterable[str]) -> State:
+            return {name: pool.take(self._fields[name]) for name in names}
+
+        self._adjoints, self._before, self._totals = like(state), like(state), like(others)
         self._number = 0  # of the present state
         self._present: State = {name: self._fields[name] for name in state}
         self._done = 0

@@ -176,11 +176,19 @@ def _touched(
         whole = dict(_box_of(by_key[key]))
         for box in owned:
             whole |= box if box.keys() <= whole.keys() else {}
-        covered = any(_inside(whole, each) for each in written.get(key, ()))
-        reads, writes = (tuple(each.get(key, ())) for each in (read_by, written_by))
-        is_apart = covered and key not in read_again and not set(reads) & set(writes)
-        is_apart = is_apart and given.keys() >= {*reads, *writes}
-        yield Touched(key, by_key[key], reads, writes, covered, is_apart)
+        boxes = written.get(key, ())
+        covered = any(_inside(whole, each) for each in boxes)
+        if boxes and whole != _box_of(by_key[key]) and all(_inside(each, whole) for each in boxes):
+            raise DerivativeError(
+                f"Program '{program.__name__}' writes '{next(iter(written_by[key]))}' on points "
+                "that this rank owns and none of the halo, but these hand back to owned points.",
+                hint="Compute in the halo, as far as the program reads, and make the halo as much "
+                "wider.",
+            )
+        into, out = tuple(read_by.get(key, ())), tuple(written_by.get(key, ()))
+        is_apart = covered and key not in read_again and not set(into) & set(out)
+        is_apart = is_apart and given.keys() >= {*into, *out}
+        yield Touched(key, by_key[key], into, out, covered, is_apart)
 
 
 Part: TypeAlias = tuple[str, Box]

@@ -20,7 +20,7 @@ from ...runtime.process import classes
 from .memory import Pool
 from .schedules import DISK, MEMORY, Action, Keep, Take
 
-State: TypeAlias = Mapping[str, Any]
+State: TypeAlias = dict[str, Any]
 
 
 @classes.frozen(eq=False)

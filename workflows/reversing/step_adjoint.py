@@ -48,15 +48,12 @@ class StepAdjoint:
         self.wrt, self.of = tuple(wrt), tuple(of)
         for what, chosen in (("wrt", self.wrt), ("of", self.of)):
             _check(what, chosen, fields)
-        self._wanted = Wanted(
-            calls_of(calls),
-            {key_of(each): name for name, each in fields.items()},
-            numbers,
-            *(
-                {key_of(fields[name]): partner(name, names) for name in chosen}
-                for chosen in (self.wrt, self.of)
-            ),
+        given, found = (
+            {key_of(fields[name]): partner(name, names) for name in chosen}
+            for chosen in (self.of, self.wrt)
         )
+        slots_of = {key_of(each): name for name, each in fields.items()}
+        self._wanted = Wanted(calls_of(calls), slots_of, numbers, wrt=found, of=given)
         both = (*self.of, *self.wrt)
         self.parameters = (*slots, *dict.fromkeys(partner(name, names) for name in both))
         self._rooms, self._record = Rooms(), record
