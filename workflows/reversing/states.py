@@ -7,7 +7,6 @@ when nothing holds them any more.
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,7 +44,7 @@ class States:
     def __init__(self, rooms: Mapping[str, Room], first: State, folder: Path | None) -> None:
         """Keep nothing yet; `first` are the fields of the start."""
         self._rooms, self._first, self._folder = rooms, first, folder
-        self._held = Counter[int]()
+        self._held: dict[int, int] = {}  # how often, by the identity of fields
         self._owners: dict[int, str] = {}
         self._in_memory: dict[int, State] = {}
         self._on_disk: set[int] = set()
@@ -60,14 +59,17 @@ class States:
 
     def hold(self, state: State) -> None:
         """Let the fields of a state be, until they are released as often."""
-        self._held.update(map(id, state.values()))
+        held = self._held
+        for field in state.values():
+            held[id(field)] = held.get(id(field), 0) + 1
 
     def release(self, state: State) -> None:
         """Give the fields of a state back, apart from those that something else holds."""
         for field in state.values():
-            self._held[id(field)] -= 1
-            if not self._held[id(field)] and id(field) in self._owners:
-                self._rooms[self._owners.pop(id(field))].pool.give(field)
+            number = id(field)
+            self._held[number] -= 1
+            if not self._held[number] and number in self._owners:
+                self._rooms[self._owners.pop(number)].pool.give(field)
 
     def is_free(self, state: State) -> bool:
         """Tell whether a state is held once."""
@@ -89,7 +91,9 @@ class States:
         """Return a state that was kept."""
         if place != DISK:
             return self._in_memory[number]
-        is_start = number == 0 and not any(self._held[id(each)] for each in self._first.values())
+        is_start = number == 0 and not any(
+            self._held.get(id(each)) for each in self._first.values()
+        )
         found = self._first if is_start else {name: self.room(name) for name in self._first}
         for name, field in found.items():
             copy_in(field, np.load(self._file(number, name)))
