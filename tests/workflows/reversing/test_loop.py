@@ -113,6 +113,25 @@ def test_states_on_disk_are_gone_after_an_interrupt(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_gradient_after_an_interrupt_is_what_it_would_have_been():
+    def tell(done, total):
+        if done == tell.stop:
+            raise KeyboardInterrupt
+
+    own = ff.reversed_loop(
+        run_step(), carry={"new": "now"}, cost=cost, checkpoints=4, progress=tell
+    )  # fmt: skip
+    value, found = loop(checkpoints=4)(steps=STEPS, now=field(drawn(9)))
+    for tell.stop in (3, 20, 30):
+        with pytest.raises(KeyboardInterrupt):
+            own(steps=STEPS, now=field(drawn(9)))
+    tell.stop = None
+
+    again, other = own(steps=STEPS, now=field(drawn(9)))
+
+    assert (again, *other["now"].asnumpy()) == (value, *found["now"].asnumpy())
+
+
 def test_progress_tells_all_steps():
     told = []
     own = ff.reversed_loop(
