@@ -123,9 +123,9 @@ class Step(_core.Recorder):
         """Return the adjoint of the step: how a cost moves with slots at entry.
 
         Calls give all slots with their values at entry, the adjoints of `of` after the step, which
-        are read, and those of `wrt`, which are written. A slot in both has one adjoint field. The
-        fields of the step hold other values afterwards: its calls run again, as far as adjoints
-        need them.
+        are read, and those of `wrt`, which are written. A slot in both has one adjoint field.
+        Slots of `wrt` keep their values; other fields of the step hold other ones afterwards: its
+        calls run again, as far as adjoints need them.
 
         Args:
             wrt: the slots whose adjoints are computed.

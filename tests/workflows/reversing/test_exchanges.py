@@ -10,6 +10,7 @@ import fieldforge as ff
 from fieldforge.errors import DerivativeError
 from fieldforge.runtime.decomposition.blocks import blocks
 from fieldforge.runtime.decomposition.exchange import local_exchanges
+from fieldforge.workflows.reversing.acts import Slot
 
 from .steps import I, Line
 
@@ -96,3 +97,22 @@ def test_halos_that_no_program_computes_are_refused():
             step.adjoint(wrt=["now"], of=["now"])
 
     on_ranks(2, run)
+
+
+def test_plans_are_alike_on_all_ranks():
+    """An exchange of new fields waits for the other rank, whatever its memory."""
+
+    def run(block, exchange):
+        step, _ = recorded(block, exchange, 1)
+        numbers = {}
+
+        def told(value):
+            is_place = isinstance(value, Slot)
+            return value.name if is_place else numbers.setdefault(id(value), len(numbers))
+
+        carried = step.adjoint(wrt=["now"], of=["now"]).carried({"now": "now"})
+        acts = (*carried.step.acts, *carried.back.acts)
+        return [(act.name, [told(each) for each in act.arguments.values()]) for act in acts]
+
+    one, *others = on_ranks(3, run)
+    assert others == [one, one]
