@@ -62,15 +62,16 @@ def reversed_loop(
     A call, `loop(steps=480, now=h0)`, gives the sum of the costs and the gradient by the names of
     slots: with respect to the state at the start, and to the fields that `wrt` names. Where the
     start is an array of xarray, so is the gradient, with its coordinates and with units for a cost
-    without one. The loop works in the fields of the recording.
+    without one. The loop works in the fields of the recording, and no state is copied in memory. On
+    ranks the cost is one number for all, and gradients are those of the points that a rank owns.
 
     Args:
         step: a recorded step. All that it reads before it writes it is state or constant.
         carry: which slot holds after a step what another one holds before the next, such as
             `{"new": "now"}`; the names of slots that steps change in place are enough.
         cost: gets the number of steps that were made and the state, by the slots in which steps
-            read it; returns a number, and its gradient by these names (what is missing is 0), as
-            `ff.gradient` gives them.
+            read it and which it must not change; returns a number, and its gradient by these names
+            (what is missing is 0), as `ff.gradient` gives them.
         at: after which steps there is a cost; by default after the last one.
         wrt: slots beside the state whose gradient is wanted; steps do not write them.
         checkpoints: how many states memory may hold, None for those of all steps; or a function
