@@ -118,9 +118,13 @@ def set_to(target: Any, value: float) -> None:
 
 
 def add(target: Any, source: Any) -> None:
-    """Add a field to another one; on a device, through the host."""
+    """Add a field to another one."""
     if target.device_type == DeviceType.CPU:
         array = target.ndarray
         array += source.ndarray
-    else:
+    elif source.device_type == target.device_type:
+        from ...runtime.calls.device_add import add_on_device  # a process without a GPU needs none
+
+        add_on_device(target, source)
+    else:  # a cost may give its gradient on the host
         copy_in(target, target.asnumpy() + source.asnumpy())
