@@ -1,6 +1,7 @@
 """The command: make a twin experiment, print what came of it, write it as JSON, draw it.
 
 python -m fieldforge.examples.assimilation --level 4 --draw analysis.png
+mpirun -n 4 python -m fieldforge.examples.assimilation --level 4 --mpi
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import fieldforge as ff
 from fieldforge.errors import FieldforgeError
 
 from ..shallow_water.cases import CASES
+from ..shallow_water.ranks import exchanges_of, world
 from .experiment import Analysis, Assimilation, Experiment
+from .ranks import on_threads
 
 BACKENDS = {"cpu": ff.cpu, "gpu": ff.gpu, "reference": ff.reference}
 
@@ -34,22 +37,32 @@ BACKENDS = {"cpu": ff.cpu, "gpu": ff.gpu, "reference": ff.reference}
 @click.option("--iterations", type=click.IntRange(1), default=30, show_default=True)
 @click.option("--checkpoints", type=click.IntRange(1), default=20, show_default=True)
 @click.option("--backend", type=click.Choice(sorted(BACKENDS)), default="cpu", show_default=True)
+@click.option("--ranks", type=click.IntRange(1), default=1, help="parts, threads of this process")
+@click.option("--mpi", is_flag=True, help="each process of mpirun is a rank")
+@click.option("--strict", is_flag=True, help="the same bits on any number of ranks")
 @click.option("--seed", default=1, show_default=True, help="of the errors")
 @click.option("--json", "output", type=click.Path(path_type=Path), help="write figures to a file")
 @click.option("--draw", type=click.Path(path_type=Path), help="write a picture")
-def main(backend: str, output: Path | None, draw: Path | None, **chosen: Any) -> None:
+def main(
+    backend: str,
+    ranks: int,
+    mpi: bool,
+    strict: bool,
+    output: Path | None,
+    draw: Path | None,
+    **chosen: Any,
+) -> None:
     """Find the initial height of a run on the sphere from a few noisy observations."""
-    console = Console()
+    console, used = Console(), BACKENDS[backend]
+    used = used.with_options(numerics="strict") if strict else used
     try:
-        assimilation = Assimilation(Experiment(**chosen), BACKENDS[backend])
         with Progress(console=console, transient=True) as progress:
-            task = progress.add_task("iterations", total=None)
-            analysis = assimilation.analyse(
-                lambda done, most: progress.update(task, completed=done, total=most)
-            )
+            analysis = _analysed(Experiment(**chosen), used, ranks, mpi, progress)
     except (FieldforgeError, ValueError) as error:
         console.print(f"[red]{type(error).__name__}[/red]: {error}", soft_wrap=True)
         sys.exit(1)
+    if analysis is None:  # the first rank tells
+        return
     console.print(table_of(analysis))
     if output is not None:
         output.write_text(json.dumps(as_json(analysis, backend), indent=1) + "\n")
@@ -58,6 +71,26 @@ def main(backend: str, output: Path | None, draw: Path | None, **chosen: Any) ->
 
         write_picture(analysis, draw)
         console.print(f"Wrote {draw}")
+
+
+def _analysed(
+    experiment: Experiment, backend: Any, ranks: int, mpi: bool, progress: Progress
+) -> Analysis | None:
+    """Return the analysis; None on the ranks of MPI but the first."""
+    task = progress.add_task("iterations", total=None)
+
+    def tell(done: int, most: int) -> None:
+        progress.update(task, completed=done, total=most)
+
+    def share(comm: Any, exchange_of: Any = None) -> Analysis:
+        own = Assimilation(experiment, backend, comm, exchange_of)
+        return own.analyse(tell) if comm.rank == 0 else own.analyse()
+
+    if mpi:
+        comm = world()
+        found = share(comm, lambda part: exchanges_of([part], comm)[0])
+        return found if comm.rank == 0 else None
+    return on_threads(ranks, lambda comm: share(comm, comm.exchange))[0]
 
 
 def as_json(analysis: Analysis, backend: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ expected, plus the misfit of the run to what was seen. L-BFGS minimises it with 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -16,6 +17,7 @@ import attrs
 import numpy as np
 
 import fieldforge as ff
+from fieldforge.runtime.decomposition.local_mesh import LocalMesh
 
 from ..icosahedral import Indices
 from ..mesh_geometry import Numbers
@@ -25,6 +27,7 @@ from ..shallow_water.simulation import time_step
 from ..shallow_water.voronoi import optimised
 from .model import Smooth, Sphere, recorded_step
 from .programs import misfit
+from .ranks import Comm, Share
 
 LENGTH: Final = 1.5e6  # m, over which the errors of the first guess are alike
 EXPECTED: Final = 50.0  # m, their deviation
@@ -111,16 +114,37 @@ def rms(values: Numbers, areas: Numbers) -> float:
 
 
 class Assimilation:
-    """A twin experiment, ready for its minimisation."""
+    """A twin experiment, ready for its minimisation.
 
-    def __init__(self, experiment: Experiment, backend: Any) -> None:
+    On ranks the runs are shared, and each rank minimises the same numbers with the same bits.
+
+    Args:
+        experiment: what is done.
+        backend: of the programs, or its name.
+        comm: a communicator of mpi4py; by default one rank does all.
+        exchange_of: returns the exchange of halos for a part of the mesh.
+
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        backend: Any,
+        comm: Comm | None = None,
+        exchange_of: Callable[[LocalMesh], Any] | None = None,
+    ) -> None:
         self.experiment = experiment
         self.grid = voronoi_grid(optimised(experiment.level), RADIUS)
         self.start = initial_state(experiment.case, self.grid)
         self.steps, dt = time_step(self.grid, experiment.hours * 3600 / DAY)
-        self.sphere = Sphere(self.grid, self.start, backend)
+        share = None
+        if comm is not None and comm.size > 1 and exchange_of is not None:
+            share = Share(self.grid, comm)
+            share.exchange = exchange_of(share.part)
+        self.sphere = Sphere(self.grid, self.start, backend, share)
         self.step = recorded_step(self.sphere, self.start, dt)
-        self.smooth = Smooth(self.sphere, EXPECTED, LENGTH)
+        whole = self.sphere if share is None else Sphere(self.grid, self.start, backend)
+        self.smooth = Smooth(whole, EXPECTED, LENGTH)
         rng = np.random.default_rng(experiment.seed)
         self.truth = self.start.h
         self.guess = self.truth + self.smooth.field(rng.normal(size=self.grid.cells))
@@ -130,7 +154,10 @@ class Assimilation:
         weight = np.zeros(self.grid.cells)
         weight[self.cells] = experiment.noise**-2
         self._misfit = ff.gradient(misfit.with_backend(backend), wrt=["h"])
-        self._given = {"weight": self._field(weight), "out": self.sphere.zeros(Cell)}
+        own = self._field(weight)
+        if share is not None:  # the owner of a cell counts its misfit
+            own[share.part.points[Cell].owned :] = 0.0
+        self._given = {"weight": own, "out": self.sphere.zeros(Cell)}
         self.loop = self._loop(self._cost, tuple(self.seen))
         self.gradients = 0
         self._known: dict[bytes, tuple[float, float]] = {}  # cost and norm of the gradient
@@ -146,7 +173,7 @@ class Assimilation:
             if number in at:
                 values = np.zeros(self.grid.cells)
                 noise = self.experiment.noise * rng.normal(size=len(self.cells))
-                values[self.cells] = state["h"].asnumpy()[self.cells] + noise
+                values[self.cells] = self._whole(state["h"])[self.cells] + noise
                 seen[number] = self._field(values)
         return seen
 
@@ -159,19 +186,23 @@ class Assimilation:
     def _field(self, values: Numbers) -> Any:
         return self.sphere.field((Cell,), values)
 
+    def _whole(self, field: Any) -> Numbers:
+        return self.sphere.whole(Cell, field)
+
     def _wind(self) -> Any:
         return self.sphere.field((Edge,), self.start.u)
 
     def _cost(self, number: int, h: Any, **_: Any) -> tuple[float, Mapping[str, Any]]:
         """Return the misfit of a state to what was seen then, and how it moves with the state."""
-        return self._misfit(h=h, seen=self.seen[number], **self._given)
+        found = self._misfit(h=h, seen=self.seen[number], **self._given)[1]
+        return math.fsum(self._whole(self._given["out"])), found
 
     def cost(self, numbers: Numbers) -> tuple[float, Numbers]:
         """Return the cost of a start, given by the numbers of a smooth field, and its gradient."""
         start = self._field(self.guess + self.smooth.field(numbers))
         value, found = self.loop(steps=self.steps, h=start, u=self._wind())
         self.gradients += 1
-        gradient = numbers + self.smooth.adjoint(found["h"].asnumpy())
+        gradient = numbers + self.smooth.adjoint(self._whole(found["h"]))
         value += 0.5 * float(numbers @ numbers)
         self._known[numbers.tobytes()] = value, float(np.linalg.norm(gradient))
         return value, gradient
@@ -214,8 +245,8 @@ class Assimilation:
         around /= around.sum()
 
         def thickness(_number: int, h: Any, **_: Any) -> tuple[float, Mapping[str, Any]]:
-            return float(around @ h.asnumpy()), {"h": self._field(around)}
+            return float(around @ self._whole(h)), {"h": self._field(around)}
 
         loop = self._loop(thickness, (self.steps,))
         _, found = loop(steps=self.steps, h=self._field(self.truth), u=self._wind())
-        return np.array(found["h"].asnumpy())
+        return self._whole(found["h"])

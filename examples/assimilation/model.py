@@ -17,32 +17,56 @@ from ..shallow_water.inputs import coefficients
 from ..shallow_water.model import STAGES
 from ..shallow_water.programs import advance, diagnose
 from .programs import diffuse
+from .ranks import Share
 
 AMOUNT: Final = 0.2  # of a step of diffusion, in squares of the distance of cells; stable to 0.25
 
 
 class Sphere:
-    """Fields, tables and coefficients on the whole sphere.
+    """Fields, tables and coefficients on the sphere, or on what a rank has of it.
 
     Args:
-        grid: the sphere.
+        grid: the whole sphere.
         start: gives ground and Coriolis parameter.
         backend: of the programs, which allocates the fields, or its name; None to run embedded.
+        share: what a rank has; None for all of it.
 
     """
 
-    def __init__(self, grid: Grid, start: State, backend: Any) -> None:
+    def __init__(self, grid: Grid, start: State, backend: Any, share: Share | None = None) -> None:
         self.grid, self.backend = grid, diagnose.with_backend(backend).backend
-        self.tables = connectivities(grid.tables)
-        self.sizes = {Cell: grid.cells, Edge: grid.edges, Vertex: grid.vertices}
+        self.share = share
+        if share is None:
+            self.tables = connectivities(grid.tables)
+            self.sizes = {Cell: grid.cells, Edge: grid.edges, Vertex: grid.vertices}
+        else:
+            self.tables = share.part.connectivities(self.backend)
+            self.sizes = share.sizes
         whole = coefficients(grid) | {
             "coriolis": ((Vertex,), start.coriolis), "ground": ((Cell,), start.ground),
         }  # fmt: skip
         self.fixed = {name: self.field(dims, array) for name, (dims, array) in whole.items()}
 
     def field(self, dims: Any, array: Numbers) -> Any:
-        """Return a field where the backend wants it."""
-        return ff.as_field(dims, array, allocator=self.backend)
+        """Return a field where the backend wants it, from an array over the whole sphere."""
+        local = array if self.share is None else self.share.local(dims[0], array)
+        return ff.as_field(dims, local, allocator=self.backend)
+
+    def whole(self, dim: ff.Dimension, field: Any) -> Numbers:
+        """Return the values of a field on the whole sphere."""
+        values = np.array(field.asnumpy())
+        return values if self.share is None else self.share.whole(dim, values)
+
+    @property
+    def ends(self) -> tuple[dict[str, ff.int32], dict[str, ff.int32]]:
+        """How far `diagnose` and `advance` compute."""
+        if self.share is not None:
+            return self.share.ends
+        cells, edges, vertices = map(ff.int32, self.sizes.values())
+        return (
+            {"flux_end": edges, "q_end": vertices, "q_edge_end": edges, "head_end": cells},
+            {"h_end": cells, "u_end": edges},
+        )
 
     def zeros(self, dim: ff.Dimension) -> Any:
         """Return a field of zeros."""
@@ -55,20 +79,23 @@ class Sphere:
 
 
 def recorded_step(sphere: Sphere, start: State, dt: float) -> Any:
-    """Return a Runge-Kutta step of shallow water, which changes the slots `h` and `u` in place."""
+    """Return a Runge-Kutta step of shallow water, which changes the slots `h` and `u` in place.
+
+    On ranks it reads a state whose halo is there, and exchanges what each stage writes.
+    """
     now = sphere.field((Cell,), start.h), sphere.field((Edge,), start.u)
     total, *stages = ((sphere.zeros(Cell), sphere.zeros(Edge)) for _ in range(3))
     flux, q_edge, head = sphere.zeros(Edge), sphere.zeros(Edge), sphere.zeros(Cell)
     between = {"flux": flux, "q_edge": q_edge, "head": head}
-    cells, edges = ff.int32(sphere.grid.cells), ff.int32(sphere.grid.edges)
+    exchange = None if sphere.share is None else sphere.share.exchange
+    diagnosed, advanced = sphere.ends
     diagnosing = sphere.bound(
         diagnose, "coriolis", "ground", "curl", "share", "kinetic",
-        gravity=GRAVITY, q=sphere.zeros(Vertex), **between, flux_end=edges, q_edge_end=edges,
-        q_end=ff.int32(sphere.grid.vertices), head_end=cells,
+        gravity=GRAVITY, q=sphere.zeros(Vertex), **between, **diagnosed,
     )  # fmt: skip
     advancing = sphere.bound(
         advance, "divergence", "tangential", "per_distance",
-        **between, h0=now[0], u0=now[1], h_end=cells, u_end=edges,
+        **between, h0=now[0], u0=now[1], **advanced,
     )  # fmt: skip
     with ff.record(h=now[0], u=now[1]) as step:
         for number, (a, w) in enumerate(STAGES):
@@ -81,6 +108,8 @@ def recorded_step(sphere: Sphere, start: State, dt: float) -> Any:
                 h_sum=summed[0], u_sum=summed[1], a=a * dt, w=w * dt,
                 h_next=following[0], u_next=following[1], h_sum_out=into[0], u_sum_out=into[1],
             )  # fmt: skip
+            if exchange is not None:
+                exchange(*(now if into is now else following))
     return step
 
 

@@ -32,8 +32,12 @@ class Extents:
     u: int
 
 
-def extents(part: LocalMesh) -> Extents:
-    """Return the extents for which `h` and `u` are known on all local points."""
+def extents(part: LocalMesh, levels: int = 0) -> Extents:
+    """Return the extents for which `h` and `u` are known on all local points.
+
+    The next `h` and `u` are computed on owned points and on some levels of the halo: adjoints need
+    as many as a stage reads.
+    """
     points = part.points
     cells, edges = len(points[Cell].levels), len(points[Edge].levels)
     flux = min(part.leading("E2C", cells), edges)
@@ -46,8 +50,8 @@ def extents(part: LocalMesh) -> Extents:
         q=q,
         q_edge=q_edge,
         head=head,
-        h=min(part.leading("C2E", flux), points[Cell].owned),
-        u=min(around, points[Edge].owned),
+        h=min(part.leading("C2E", flux), points[Cell].up_to(levels)),
+        u=min(around, points[Edge].up_to(levels)),
     )
 
 

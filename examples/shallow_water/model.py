@@ -33,7 +33,7 @@ HALO: Final = 2  # levels of cells that a tendency reads
 STAGES: Final = ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6))  # of h0 + a dt k, w dt k
 
 
-def parts_of(grid: Grid, ranks: int) -> tuple[LocalMesh, ...]:
+def parts_of(grid: Grid, ranks: int, halo: int = HALO) -> tuple[LocalMesh, ...]:
     """Cut a grid for some ranks, by METIS if it is installed, else by the cells' coordinates."""
     tables = connectivities(grid.tables)
     return decompose(
@@ -41,7 +41,7 @@ def parts_of(grid: Grid, ranks: int) -> tuple[LocalMesh, ...]:
         Cell,
         partition(tables["E2C"], ranks, coordinates=grid.cell_points),
         attached=["E2C", "V2C"],
-        halo=HALO,
+        halo=halo,
         ranks=ranks,
     )
 

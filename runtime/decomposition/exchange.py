@@ -12,11 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-from .. import gpu
+from .. import _core, gpu
+from ..language.dimension import Dimension
 from ..process import classes
 from ..process.errors import ArgumentError, FieldforgeError
 from .messages import Bytes, Messages, messages
-from .pattern import Pattern, check_size
+from .pattern import Pattern, check_size, owned_box
 
 R = TypeVar("R")
 URGENT: Final = -1  # the priority of streams that go before others
@@ -46,9 +47,12 @@ class Exchange(ABC, Generic[R]):
         self._running: R | None = None
 
     def __call__(self, *fields: Any) -> None:
-        """Exchange and wait."""
+        """Exchange and wait; recorded steps take the call down."""
         self.start(*fields)
         self.finish()
+        sequence = _core.recording()
+        if sequence is not None:
+            sequence.note(self, fields, {})
 
     def close(self) -> None:
         """Give back what the ranks share, such as communicators; all ranks call it, at the end."""
@@ -88,6 +92,10 @@ class Exchange(ABC, Generic[R]):
         self._end(route)
 
     @abstractmethod
+    def owned(self, field: Any) -> dict[Dimension, tuple[int, int]]:
+        """Return the ranges of the points of a field that this rank owns."""
+
+    @abstractmethod
     def _route(self, fields: tuple[Any, ...]) -> R:
         """Prepare the exchange of some fields; the route keeps them alive."""
 
@@ -108,6 +116,10 @@ class HaloExchange(Exchange[Route]):
         super().__init__()
         self._patterns = tuple(patterns)
         self._streams: dict[gpu.Device, gpu.Stream] = {}
+
+    def owned(self, field: Any) -> dict[Dimension, tuple[int, int]]:
+        """Return the ranges of the points of a field that this rank owns."""
+        return owned_box(field, self._pattern(field))
 
     def _begin(self, route: Route, untouched: bool) -> None:
         for piece in route.send.pieces:

@@ -78,6 +78,10 @@ class GhexExchange(Exchange[_Route]):
         super().close()
         self._mpi.close()
 
+    def owned(self, field: Any) -> dict[Dimension, tuple[int, int]]:
+        """Return the ranges of the points of a field that this rank owns."""
+        return self._mpi.owned(field)
+
     def _begin(self, route: _Route, untouched: bool) -> None:
         self._handles = [self._objects[name].exchange(each) for name, each in route.by_ghex.items()]
         if route.by_mpi:

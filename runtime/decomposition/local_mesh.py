@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..fields.constructors import as_connectivity
 from ..fields.neighbour_table import Connectivity
+from ..fields.table_order import ordered
 from ..language.dimension import Dimension
 from ..process import classes
 from .pattern import Indices, Pattern
@@ -25,6 +26,7 @@ class Kind:
     dims: tuple[Dimension, ...]
     codomain: Dimension
     skip_value: int | None
+    width_back: int  # of the transpose
 
 
 @classes.frozen(eq=False)
@@ -97,15 +99,20 @@ class LocalMesh:
             allocator: what allocates their memory, a backend for instance.
         """
         return {
-            name: as_connectivity(
-                kind.dims,
-                kind.codomain,
-                self.tables[name],
-                skip_value=-1 if self.ranks > 1 else kind.skip_value,
-                allocator=allocator,
-            )
-            for name, kind in self.kinds.items()
+            name: self._connectivity(name, kind, allocator) for name, kind in self.kinds.items()
         }
+
+    def _connectivity(self, name: str, kind: Kind, allocator: Any) -> Connectivity:
+        made = as_connectivity(
+            kind.dims,
+            kind.codomain,
+            self.tables[name],
+            skip_value=-1 if self.ranks > 1 else kind.skip_value,
+            allocator=allocator,
+        )
+        if self.ranks == 1:
+            return made
+        return ordered(made, self.points[kind.dims[0]].global_ids, kind.width_back)
 
     def leading(self, name: str, count: int) -> int:
         """Return how many points, from the first on, find all neighbours among the first `count`.

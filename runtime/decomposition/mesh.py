@@ -29,6 +29,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..fields.table_order import width_back
 from ..language.dimension import Dimension
 from ..process import classes
 from ..process.errors import ArgumentError
@@ -240,7 +241,12 @@ class _Cut:
             complete=complete,
             patterns=tuple(self._pattern(rank, dim, known) for dim in points),
             kinds={
-                name: Kind(table.domain.dims, table.codomain, table.skip_value)
+                name: Kind(
+                    table.domain.dims,
+                    table.codomain,
+                    table.skip_value,
+                    width_back(table.asnumpy()),
+                )
                 for name, table in self.tables.items()
             },
         )  # fmt: skip

@@ -59,6 +59,30 @@ def positions(field: Any, pattern: Pattern, places: Places) -> Places:
     return tuple(along - start for along, start in zip(places, starts, strict=True))
 
 
+def owned_box(field: Any, pattern: Pattern) -> dict[Dimension, tuple[int, int]]:
+    """Return the smallest ranges that hold all points of a field that no other rank owns.
+
+    >>> halo = np.array([0, 5])
+    >>> I = Dimension("I")
+    >>> pattern = Pattern((I,), {}, {1: (halo,)})
+    >>> import fieldforge as ff
+    >>> owned_box(ff.zeros({I: 6}), pattern) == {I: (1, 5)}
+    True
+    """
+    shape = shape_first(field, pattern)[: len(pattern.dims)]
+    is_owned = np.ones(shape, bool)
+    for places in pattern.receive.values():
+        is_owned[positions(field, pattern, places)] = False
+    found = {}
+    for axis, dim in enumerate(pattern.dims):
+        others = tuple(other for other in range(len(shape)) if other != axis)
+        along = np.flatnonzero(is_owned.any(axis=others))
+        start = first(field.domain.ranges[field.domain.dims.index(dim)])
+        ends = (int(along[0]), int(along[-1]) + 1) if len(along) else (0, 0)
+        found[dim] = (start + ends[0], start + ends[1])
+    return found
+
+
 def check_size(field: Any, pattern: Pattern) -> None:
     """Raise ArgumentError if a field lacks points that are sent or received."""
     shape = shape_first(field, pattern)

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..fields.neighbour_table import SKIP, Connectivity
+from ..fields.table_order import known_order
 from ..language.connectivity import is_neighbour_table
 from ..language.dimension import Dimension, DimensionKind
 from ..language.domain import Domain
@@ -69,19 +70,29 @@ def _made(name: str, table: Connectivity) -> Mapping[str, Connectivity]:
     return kept
 
 
+def _order(table: Connectivity, entries: Any, places: Any) -> Any:
+    """Return the order of places by their entries; then rows and slots ascend."""
+    known = known_order(table)
+    if known is None:
+        return np.argsort(entries, kind="stable")
+    return np.lexsort((known.rows[places // table.shape[-1]], entries))
+
+
 def _transposed(name: str, table: Connectivity) -> Iterator[Connectivity]:
     entries = table.asnumpy().ravel()
     places = np.flatnonzero(entries != SKIP)
     entries = entries[places]
-    order = np.argsort(entries, kind="stable")  # ascending rows and slots for each entry
+    order = _order(table, entries, places)
     counts = np.bincount(entries, minlength=int(table.asnumpy().max(initial=SKIP)) + 1)
-    width, ends = max(int(counts.max(initial=0)), 1), np.cumsum(counts)
+    known, ends = known_order(table), np.cumsum(counts)
+    width = max(int(counts.max(initial=0)), 1) if known is None else known.width
     columns = np.arange(len(places)) - np.repeat(ends - counts, counts)
     rows, slots = np.divmod(places[order], table.shape[-1])
     local = Dimension(f"{name}_{ROWS}", DimensionKind.LOCAL)
     domain = Domain((table.codomain, len(counts)), (local, width))
     target, own = table.domain.dims
-    missing = SKIP if len(places) < len(counts) * width else None
+    is_full = len(places) == len(counts) * width
+    missing = None if is_full and known is None else SKIP
     told = ((rows + table.starts[0], target, SKIP, missing), (slots, own, 0, None))
     for values, codomain, nothing, skip_value in told:
         data = np.full((len(counts), width), nothing, np.int32)

@@ -123,9 +123,9 @@ class Step(_core.Recorder):
         """Return the adjoint of the step: how a cost moves with slots at entry.
 
         Calls give all slots with their values at entry, the adjoints of `of` after the step, which
-        are read, and those of `wrt`, which are written. A slot in both has one adjoint field. The
-        fields of the step hold other values afterwards: its calls run again, as far as adjoints
-        need them.
+        are read, and those of `wrt`, which are written. A slot in both has one adjoint field.
+        Slots of `wrt` keep their values; other fields of the step hold other ones afterwards: its
+        calls run again, as far as adjoints need them.
 
         Args:
             wrt: the slots whose adjoints are computed.
@@ -178,6 +178,13 @@ class Step(_core.Recorder):
 
         return step_fragment(view_of_calls(self.calls, self.slots))
 
+    def _only_exchanges(self) -> bool:
+        """Tell whether all calls that run in Python are those that must, between ranks."""
+        from ...runtime.decomposition.exchange import Exchange  # most steps have none
+
+        noted = [call for call, _, kwargs, _ in self.calls if kwargs is not None]
+        return bool(noted) and all(isinstance(call, Exchange) for call in noted)
+
     def _used_in_python(self) -> Iterator[str]:
         for _, args, kwargs, _ in self.calls:
             given = {id(leaf) for _, leaf in leaves_of((*args, *(kwargs or {}).values()))}
@@ -185,7 +192,7 @@ class Step(_core.Recorder):
 
     def _ordinarily(self, fields: Mapping[str, Any], why: str | None) -> None:
         """Make the calls one by one, with the fields given for the slots."""
-        if why is not None and not self._told:
+        if why is not None and not self._told and not self._only_exchanges():
             self._told = True
             reason = why.partition("\n")[0].rstrip(".")
             warnings.warn(f"A recorded step makes its calls one by one: {reason}.", stacklevel=3)

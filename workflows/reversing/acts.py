@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...runtime.fields.allocation import copy_in, fill
 from ...runtime.fields.device import DeviceType
+from ...runtime.language.structure import leaves_of, map_leaves
 from ...runtime.process import classes
 from .recorded_calls import Key, RecordedCall, is_field, key_of
 
@@ -43,16 +44,28 @@ class Act:
         """What is called."""
         return str(self.run.__name__).strip("_")
 
+    def slots(self) -> Iterator[str]:
+        """Yield the names of its slots."""
+        for each in self.arguments.values():
+            leaves = leaves_of(each) if isinstance(each, tuple) else [((), each)]
+            yield from (leaf.name for _, leaf in leaves if isinstance(leaf, Slot))
+
     def do(self, given: Mapping[str, Any]) -> None:
         """Do it, with values for the slots."""
         arguments = {
-            name: given[each.name] if isinstance(each, Slot) else each
+            name: map_leaves(lambda leaf: _given(leaf, given), each)
+            if isinstance(each, tuple)
+            else _given(each, given)
             for name, each in self.arguments.items()
         }
         if self.provider is None:
             self.run(**arguments)
         else:
             self.run(**arguments, offset_provider=self.provider)
+
+
+def _given(value: Any, given: Mapping[str, Any]) -> Any:
+    return given[value.name] if isinstance(value, Slot) else value
 
 
 @classes.frozen(eq=False)
@@ -65,6 +78,7 @@ class Wanted:
         numbers: the names of those that are numbers, by their identity.
         wrt: the memory whose adjoints are computed, with the names of these.
         of: the memory whose adjoints are given, with the names of these.
+        spare: the names of adjoints that are given and need not stay as they are.
 
     """
 
@@ -73,6 +87,7 @@ class Wanted:
     numbers: Mapping[int, str]
     wrt: Mapping[Key, str]
     of: Mapping[Key, str]
+    spare: frozenset[str] = frozenset()
 
     def place(self, value: Any) -> Any:
         """Return the slot of an argument, or the argument."""
@@ -88,15 +103,28 @@ def copy(target: Any, source: Any) -> None:
     copy_in(target, source.ndarray)
 
 
+def exchanging(exchange: Any) -> Callable[..., None]:
+    """Return an exchange of halos as a function of named fields."""
+
+    def exchange_halos(**fields: Any) -> None:
+        exchange(*fields.values())
+
+    return exchange_halos
+
+
 def set_to(target: Any, value: float) -> None:
     """Set all of a field."""
     fill(target, value)
 
 
 def add(target: Any, source: Any) -> None:
-    """Add a field to another one; on a device, through the host."""
+    """Add a field to another one."""
     if target.device_type == DeviceType.CPU:
         array = target.ndarray
         array += source.ndarray
-    else:
+    elif source.device_type == target.device_type:
+        from ...runtime.calls.device_add import add_on_device  # a process without a GPU needs none
+
+        add_on_device(target, source)
+    else:  # a cost may give its gradient on the host
         copy_in(target, target.asnumpy() + source.asnumpy())

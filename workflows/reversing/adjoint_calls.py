@@ -22,7 +22,8 @@ class AdjointCall:
         call: that call.
         of: what is given.
         wrt: what is computed.
-        over: the memory of `of` whose adjoint ends here, because all of it is overwritten.
+        over: the memory of `of` whose adjoint ends here, because all of it is overwritten; in
+            order, because plans are alike on all ranks.
 
     """
 
@@ -30,7 +31,7 @@ class AdjointCall:
     call: RecordedCall
     of: tuple[str, ...]
     wrt: tuple[str, ...]
-    over: frozenset[Key]
+    over: tuple[Key, ...]
 
     def touched(self, name: str) -> Touched:
         """Return what is touched by a parameter."""
@@ -83,7 +84,8 @@ def _adjoint_call(
     wrt = dict.fromkeys(name for each in read for name in each.read_by)
     # the points that a call leaves as they are keep their adjoints
     wrt |= dict.fromkeys(each.written_by[0] for each in kept)
-    over = frozenset(each.key for each in written) - {each.key for each in kept}
+    stay = {each.key for each in kept}
+    over = tuple(each.key for each in written if each.key not in stay)
     _check_names(number, call, (*of, *wrt))
     return AdjointCall(number, call, of, tuple(wrt), over)
 

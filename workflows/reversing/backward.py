@@ -15,7 +15,7 @@ from ...runtime.process import classes
 from ...stages.adjoint.names import partner
 from ...stages.ir.dataflow import Input
 from ..derivatives.derivative import adjoint
-from .acts import Act, Entry, Slot, Wanted, add, copy, set_to
+from .acts import Act, Entry, Slot, Wanted, add, copy, exchanging, set_to
 from .adjoint_calls import AdjointCall, adjoint_calls
 from .memory import Pool
 from .recorded_calls import Key, is_field, key_of
@@ -55,8 +55,8 @@ class Backward:
         wanted = self.wanted
         self.home = {key: Slot(name) for key, name in wanted.of.items()}
         for each in adjoint_calls(wanted.calls, wanted.wrt.keys(), wanted.of.keys()):
-            if each.call.is_halo:
-                self._halo(each)
+            if each.call.is_halo or each.call.is_exchange:
+                self._halos(each)
             else:
                 self._program(each)
         for key, name in wanted.wrt.items():
@@ -66,10 +66,23 @@ class Backward:
             elif found != Slot(name):
                 self.acts.append(Act(copy, {"target": Slot(name), "source": found}))
 
-    def _halo(self, each: AdjointCall) -> None:
-        (touched,) = each.call.touched
-        own = {**each.call.arguments, "field": self._own(touched.key, touched.field)}
-        self.acts.append(Act(fill_halo_adjoint, own))
+    def _halos(self, each: AdjointCall) -> None:
+        """Change the halos of adjoints in place.
+
+        Between ranks they become what the owners have: all that points of other ranks hand back
+        is computed here, too, because programs also write points of the halo.
+        """
+        own = {}
+        for name in each.of:
+            touched = each.touched(name)
+            found = self.home[touched.key]
+            if not (isinstance(found, Slot) and found.name in self.wanted.spare):
+                found = self._own(touched.key, touched.field)
+            own[name] = found
+        if each.call.is_exchange:
+            self.acts.append(Act(exchanging(each.call.program), own))
+        else:
+            self.acts.append(Act(fill_halo_adjoint, {**each.call.arguments, **own}))
 
     def _program(self, each: AdjointCall) -> None:
         given = {name: self.home[each.touched(name).key] for name in each.of}
@@ -123,7 +136,7 @@ class Backward:
         """Return where an adjoint lies that may be changed."""
         found = self.home[key]
         if isinstance(found, Slot) and found.name not in self.wanted.wrt.values():
-            made = self.pool.take(field)
+            made = self._new(key, field, {})
             self.acts.append(Act(copy, {"target": made, "source": found}))
             self.home[key] = found = made
         return found

@@ -29,11 +29,12 @@ def differentiable(
     offset_provider: Mapping[str, Any] | None = None,
     **fixed: Any,
 ) -> Differentiable:
-    """Return a program as a function of arrays, for JAX (`.jax`) and for others.
+    """Return a program as a function of arrays, for JAX and PyTorch (`.jax`, `.torch`) and others.
 
     `.jax` takes an array for each of `wrt`, in this order, and returns one for each of `of`, or the
     array itself if there is one; JAX takes derivatives through it by the adjoint of the program,
-    also inside `jax.jit`. `value` and `pull` are the two halves for arrays of NumPy.
+    also inside `jax.jit`. `.torch` is the same for tensors and `backward`. `value` and `pull` are
+    the two halves for arrays of NumPy.
 
     Args:
         program: a program that writes `of` and reads none of these before it does.
@@ -120,6 +121,13 @@ class Differentiable:
         from .jax_bridge import of_arrays
 
         return of_arrays(self)
+
+    @cached_property
+    def torch(self) -> Callable[..., Any]:
+        """The function of tensors of PyTorch."""
+        from .torch_bridge import of_tensors
+
+        return of_tensors(self)
 
     def dtype(self, name: str) -> np.dtype[Any]:
         """Return the type of the elements of a field."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,33 +10,36 @@ import numpy as np
 from ...runtime.fields.allocation import copy_in, fill
 from ...stages.adjoint.names import partner
 from .acts import add
-from .memory import Pool, copied
+from .carried import BEFORE
+from .memory import copied
 from .recorded_calls import is_field
 from .schedules import WORK, Action, Forward, Keep, Reverse, Take
-from .states import States
+from .states import State, States
 
 NAMES = "{}_b"
 
 
 class Run:
-    """One gradient: the fields of the present state, and the adjoint of it."""
+    """One gradient: the present state, and the adjoint of it.
 
-    def __init__(
-        self,
-        loop: Any,
-        steps: int,
-        states: States,
-        tell: Callable[[int], None],
-        pool: Pool,
-    ) -> None:
+    States are never copied in memory: a step reads one and writes the next one elsewhere. So do
+    adjoints, which have two places by turns.
+    """
+
+    def __init__(self, loop: Any, steps: int, states: States, tell: Callable[[int], None]) -> None:
         self.values: list[float] = []
         self._loop, self._steps, self._states, self._tell = loop, steps, states, tell
         self._at = frozenset([steps]) if loop.at is None else loop.at
         self._fields = dict(loop.step.slots)
-        names = {*loop.pairs, *loop.pairs.values(), *loop.wrt}
-        self._adjoints = {name: pool.take(self._fields[name]) for name in names}
-        self._totals = {name: pool.take(self._fields[name]) for name in loop.wrt}
+        pool = loop.memory.pool()
+        state, others = loop.pairs.values(), loop.wrt
+
+        def like(names: Iterable[str]) -> State:
+            return {name: pool.take(self._fields[name]) for name in names}
+
+        self._adjoints, self._before, self._totals = like(state), like(state), like(others)
         self._number = 0  # of the present state
+        self._present: State = {name: self._fields[name] for name in state}
         self._done = 0
 
     def begin(self, start: Mapping[str, Any]) -> None:
@@ -45,6 +48,7 @@ class Run:
             copy_in(self._fields[name], value.ndarray if is_field(value) else np.asarray(value))
         for field in (*self._adjoints.values(), *self._totals.values()):
             fill(field, 0.0)
+        self._states.hold(self._present)
 
     def do(self, action: Action) -> None:
         """Do one thing of a schedule."""
@@ -53,7 +57,7 @@ class Run:
                 for _ in range(first, last):
                     self._step()
             case Keep(number, place):
-                self._states.keep(number, place, self._state())
+                self._states.keep(number, place, self._present)
             case Take(number, source, target, forget):
                 if target:
                     self._take(number, source, target)
@@ -66,59 +70,72 @@ class Run:
 
     def gradient(self) -> dict[str, Any]:
         """Return the gradient in new fields."""
-        own = {name: self._adjoints[name] for name in self._loop.pairs.values()} | self._totals
-        return {name: copied(field) for name, field in own.items()}
-
-    def _state(self) -> dict[str, Any]:
-        return {name: self._fields[name] for name in self._loop.pairs.values()}
+        return {name: copied(field) for name, field in (self._adjoints | self._totals).items()}
 
     def _step(self) -> None:
-        self._loop.step(**self._fields)
-        self._exchange(self._fields)
+        loop = self._loop
+        if loop.is_in_place and self._states.is_free(self._present):
+            loop.step(**self._fields | self._present)
+        else:
+            self._exchange(self._after(loop.carried.step, self._rooms()))
         self._number += 1
         self._made_one()
 
+    def _rooms(self) -> State:
+        """Return places for the next state, by the names that a step has for them."""
+        carried, pairs = self._loop.carried, self._loop.pairs
+        return {place: self._states.room(pairs[name]) for name, place in carried.written.items()}
+
+    def _after(self, step: Callable[[Mapping[str, Any]], None], rooms: State) -> State:
+        """Make a step from the present state; return the next one."""
+        given = self._fields | self._present | rooms
+        step(given)
+        pairs = self._loop.pairs
+        return {pairs[name]: given[place] for name, place in self._loop.carried.places.items()}
+
+    def _exchange(self, state: State) -> None:
+        """Make a state the present one."""
+        self._states.hold(state)
+        self._states.release(self._present)
+        self._present = state
+
     def _take(self, number: int, source: str, target: str) -> None:
-        self._states.take(number, source, self._state())
-        self._number = number
+        if self._number != number:
+            self._exchange(self._states.take(number, source))
+            self._number = number
         if target != WORK:
-            self._states.keep(number, target, self._state())
+            self._states.keep(number, target, self._present)
 
     def _find(self, number: int) -> None:
         """Make a state the present one; it was kept if it is not."""
         place = self._states.place_of(number)
-        if self._number != number:
-            self._take(number, place, WORK)
+        self._take(number, place, WORK)
         self._states.forget(number, place)
 
     def _reverse(self, number: int) -> None:
         """Go from the adjoint of the state after a step to that of the state before it."""
-        loop, fields = self._loop, self._fields
-        costs = self._cost(number) if number in self._at else {}
-        is_last = number == self._steps - 1 and self._steps in self._at
-        if is_last:
-            loop.back.forward(**fields)
-            self._exchange(fields)
-            self._add(self._cost(self._steps))
-            self._exchange(fields)
-        self._exchange(self._adjoints)
-        given = fields | {partner(name, NAMES): each for name, each in self._adjoints.items()}
-        (loop.back.backward if is_last else loop.back)(**given)
-        self._number = -1
-        for name, total in self._totals.items():
-            add(total, self._adjoints[name])
+        carried = self._loop.carried
+        costs = self._cost(number, self._present) if number in self._at else {}
+        back, rooms = carried.back, dict[str, Any]()
+        if number == self._steps - 1 and self._steps in self._at:
+            (step, back), rooms = carried.halves, self._rooms()
+            self._add(self._cost(self._steps, self._after(step, rooms)))
+        back(self._fields | self._present | self._partners() | rooms)
+        self._states.hold(rooms)
+        self._states.release(rooms)
+        self._adjoints, self._before = self._before, self._adjoints
         self._add(costs)
         self._made_one()
 
-    def _exchange(self, fields: dict[str, Any]) -> None:
-        """Exchange what is before and after a step."""
-        before = {name: fields[other] for other, name in self._loop.pairs.items()}
-        after = {other: fields[name] for other, name in self._loop.pairs.items()}
-        fields.update(after | before)
+    def _partners(self) -> dict[str, Any]:
+        """Return the adjoints by the names that a step backwards has for them."""
+        after = {name: self._adjoints[before] for name, before in self._loop.pairs.items()}
+        before = {BEFORE.format(partner(name, NAMES)): f for name, f in self._before.items()}
+        return {partner(name, NAMES): f for name, f in (self._totals | after).items()} | before
 
-    def _cost(self, number: int) -> Mapping[str, Any]:
+    def _cost(self, number: int, state: State) -> Mapping[str, Any]:
         found: Mapping[str, Any]
-        value, found = self._loop.cost(number, **self._state())
+        value, found = self._loop.cost(number, **state)
         self.values.append(float(value))
         return found
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, DerivativeError
+from .carried import Carried
 from .gradient_run import NAMES, Run
-from .memory import Memory
+from .memory import Memory, copied
 from .named_gradients import named
 from .progress import Progress, shown
 from .schedules import (
@@ -20,7 +22,7 @@ from .schedules import (
     actions_of,
     forward_steps,
 )
-from .states import kept_states
+from .states import Room, States, folder_of
 
 Cost: TypeAlias = Callable[..., tuple[float, Mapping[str, Any]]]
 
@@ -60,15 +62,16 @@ def reversed_loop(
     A call, `loop(steps=480, now=h0)`, gives the sum of the costs and the gradient by the names of
     slots: with respect to the state at the start, and to the fields that `wrt` names. Where the
     start is an array of xarray, so is the gradient, with its coordinates and with units for a cost
-    without one. The loop works in the fields of the recording.
+    without one. The loop works in the fields of the recording, and no state is copied in memory. On
+    ranks the cost is one number for all, and gradients are those of the points that a rank owns.
 
     Args:
         step: a recorded step. All that it reads before it writes it is state or constant.
         carry: which slot holds after a step what another one holds before the next, such as
             `{"new": "now"}`; the names of slots that steps change in place are enough.
         cost: gets the number of steps that were made and the state, by the slots in which steps
-            read it; returns a number, and its gradient by these names (what is missing is 0), as
-            `ff.gradient` gives them.
+            read it and which it must not change; returns a number, and its gradient by these names
+            (what is missing is 0), as `ff.gradient` gives them.
         at: after which steps there is a cost; by default after the last one.
         wrt: slots beside the state whose gradient is wanted; steps do not write them.
         checkpoints: how many states memory may hold, None for those of all steps; or a function
@@ -116,17 +119,19 @@ def reversed_loop(
             hint="Name it in 'ff.record(...)' and in 'carry'.",
         )
     return ReversedLoop(
-        step, back, pairs, cost, None if at is None else frozenset(at), tuple(wrt), checkpoints,
-        on_disk, None if folder is None else Path(folder), progress, Memory(),
+        step, back, back.carried(pairs), pairs, cost, None if at is None else frozenset(at),
+        tuple(wrt), checkpoints, on_disk, None if folder is None else Path(folder), progress,
+        Memory(), {name: Memory(copied) for name in before},
     )  # fmt: skip
 
 
-@classes.frozen(eq=False)
+@classes.frozen(eq=False, slots=False)
 class ReversedLoop:
     """Computes a cost of a loop and its gradient; `reversed_loop` makes it."""
 
     step: Any
     back: Any
+    carried: Carried = classes.field(repr=False)
     pairs: Mapping[str, str]
     cost: Cost
     at: frozenset[int] | None
@@ -136,12 +141,24 @@ class ReversedLoop:
     folder: Path | None
     progress: Progress
     memory: Memory = classes.field(repr=False)
+    rooms: Mapping[str, Memory] = classes.field(repr=False)
     reports: list[LoopReport] = classes.field(factory=list, repr=False)
 
     @property
     def report(self) -> LoopReport:
         """What the latest gradient took."""
         return self.reports[-1]
+
+    @property
+    def bytes(self) -> int:
+        """The memory that gradients have taken so far: states, adjoints, what steps keep apart."""
+        own = sum(each.bytes for each in (self.memory, *self.rooms.values()))
+        return own + self.carried.bytes
+
+    @cached_property
+    def is_in_place(self) -> bool:
+        """Whether a state that is not kept is best changed in place."""
+        return self.carried.copies and all(name == other for name, other in self.pairs.items())
 
     def __call__(self, *, steps: int, **start: Any) -> tuple[float, dict[str, Any]]:
         """Return the cost of some steps from a start, and its gradient."""
@@ -160,12 +177,13 @@ class ReversedLoop:
             if not 0 <= number <= steps:
                 raise ArgumentError(f"There is a cost after {number} steps, and a run has {steps}.")
         actions = actions_of(steps, self.checkpoints, self.on_disk)
-        total, pool = forward_steps(actions) + steps, self.memory.pool()
+        total = forward_steps(actions) + steps
         with (
-            kept_states(pool, actions, self.folder) as states,
+            folder_of(actions, self.folder) as folder,
             shown(self.progress, total) as tell,
         ):
-            run = Run(self, steps, states, tell, pool)
+            states = self._states(folder)
+            run = Run(self, steps, states, tell)
             run.begin(start)
             for each in actions:
                 run.do(each)
@@ -174,3 +192,11 @@ class ReversedLoop:
         return math.fsum(run.values), {
             name: named(field, name, start.get(name)) for name, field in found.items()
         }
+
+    def _states(self, folder: Path | None) -> States:
+        slots = self.step.slots
+        rooms = {
+            before: Room(self.rooms[before].pool(), slots[after])
+            for after, before in self.pairs.items()
+        }
+        return States(rooms, {name: slots[name] for name in rooms}, folder)

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ...runtime.fields.allocation import copy_in
 from ...runtime.fields.constructors import empty
-from ...runtime.fields.device import Device
+from ...runtime.fields.device import Device, DeviceType
+from ...runtime.fields.field import make
 from ...runtime.process import classes
 
 Kind: TypeAlias = tuple[Any, ...]
 
 
 class Memory:
-    """Fields for copies and adjoints, on the devices of those that they are like."""
+    """Fields for copies and adjoints, on the devices of those that they are like.
 
-    def __init__(self) -> None:
+    `make` makes one like another field.
+    """
+
+    def __init__(self, make: Callable[[Any], Any] | None = None) -> None:
+        self._make = make or empty_like
         self._made: dict[Kind, list[Any]] = {}
 
     @property
@@ -33,7 +39,7 @@ class Memory:
 
     def new(self, like: Any) -> Any:
         """Allocate a field like another one, which stays."""
-        made = empty_like(like)
+        made = self._make(like)
         self._made.setdefault(_kind(like), []).append(made)
         return made
 
@@ -66,9 +72,12 @@ def bytes_of(field: Any) -> int:
 
 
 def empty_like(field: Any) -> Any:
-    """Allocate a field like another one, on its device."""
+    """Allocate a field like another one, on its device; on the host with its layout."""
     device = Device(field.device_type, field.device_id)
-    return empty(field.domain, field.dtype.scalar_type, device=device)
+    found = empty(field.domain, field.dtype.scalar_type, device=device)
+    if field.device_type == DeviceType.CPU and tuple(found.strides) != tuple(field.strides):
+        return make(np.empty_like(field.ndarray), field.domain)
+    return found
 
 
 def copied(field: Any) -> Any:

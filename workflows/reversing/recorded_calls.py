@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ...runtime import _core
 from ...runtime.calls.boundaries import fill_halo
+from ...runtime.decomposition.exchange import Exchange
 from ...runtime.language.argument_binding import bind_arguments
 from ...runtime.language.structure import leaves_of
 from ...runtime.process import classes
@@ -33,6 +34,8 @@ class Touched:
         read_by: the parameters by which its value at entry is read.
         written_by: the parameters by which it is written.
         covered: whether every point is written.
+        is_apart: whether a call may write another memory than it reads: all is written, and what
+            it reads by other names are values at entry.
 
     """
 
@@ -41,11 +44,15 @@ class Touched:
     read_by: tuple[str, ...]
     written_by: tuple[str, ...]
     covered: bool
+    is_apart: bool = False
 
 
 @classes.frozen(eq=False)
 class RecordedCall:
-    """A recorded call: a program or `fill_halo`, its arguments by name, and what it touches."""
+    """A recorded call: its arguments by name, and what it touches.
+
+    `program` may also be `fill_halo`, or an exchange between ranks.
+    """
 
     program: Any
     arguments: Mapping[str, Any]
@@ -61,6 +68,11 @@ class RecordedCall:
     def is_halo(self) -> bool:
         """Whether it fills a halo."""
         return self.program is fill_halo
+
+    @property
+    def is_exchange(self) -> bool:
+        """Whether it exchanges halos between ranks."""
+        return isinstance(self.program, Exchange)
 
 
 def key_of(field: Any) -> Key:
@@ -88,12 +100,28 @@ def calls_of(rows: Sequence[tuple[Any, Any, Any, Any]]) -> tuple[RecordedCall, .
         DerivativeError: for a call of anything but a program, and for views of one memory.
 
     """
-    found = tuple(_call(number, *row) for number, row in enumerate(rows))
+    owned = {
+        key_of(field): call.owned(field)
+        for call, args, _, _ in rows
+        if isinstance(call, Exchange)
+        for field in args
+    }
+    by_dims = {tuple(sorted(dim.value for dim in box)): box for box in owned.values()}
+    found = tuple(_call(number, by_dims.values(), *row) for number, row in enumerate(rows))
     _check_views(found)
     return found
 
 
-def _call(number: int, call: Any, args: Any, kwargs: Any, provider: Any) -> RecordedCall:
+def _call(
+    number: int, owned: Iterable[Box], call: Any, args: Any, kwargs: Any, provider: Any
+) -> RecordedCall:
+    if isinstance(call, Exchange):
+        fields = {f"field {place}": field for place, field in enumerate(args)}
+        touched = tuple(
+            Touched(key_of(field), field, (name,), (name,), covered=False)
+            for name, field in fields.items()
+        )
+        return RecordedCall(call, fields, None, touched)
     if call is fill_halo or hasattr(call, "boundaries"):
         given = args if call is fill_halo else (args[0], *call.boundaries(args[1:]))
         field = given[0]
@@ -115,11 +143,13 @@ def _call(number: int, call: Any, args: Any, kwargs: Any, provider: Any) -> Reco
     else:
         given = dict(zip(call.parameters, args, strict=True))
     given = dict(call._variants.shape.with_fields(given))
-    return RecordedCall(call, given, provider, tuple(_touched(call, given, provider)))
+    return RecordedCall(call, given, provider, tuple(_touched(call, given, provider, owned)))
 
 
-def _touched(program: Any, given: Mapping[str, Any], provider: Any) -> Iterator[Touched]:
-    """Yield what a program touches, by memory."""
+def _touched(
+    program: Any, given: Mapping[str, Any], provider: Any, owned: Iterable[Box]
+) -> Iterator[Touched]:
+    """Yield what a program touches, by memory; of a field that is cut, what a rank owns counts."""
     fields = {
         leaf_name(name, path): leaf
         for name, value in given.items()
@@ -129,9 +159,12 @@ def _touched(program: Any, given: Mapping[str, Any], provider: Any) -> Iterator[
     written: dict[Key, list[Box]] = {}
     read_by: dict[Key, dict[str, None]] = {}
     written_by: dict[Key, dict[str, None]] = {}
+    read_again = set[Key]()  # by another name than it was written by
     for reads, writes in _statements(program, given, provider, fields):
         for name, box in reads:
             key = key_of(fields[name])
+            if key in written and name not in written_by[key]:
+                read_again.add(key)
             if not any(_inside(box, each) for each in written.get(key, ())):
                 read_by.setdefault(key, {})[name] = None
         for name, box in writes:
@@ -140,11 +173,22 @@ def _touched(program: Any, given: Mapping[str, Any], provider: Any) -> Iterator[
             written.setdefault(key, []).append(box)
     by_key = {key_of(each): each for each in fields.values()}
     for key in dict.fromkeys((*read_by, *written_by)):
-        whole = _box_of(by_key[key])
-        yield Touched(
-            key, by_key[key], tuple(read_by.get(key, ())), tuple(written_by.get(key, ())),
-            any(_inside(whole, each) for each in written.get(key, ())),
-        )  # fmt: skip
+        whole = dict(_box_of(by_key[key]))
+        for box in owned:
+            whole |= box if box.keys() <= whole.keys() else {}
+        boxes = written.get(key, ())
+        covered = any(_inside(whole, each) for each in boxes)
+        if boxes and whole != _box_of(by_key[key]) and all(_inside(each, whole) for each in boxes):
+            raise DerivativeError(
+                f"Program '{program.__name__}' writes '{next(iter(written_by[key]))}' on points "
+                "that this rank owns and none of the halo, but these hand back to owned points.",
+                hint="Compute in the halo, as far as the program reads, and make the halo as much "
+                "wider.",
+            )
+        into, out = tuple(read_by.get(key, ())), tuple(written_by.get(key, ()))
+        is_apart = covered and key not in read_again and not set(into) & set(out)
+        is_apart = is_apart and given.keys() >= {*into, *out}
+        yield Touched(key, by_key[key], into, out, covered, is_apart)
 
 
 Part: TypeAlias = tuple[str, Box]

@@ -1,4 +1,8 @@
-"""States of a loop that were kept, in memory and in files."""
+"""States of a loop: the present one, and those that are kept in memory and in files.
+
+A state that is kept in memory is not copied: its fields are held, and are free for other states
+when nothing holds them any more.
+"""
 
 from __future__ import annotations
 
@@ -6,53 +10,94 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ...runtime.fields.allocation import copy_in
+from ...runtime.process import classes
 from .memory import Pool
 from .schedules import DISK, MEMORY, Action, Keep, Take
 
-State = Mapping[str, Any]
+State: TypeAlias = dict[str, Any]
+
+
+@classes.frozen(eq=False)
+class Room:
+    """The fields of a loop for one slot of its state, which are like one of the recording.
+
+    A step may leave points as they are: all fields have the same values there.
+    """
+
+    pool: Pool
+    like: Any
 
 
 class States:
-    """The states that are kept, by place and number.
+    """The fields of states, and the states that are kept, by place and number.
 
     Attributes:
         most: how many were in memory, and on disk, at once.
 
     """
 
-    def __init__(self, pool: Pool, folder: Path | None) -> None:
-        self._pool = pool
-        self._in_memory: dict[int, dict[str, Any]] = {}
+    def __init__(self, rooms: Mapping[str, Room], first: State, folder: Path | None) -> None:
+        """Keep nothing yet; `first` are the fields of the start."""
+        self._rooms, self._first, self._folder = rooms, first, folder
+        self._held: dict[int, int] = {}  # how often, by the identity of fields
+        self._owners: dict[int, str] = {}
+        self._in_memory: dict[int, State] = {}
         self._on_disk: set[int] = set()
-        self._folder = folder
         self.most: dict[str, int] = {MEMORY: 0, DISK: 0}
 
+    def room(self, name: str) -> Any:
+        """Return a field for a slot of a new state."""
+        room = self._rooms[name]
+        field = room.pool.take(room.like)
+        self._owners[id(field)] = name
+        return field
+
+    def hold(self, state: State) -> None:
+        """Let the fields of a state be, until they are released as often."""
+        held = self._held
+        for field in state.values():
+            held[id(field)] = held.get(id(field), 0) + 1
+
+    def release(self, state: State) -> None:
+        """Give the fields of a state back, apart from those that something else holds."""
+        for field in state.values():
+            number = id(field)
+            self._held[number] -= 1
+            if not self._held[number] and number in self._owners:
+                self._rooms[self._owners.pop(number)].pool.give(field)
+
+    def is_free(self, state: State) -> bool:
+        """Tell whether a state is held once."""
+        return all(self._held[id(field)] == 1 for field in state.values())
+
     def keep(self, number: int, place: str, state: State) -> None:
-        """Copy a state."""
+        """Keep a state."""
         if place == DISK:
             for name, field in state.items():
                 np.save(self._file(number, name), field.asnumpy())
             self._on_disk.add(number)
         elif number not in self._in_memory:
-            kept = {name: self._pool.take(field) for name, field in state.items()}
-            for name, field in state.items():
-                copy_in(kept[name], field.ndarray)
-            self._in_memory[number] = kept
+            self.hold(state)
+            self._in_memory[number] = state
         self.most[MEMORY] = max(self.most[MEMORY], len(self._in_memory))
         self.most[DISK] = max(self.most[DISK], len(self._on_disk))
 
-    def take(self, number: int, place: str, state: State) -> None:
-        """Copy a state that was kept into fields."""
-        for name, field in state.items():
-            if place == DISK:
-                copy_in(field, np.load(self._file(number, name)))
-            else:
-                copy_in(field, self._in_memory[number][name].ndarray)
+    def take(self, number: int, place: str) -> State:
+        """Return a state that was kept."""
+        if place != DISK:
+            return self._in_memory[number]
+        is_start = number == 0 and not any(
+            self._held.get(id(each)) for each in self._first.values()
+        )
+        found = self._first if is_start else {name: self.room(name) for name in self._first}
+        for name, field in found.items():
+            copy_in(field, np.load(self._file(number, name)))
+        return found
 
     def place_of(self, number: int) -> str:
         """Return where a state is kept; empty if it is not."""
@@ -68,8 +113,7 @@ class States:
             for file in self._folder.glob(f"{number}_*.npy"):
                 file.unlink()
         elif place == MEMORY:
-            for field in self._in_memory.pop(number, {}).values():
-                self._pool.give(field)
+            self.release(self._in_memory.pop(number, {}))
 
     def _file(self, number: int, name: str) -> Path:
         assert self._folder is not None  # schedules with files have one
@@ -77,12 +121,12 @@ class States:
 
 
 @contextmanager
-def kept_states(pool: Pool, actions: tuple[Action, ...], folder: Path | None) -> Iterator[States]:
-    """Yield states; their files are deleted at the end, also after an error or an interrupt."""
+def folder_of(actions: tuple[Action, ...], folder: Path | None) -> Iterator[Path | None]:
+    """Yield a folder if a schedule has files, which are deleted at the end, also of an error."""
     places = {each.place for each in actions if isinstance(each, Keep)}
     places |= {each.target for each in actions if isinstance(each, Take)}
     if DISK not in places:
-        yield States(pool, None)
+        yield None
         return
     with tempfile.TemporaryDirectory(prefix="fieldforge-states-", dir=folder) as made:
-        yield States(pool, Path(made))
+        yield Path(made)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from itertools import groupby
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ...runtime.process.errors import ArgumentError, DerivativeError, nearest
 from ...stages.adjoint.names import partner
-from .acts import Act, Slot, Wanted
-from .backward import Derived
-from .memory import Memory
-from .plan import Plan, Save, plan_of
+from .acts import Wanted
+from .carried import Carried
+from .forward import Save
+from .plan import Plan, Rooms, adjoint_alone, whole_step
 from .recorded_calls import Key, calls_of, is_of_floats, key_of
-
-Record: TypeAlias = Callable[..., AbstractContextManager[Any]]
+from .replay import Record, Replay
 
 
 class StepAdjoint:
@@ -50,36 +48,31 @@ class StepAdjoint:
         self.wrt, self.of = tuple(wrt), tuple(of)
         for what, chosen in (("wrt", self.wrt), ("of", self.of)):
             _check(what, chosen, fields)
-        self._wanted = Wanted(
-            calls_of(calls),
-            {key_of(each): name for name, each in fields.items()},
-            numbers,
-            *(
-                {key_of(fields[name]): partner(name, names) for name in chosen}
-                for chosen in (self.wrt, self.of)
-            ),
+        given, found = (
+            {key_of(fields[name]): partner(name, names) for name in chosen}
+            for chosen in (self.of, self.wrt)
         )
+        slots_of = {key_of(each): name for name, each in fields.items()}
+        self._wanted = Wanted(calls_of(calls), slots_of, numbers, wrt=found, of=given)
         both = (*self.of, *self.wrt)
         self.parameters = (*slots, *dict.fromkeys(partner(name, names) for name in both))
-        self._copies, self._adjoints = Memory(), Memory()
-        self._derived: dict[Any, Derived] = {}
-        self._replays: dict[bool, Replay] = {}
-        self._record = record
+        self._rooms, self._record = Rooms(), record
 
     def __call__(self, **fields: Any) -> None:
         """Compute the adjoints of `wrt`."""
-        given = self._given(fields)
-        replay = self._replay(whole=False)
-        replay.forward(given)
-        replay.backward(given)
+        self._replay(self._given(fields))
 
     def forward(self, **fields: Any) -> None:
         """Make the step, and keep what `backward` needs; adjoints need not be given."""
-        self._replay(whole=True).forward(self._given(fields, needed=()))
+        self._halves[0](self._given(fields, needed=()))
 
     def backward(self, **fields: Any) -> None:
         """Compute the adjoints of `wrt` after `forward`, with the same fields."""
-        self._replay(whole=True).backward(self._given(fields))
+        self._halves[1](self._given(fields))
+
+    def carried(self, pairs: Mapping[str, str]) -> Carried:
+        """Return the step and its adjoint for a loop; `pairs` says which slots hand on which."""
+        return Carried(self._wanted, pairs, self._rooms, self._record)
 
     def hidden(self, state: Sequence[str]) -> tuple[Any, ...]:
         """Return the fields beside some slots that a step reads before it writes them."""
@@ -94,28 +87,34 @@ class StepAdjoint:
 
     @property
     def saves(self) -> tuple[Save, ...]:
-        """What a call copies because the step overwrites it."""
-        return self._replay(whole=False).plan.saves
+        """What a call keeps apart because the step overwrites it."""
+        return self._plan.saves
 
     @property
     def bytes(self) -> int:
         """The memory for copies and adjoints."""
-        self._replay(whole=False)
-        return self._copies.bytes + self._adjoints.bytes
+        assert self._plan  # it takes its memory
+        return self._rooms.bytes
 
     def __str__(self) -> str:
-        plan = self._replay(whole=False).plan
         head = f"adjoint of {', '.join(self.of)} with respect to {', '.join(self.wrt)}:"
-        return "\n".join([head, *(f"  {each.name}" for each in (*plan.forward, *plan.backward))])
+        return "\n".join([head, *(f"  {each.name}" for each in self._replay.acts)])
 
     def __repr__(self) -> str:
         return f"<adjoint of a step of {len(self._wanted.calls)} calls>"
 
-    def _replay(self, whole: bool) -> Replay:
-        if whole not in self._replays:
-            plan = plan_of(self._wanted, self._copies, self._adjoints, self._derived, whole)
-            self._replays[whole] = Replay(plan, self._record)
-        return self._replays[whole]
+    @cached_property
+    def _plan(self) -> Plan:
+        return adjoint_alone(self._wanted, self._rooms)
+
+    @cached_property
+    def _replay(self) -> Replay:
+        return Replay((*self._plan.forward, *self._plan.backward), self._record)
+
+    @cached_property
+    def _halves(self) -> tuple[Replay, Replay]:
+        plan = whole_step(self._wanted, self._rooms)
+        return Replay(plan.forward, self._record), Replay(plan.backward, self._record)
 
     def _given(
         self, fields: Mapping[str, Any], needed: Sequence[str] | None = None
@@ -130,66 +129,6 @@ class StepAdjoint:
             if name not in given:
                 raise ArgumentError(f"The adjoint of the step needs '{name}'.", hint=hint)
         return given
-
-
-class Replay:
-    """A plan, whose calls of programs are recorded by the first call and replayed by others."""
-
-    def __init__(self, plan: Plan, record: Record) -> None:
-        self.plan = plan
-        self._forward, self._backward = (
-            _Half(acts, record) for acts in (plan.forward, plan.backward)
-        )
-
-    def forward(self, given: Mapping[str, Any]) -> None:
-        """Run the calls of the step."""
-        self._forward(given)
-
-    def backward(self, given: Mapping[str, Any]) -> None:
-        """Run their adjoints."""
-        self._backward(given)
-
-
-class _Half:
-    def __init__(self, acts: Sequence[Act], record: Record) -> None:
-        self._parts = [
-            _recorded(list(group), record) if native else _one_by_one(list(group))
-            for native, group in groupby(acts, key=lambda act: act.is_native)
-        ]
-
-    def __call__(self, given: Mapping[str, Any]) -> None:
-        for part in self._parts:
-            part(given)
-
-
-Part = Callable[[Mapping[str, Any]], None]
-
-
-def _one_by_one(acts: Sequence[Act]) -> Part:
-    def run(given: Mapping[str, Any]) -> None:
-        for act in acts:
-            act.do(given)
-
-    return run
-
-
-def _recorded(acts: Sequence[Act], record: Record) -> Part:
-    used = dict.fromkeys(
-        each.name for act in acts for each in act.arguments.values() if isinstance(each, Slot)
-    )
-    made: list[Any] = []
-
-    def run(given: Mapping[str, Any]) -> None:
-        slots = {name: given[name] for name in used}
-        if made:
-            made[0](**slots)
-            return
-        with record(**slots) as step:
-            for act in acts:
-                act.do(given)
-        made.append(step)
-
-    return run
 
 
 def _check(what: str, names: Sequence[str], fields: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""`differentiable`: programs as functions of arrays, alone and in JAX."""
+"""`differentiable`: programs as functions of arrays, alone, in JAX and in PyTorch."""
 
 import numpy as np
 import pytest
@@ -89,6 +89,51 @@ def test_jax_differentiates_through_a_program():
         for found in (direct, inside):
             for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
                 assert_allclose(one, other, rtol=1e-13)
+
+
+def test_torch_differentiates_through_a_program():
+    torch = pytest.importorskip("torch", reason="for those who have PyTorch")
+    own = function().torch
+    u, w = (torch.tensor(each, requires_grad=True) for each in drawn(5, 4))
+
+    def ours(u, w):
+        rise, square = own(torch.sin(u), w)
+        return (rise * rise).sum() + (torch.exp(square) * rise).sum()
+
+    def plain(u, w):
+        u = torch.sin(u)
+        rise, square = 2.0 * w * torch.diff(u), u[:4] * u[:4]
+        return (rise * rise).sum() + (torch.exp(square) * rise).sum()
+
+    assert torch.autograd.gradcheck(own, (u, w))
+    for found, expected in zip(
+        torch.autograd.grad(ours(u, w), (u, w)),
+        torch.autograd.grad(plain(u, w), (u, w)),
+        strict=True,
+    ):
+        assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_torch_trains_through_one_result():
+    torch = pytest.importorskip("torch", reason="for those who have PyTorch")
+    own = ff.differentiable(
+        jumps, wrt={"c": {Cell: 3}}, of={"out": {Edge: 3}}, offset_provider=TABLE
+    ).torch
+    c = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)  # of single precision
+    wanted = own(torch.tensor([0.0, 1.0, 3.0], dtype=torch.float64))
+    steps = torch.optim.SGD([c], lr=0.02)
+
+    def miss():
+        return ((own(c) - wanted) ** 2).sum()
+
+    before = miss().item()
+    for _ in range(200):
+        steps.zero_grad()
+        miss().backward()
+        steps.step()
+
+    assert c.grad.dtype == torch.float32
+    assert miss().item() < 1e-3 * before
 
 
 def test_jax_takes_one_result_of_a_mesh():

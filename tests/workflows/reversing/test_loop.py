@@ -9,8 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 import fieldforge as ff
 from fieldforge.errors import ArgumentError, DerivativeError
 from fieldforge.runtime import gpu
+from fieldforge.workflows.reversing import acts, gradient_run, states
 
-from .steps import COUNT, I, advance, differences, drawn, field, run_step
+from .steps import COUNT, I, advance, differences, drawn, field, multiply, run_step, square
 
 STEPS = 25
 schedules = pytest.importorskip("checkpoint_schedules", reason="the extra 'adjoint'")
@@ -112,6 +113,25 @@ def test_states_on_disk_are_gone_after_an_interrupt(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_gradient_after_an_interrupt_is_what_it_would_have_been():
+    def tell(done, total):
+        if done == tell.stop:
+            raise KeyboardInterrupt
+
+    own = ff.reversed_loop(
+        run_step(), carry={"new": "now"}, cost=cost, checkpoints=4, progress=tell
+    )  # fmt: skip
+    value, found = loop(checkpoints=4)(steps=STEPS, now=field(drawn(9)))
+    for tell.stop in (3, 20, 30):
+        with pytest.raises(KeyboardInterrupt):
+            own(steps=STEPS, now=field(drawn(9)))
+    tell.stop = None
+
+    again, other = own(steps=STEPS, now=field(drawn(9)))
+
+    assert (again, *other["now"].asnumpy()) == (value, *found["now"].asnumpy())
+
+
 def test_progress_tells_all_steps():
     told = []
     own = ff.reversed_loop(
@@ -142,6 +162,58 @@ def test_steps_that_change_their_state_in_place():
     moved = field(drawn(9) + 1e-6 * drawn(8))
     more, _ = every(steps=9, now=moved)
     assert_allclose(more - value, 1e-6 * found["now"].asnumpy() @ drawn(8), rtol=1e-4)
+
+
+def test_no_state_is_copied_where_steps_write_all_of_it(monkeypatch):
+    a, b = (field(drawn(seed)) for seed in range(2))
+    with ff.record(now=a) as step:
+        square(a, b)
+        square(b, a)
+    made = []
+    for module in (acts, states, gradient_run):
+        own = module.copy_in
+        monkeypatch.setattr(
+            module, "copy_in", lambda *given, own=own: (made.append(given), own(*given))
+        )
+    few = ff.reversed_loop(step, carry=["now"], cost=cost, progress=None, checkpoints=3)
+    start = 1.0 + 0.1 * drawn(9)
+
+    value, found = few(steps=STEPS, now=field(start))
+
+    assert len(made) == 1  # the start
+    every = ff.reversed_loop(step, carry=["now"], cost=cost, progress=None)
+    again, other = every(steps=STEPS, now=field(start))
+    assert (value, *found["now"].asnumpy()) == (again, *other["now"].asnumpy())
+    held = few.bytes
+    few(steps=STEPS, now=field(start))
+    assert few.bytes == held  # memory is allocated once
+
+
+@pytest.mark.parametrize("options", [{}, {"checkpoints": 2}, {"checkpoints": 1, "on_disk": 2}])
+def test_time_levels_are_handed_on(options):
+    """A leapfrog: what is now becomes what was before, and is no copy of it."""
+    old, now, new, v = (field(drawn(seed)) for seed in range(4))
+    with ff.record(old=old, now=now, new=new) as step:
+        multiply(now, v, new, COUNT)
+        ff.fill_halo(new, {I: (0, 6)}, {I: "periodic"})
+        square(old, old)
+        multiply(new, old, new, COUNT)
+    leap = ff.reversed_loop(
+        step, carry={"new": "now", "now": "old"}, at=[4, 9], progress=None,
+        cost=lambda number, old, now: (float(ff.sum(old * now)), {"old": now, "now": old}),
+        **options,
+    )  # fmt: skip
+    start = {"old": 0.5 * drawn(8), "now": 0.5 * drawn(9)}
+
+    def run(**values):
+        return leap(steps=9, **{name: field(each) for name, each in values.items()})
+
+    found = run(**start)[1]
+
+    for name in start:
+        way = 1e-6 * drawn(5)
+        ahead, behind = (run(**start | {name: start[name] + h * way})[0] for h in (1, -1))
+        assert_allclose(ahead - behind, 2 * found[name].asnumpy() @ way, rtol=1e-6)
 
 
 def test_a_field_that_steps_carry_over_is_named():
