@@ -87,6 +87,7 @@ class Adjoint(Derivation):
         added: the parameters of `wrt` whose adjoints are added to what their fields hold.
         value: whether the outputs are written too.
         scalars: the parameters of `wrt` that are scalars; their adjoints are fields.
+        keep: outputs that are read as the program left them, and not computed again.
 
     """
 
@@ -95,6 +96,7 @@ class Adjoint(Derivation):
     added: tuple[str, ...] = ()
     value: bool = False
     scalars: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -131,6 +133,7 @@ class Adjoint(Derivation):
             frozenset(leaves_of(self.added)),
             self.value,
             self.names,
+            leaves_of(self.keep),
         )
         found = adjoint(program, wanted, leaves, Tables.of(program, variant))
         return finished(
