@@ -42,6 +42,7 @@ from ..lower.regions import EVERYWHERE, without
 from ..lower.split_regions import within
 from .activity import Leaves, active_rows
 from .coverage import exact_reads
+from .explaining import Told
 from .gathers import Tables, gathered_back, spread, to_slot
 from .joining import sides_of
 from .keeping import reading_kept, with_kept
@@ -81,6 +82,7 @@ class Derived:
     program: Dataflow
     forward: int
     bodies: frozenset[Body]
+    told: Told
 
 
 def adjoint(program: Dataflow, wanted: Wanted, leaves: Sequence[Leaf], tables: Tables) -> Derived:
@@ -107,6 +109,7 @@ class _Adjoint:
     kept: Mapping[Ref, Input]
     results: dict[Ref, dict[int, Part]] = classes.field(factory=dict)
     bodies: list[Body] = classes.field(factory=list)
+    origins: dict[Ref, Ref] = classes.field(factory=dict)
 
     @property
     def rows(self) -> Rows:
@@ -119,7 +122,9 @@ class _Adjoint:
             if store.target in self.wanted.of:
                 self._seed(store)
         for row in reversed(range(len(self.program.values))):
+            first = len(self.rows.graph.values)
             self._visit(row, self.program.values[row])
+            self.origins |= dict.fromkeys(range(first, len(self.rows.graph.values)), row)
         stores = self._stores({leaf.name: leaf for leaf in leaves})
         made = classes.evolve(
             self.program,
@@ -129,7 +134,8 @@ class _Adjoint:
             statements=(Statement(tuple(stores)),),
             tables=tuple(table for _, table in sorted(self.tables.used.items())),
         )
-        return Derived(made, len(self.program.values), frozenset(self.bodies))
+        told = Told(self.program, self.sweep.active, self.kept, self.origins)
+        return Derived(made, len(self.program.values), frozenset(self.bodies), told)
 
     def _seed(self, store: Store) -> None:
         leaf = next(each for each in self.program.leaves if each.name == store.target)
