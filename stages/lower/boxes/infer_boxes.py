@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from ....runtime.language.dimension import DimensionKind
 from ....runtime.process import classes
 from ....runtime.process.errors import DSLError
 from ...artifacts import Lowered
@@ -148,7 +149,9 @@ class Walk:
                 yield from self._branches(value, need)
             case Scan():
                 new = Range(value.axis, *map(self.areas.resolve, (value.start, value.stop)))
-                asked = self.areas.firm(self._replaced(value.dims, need, new))
+                asked = self._replaced(value.dims, need, new)
+                if value.axis.kind is DimensionKind.VERTICAL:  # others are sums of adjoints
+                    asked = self.areas.firm(asked)
                 yield from ((operand, value.dims, asked) for operand in value.operands)
             case Column() | Result():
                 yield from self._of_columns(value, need)
