@@ -206,3 +206,25 @@ def test_no_nan_leaks_through_tables_from_a_branch_that_is_not_taken(backend):
     expected = slope * 0.5 / np.sqrt(np.abs(flux))
     assert expected[3, 0] == 0.0
     np.testing.assert_allclose(flux_b.asnumpy(), expected, rtol=1e-14)
+
+
+def test_a_loop_over_levels_tests_nothing_where_all_is_there_that_a_table_lists():
+    run = ff.adjoint(mesh_step, wrt=("flux",)).with_backend(ff.cpu)
+    given = mesh_arguments()
+    del given["out"]
+
+    trace = run.trace(
+        **given, out_b=given["flux"], flux_b=given["flux"],
+        offset_provider=ff.transposed(MESH), until="codegen",
+    )  # fmt: skip
+
+    nest = trace["codegen"].artifact.loops.partition("usual ")[2].splitlines()
+    usual = nest[0].split(", ")
+    tests = [line for line in nest if " ge %" in line and " bool " in line]
+    entries = [line.split()[0] for line in tests if line.strip().startswith("%")]
+    assert len(usual) > 3
+    assert all(each.endswith(" true") for each in usual)
+    assert {each.split()[0] for each in usual} & set(entries)
+    text = trace["codegen"].text
+    assert "const bool usually = v" in text
+    assert "if (usually) {" in text
