@@ -64,7 +64,7 @@ def called(case: Mapping[str, Any], backend: str) -> dict[str, Any]:
     """Call the stencil of a case on the device; return the fields after the call."""
     names = define(case["text"])
     options = {"externals": names.get("EXTERNALS"), "dtypes": names.get("DTYPES")}
-    stencil = gtscript.stencil(backend, names["s"], **options)
+    stencil = gtscript.stencil(backend, names["s"], numerics="strict", **options)
     allocator = ff.gpu if backend == "gpu" else None
     given, origin = {}, {}
     for name, array in arrays_of(dict(case)).items():
@@ -93,7 +93,10 @@ def called(case: Mapping[str, Any], backend: str) -> dict[str, Any]:
     ],
 )
 def test_a_gpu_gives_the_numbers_of_the_interpreter(name, backend):
-    """Mathematics may err by some units in the last place, and what is made of it by more."""
+    """Mathematics may err by some units in the last place, and what is made of it by more.
+
+    Nothing is contracted: where products cancel out, that would show.
+    """
     _, meant = run(EXAMPLES[name], lambda made, arguments: Entry(made.lowered)(*arguments))
 
     given = called(EXAMPLES[name], backend)

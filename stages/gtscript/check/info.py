@@ -76,7 +76,8 @@ def _accesses(
 ) -> tuple[dict[int, int], set[int]]:
     """Return how each variable is accessed, and all that are; elements count by the first one.
 
-    One that is written first counts as written only.
+    One that is written first counts as written only. A number that a condition tests counts as read
+    even if a region below has no points.
     """
     found: dict[int, int] = {}
     touched: set[int] = set()
@@ -91,6 +92,8 @@ def _accesses(
             owner = owners.get(each.variable, each.variable)
             if found.setdefault(owner, WRITE) == READ:
                 found[owner] = READ_WRITE
+    for read in reads_below(tables.nodes, tables.tests):
+        found.setdefault(read.variable, READ)
     return found, touched
 
 

@@ -9,8 +9,9 @@ from ....runtime.process.errors import OptionError
 from ...artifacts import Variant
 from ...ir.bounds import Const, Range
 from ...ir.dataflow import Dataflow, Leaf
+from ...ir.stencil import Stencil
 from ..axes import AXES, data_dims, dims_of, size_of
-from ..check.extents import extents_of
+from ..check.extents import Extents, extents_of, meets
 from ..parsed import ParsedStencil
 from .blocks import run_parallel
 from .environment import Environment
@@ -21,11 +22,12 @@ from .storing import Storing
 
 def build(parsed: ParsedStencil, variant: Variant) -> Dataflow:
     """Return the program of a stencil."""
-    root = parsed.root
+    extents = extents_of(parsed.root.nodes, parsed.root.blocks)
+    root = _with_points(parsed.root, extents)
     leaves = tuple(_leaves(parsed, variant))
     environment = Environment.of(root, leaves, dict(variant.static))
     storing = Storing(environment)
-    extents, live = extents_of(root.nodes, root.blocks), live_after(root)
+    live = live_after(root)
     for place, block in enumerate(root.blocks):
         if block.order == "parallel":
             run_parallel(environment, block, live[place])
@@ -41,6 +43,19 @@ def build(parsed: ParsedStencil, variant: Variant) -> Dataflow:
         values=tuple(environment.graph.values),
         statements=tuple(storing.statements),
     )
+
+
+def _with_points(root: Stencil, extents: Extents) -> Stencil:
+    """Return a stencil without assignments in regions that lie outside of every domain."""
+    blocks = []
+    for place, block in enumerate(root.blocks):
+        body = tuple(
+            each
+            for each in block.body
+            if meets(each.region, extents.statements[place, each.statement])
+        )
+        blocks.append(block if body == block.body else classes.evolve(block, body=body))
+    return classes.evolve(root, blocks=tuple(blocks))
 
 
 def _leaves(parsed: ParsedStencil, variant: Variant) -> Iterator[Leaf]:

@@ -48,6 +48,7 @@ class Tables:
     arguments: dict[str, tuple[int, ...]] = classes.field(factory=dict)
     level: int | None = None  # the variable that is the level
     choices: set[Ref] = classes.field(factory=set)  # tests of indices of data axes
+    tests: list[Ref] = classes.field(factory=list)  # conditions of numbers, outside of regions
     loops: int = 0  # how many `while` the text has so far
     of_call: set[int] = classes.field(factory=set)  # blocks on levels that only a call knows
     calls: int = 0

@@ -113,6 +113,8 @@ def _if(scope: Scope, node: ast.If) -> None:
     test = condition(scope, expressions.read(scope, node.test), node.test)
     if reads_field(scope, test):
         test = _kept_mask(scope, test, node.test)
+    elif draft.region is None:
+        scope.tables.tests.append(test)
     draft.mask = expressions.mask_of(scope, outer, test, node.test)
     read_statements(scope, node.body)
     if node.orelse:

@@ -8,7 +8,7 @@ whatever its distance.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
@@ -37,6 +37,8 @@ Span: TypeAlias = tuple[Bound | None, Bound | None]  # None is infinity
 Place: TypeAlias = tuple[Ref, Dimension]
 
 ENDLESS: Span = (None, None)
+CONSTANT: Final = "Apply 'as_offset' to an argument, not to a constant."
+BY_DATA: Final = "Displace a value by a field that has an end, or displace it once."
 
 
 @classes.frozen
@@ -57,7 +59,8 @@ class Spans:
             start = add(least(edges), -1) if start is None else start
             stop = add(greatest(edges), 1) if stop is None else stop
         if start is None or stop is None:
-            raise _endless(dim, "Apply 'as_offset' to an argument, not to a constant.")
+            is_by_data = None in self._far.values()
+            raise _endless(dim, BY_DATA if is_by_data else CONSTANT)
         return start, maximum(stop, add(start, 1))
 
     def existing(self, ref: Ref, dim: Dimension) -> Span:
@@ -100,15 +103,15 @@ class Spans:
         return list(found)
 
     def _distances(self, ref: Ref, dim: Dimension) -> tuple[Bound, ...]:
-        """Return how far a displacement leads beyond the ends of its own fields."""
+        """Return how far a displacement leads beyond the ends of its own fields, if that is known.
+
+        Distances that only data know end nothing: the displaced read is clamped everywhere.
+        """
         if (ref, dim) not in self._far:
             value = self.values[ref]
             assert isinstance(value, Displace)
             self._far[ref, dim] = distances(self.values, value.by, dim)
-        far = self._far[ref, dim]
-        if far is None:
-            raise _endless(dim, "Displace a value by a field that has an end, or displace it once.")
-        return far
+        return self._far[ref, dim] or ()
 
     def _sources(self, ref: Ref, dim: Dimension) -> Iterator[Place]:
         """Yield the values and dimensions whose ranges determine the range of a value."""

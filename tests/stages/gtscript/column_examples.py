@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .data_examples import EXAMPLES
+from .data_examples import AROUND, EXAMPLES, around
 from .examples import add, column, some
 
 __all__ = ["COLUMNS", "EXAMPLES"]
@@ -253,19 +253,6 @@ with computation(FORWARD), interval(1, None):
 
 # --- arrays with more levels than the domain ------------------------------------------------------
 
-AROUND = "a: Field[float], b: Field[float], x: Field[float], p: Field[IJ, np.int64]"
-
-
-def around(seed):
-    """Return fields of nine levels, of which a call takes the third as its first one."""
-    return {
-        "arrays": {name: some((2, 2, 9), seed + i) for i, name in enumerate("abx")}
-        | {"p": np.array([[2, 0], [1, 2]])},
-        "origin": dict.fromkeys("abx", (0, 0, 2)),
-        "domain": (2, 2, 5),
-    }
-
-
 add(
     "a search that ends above the domain",
     """
@@ -335,18 +322,6 @@ with computation(FORWARD), interval(2, 3):
 """,
     AROUND,
     **around(125) | {"domain": (2, 2, 3)},
-)
-
-add(
-    "levels of an argument without influence",
-    """
-with computation(FORWARD), interval(...):
-    b = a.at(K=p)
-    with horizontal(region[I[0] - 1, :]):
-        x[0, 0, p] = a + x[0, 0, p]
-""",
-    AROUND,
-    **around(131),
 )
 
 # --- intervals of the call ------------------------------------------------------------------------

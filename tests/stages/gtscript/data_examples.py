@@ -15,6 +15,7 @@ VECTORS = (
     "m: Field[IJK, (np.float64, (3, 3))], b: Field[float]"
 )
 LEVELS = "a: Field[float], b: Field[float], n: Field[np.int64], p: Field[IJ, np.int64]"
+AROUND = "a: Field[float], b: Field[float], x: Field[float], p: Field[IJ, np.int64]"
 
 
 def vectors():
@@ -34,6 +35,16 @@ def levels():
         "b": np.zeros((2, 2, 4)),
         "n": np.tile(np.array([1, 0, -1, -3]), (2, 2, 1)),
         "p": np.array([[2, 0], [1, 3]]),
+    }
+
+
+def around(seed):
+    """Return fields of nine levels, of which a call takes the third as its first one."""
+    return {
+        "arrays": {name: some((2, 2, 9), seed + i) for i, name in enumerate("abx")}
+        | {"p": np.array([[2, 0], [1, 2]])},
+        "origin": dict.fromkeys("abx", (0, 0, 2)),
+        "domain": (2, 2, 5),
     }
 
 
@@ -392,6 +403,69 @@ with computation(FORWARD), interval(r[0, 0][0], r[0, 0][1]):
         "top": np.zeros((2, 2)),
         "r": np.array([[[0, 2], [1, 5]], [[2, 2], [3, 4]]]),
     },
+)
+
+# --- regions outside of every domain --------------------------------------------------------------
+
+add(
+    "levels of an argument without influence",
+    """
+with computation(FORWARD), interval(...):
+    b = a.at(K=p)
+    with horizontal(region[I[0] - 1, :]):
+        x[0, 0, p] = a + x[0, 0, p]
+""",
+    AROUND,
+    **around(131),
+)
+
+add(
+    "an element written in regions without points",
+    """
+with computation(FORWARD), interval(...):
+    t = a
+    with horizontal(region[I[0] - 1, :], region[I[-1] + 1, :]):
+        v[0, 0, 0][1] = t
+        b = t
+    x = t * 2.0
+""",
+    "a: Field[float], b: Field[float], x: Field[float], v: Field[IJK, (np.float64, (3,))]",
+    arrays={name: some((2, 2, 4), 132 + i) for i, name in enumerate("abx")}
+    | {"v": some((2, 2, 4, 3), 135)},
+)
+
+add(
+    "conditions of regions without points",
+    """
+with computation(PARALLEL), interval(...):
+    b = a
+    if flag:
+        with horizontal(region[I[0] - 1, :]):
+            b = 2.0
+    elif a > 0.0:
+        b = 3.0
+    with horizontal(region[:, J[-1] + 1]):
+        if other:
+            b = 4.0
+""",
+    "a: Field[float], b: Field[float], flag: bool, other: bool",
+    arrays={"a": some((2, 2, 4), 136), "b": np.zeros((2, 2, 4))},
+    scalars={"flag": ("bool", False), "other": ("bool", True)},
+)
+
+add(
+    "levels that a value gives, read at levels that one bounds",
+    """
+with computation(PARALLEL):
+    with interval(0, 2):
+        if a > b[0, 0, p + 1]:
+            x = a
+with computation(PARALLEL):
+    with interval(0, p):
+        b = x[0, 0, 2]
+""",
+    AROUND,
+    **around(137),
 )
 
 DATA = tuple(name for name in EXAMPLES if name not in BEFORE)

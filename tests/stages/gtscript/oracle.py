@@ -81,10 +81,41 @@ def with_parentheses():
     debug_codegen.DebugCodeGen.visit_TernaryOp = visit
 
 
+def plane_by_plane():
+    """Let sweeps go plane by plane, as GTScript means them and 'numpy' does.
+
+    'debug' takes statements of different extents one after the other, each through all levels. At
+    levels that a value bounds it still does.
+    """
+    from gt4py.cartesian.gtc.common import LoopOrder, RuntimeAxisBound
+    from gt4py.cartesian.gtc.debug import debug_codegen
+
+    def generate(self, stencil, block_extents, symtable):
+        for loop in stencil.vertical_loops:
+            for section in loop.sections:
+                bounds = section.interval.start, section.interval.end
+                of_call = any(isinstance(each, RuntimeAxisBound) for each in bounds)
+                if of_call or loop.loop_order == LoopOrder.PARALLEL:
+                    for execution in section.horizontal_executions:
+                        with (
+                            self.generate_ij_loop(block_extents, execution),
+                            self.create_k_loop_code(section, loop, symtable=symtable),
+                        ):
+                            self.visit(execution, symtable=symtable)
+                    continue
+                with self.create_k_loop_code(section, loop, symtable=symtable):
+                    for execution in section.horizontal_executions:
+                        with self.generate_ij_loop(block_extents, execution):
+                            self.visit(execution, symtable=symtable)
+
+    debug_codegen.DebugCodeGen.generate_stencil_code = generate
+
+
 def main():
     """Answer all cases of the standard input."""
     warnings.simplefilter("ignore")
     with_parentheses()
+    plane_by_plane()
     answers = []
     for case in json.load(sys.stdin):
         try:
