@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ....ir.bounds import Const, TableBound, end_of, parts
+from ....ir.bounds import Const, end_by_tables, end_of
 from ....ir.loops.cpu import marked, with_rows
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Compute, Index, Instruction, Load, Nest, Number, Row
@@ -54,11 +54,11 @@ def _likely_listed(nest: Nest, row: Instruction) -> bool | None:
     """Return what a comparison is on most levels, or for most elements of a mesh."""
     if isinstance(row, Compute) and row.op in ("ge", "lt"):
         index, bound = (nest.body[arg] for arg in row.args)
-        by_table = isinstance(bound, Number) and any(
-            isinstance(part, TableBound) for part in parts(bound.bound)
-        )
-        if (by_table and isinstance(index, Index)) or _is_entry(nest, index):
+        if _is_entry(nest, index):
             return True
+        end = end_by_tables(bound.bound) if isinstance(bound, Number) else None
+        if isinstance(index, Index) and end is not None:
+            return (end == "start") == (row.op == "ge")
     return _likely(nest, row)
 
 
