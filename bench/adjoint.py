@@ -23,6 +23,8 @@ from typing import Any, Final
 import attrs
 import click
 import numpy as np
+from adjoint_step import NAME as STEP
+from adjoint_step import SLOTS, prepared_step
 from cases import chosen_cases
 from cases.case import Case
 from figures import Row, geometric_mean
@@ -45,6 +47,7 @@ WANTED: Final[Sequence[tuple[str, tuple[str, ...]]]] = (
     ("tridiagonal", ("d",)),
     ("tridiagonal", ("a", "b", "c", "d")),
     ("nabla2", ("vn",)),
+    (STEP, SLOTS),
 )
 FORWARD, ADJOINT, JAX = "forward", "adjoint", "JAX adjoint"
 THREADS: Final = (1, 2, 8)  # that give the same bits
@@ -84,8 +87,7 @@ def main(
     for name, wrt in WANTED:
         if cases and name not in cases.split(","):
             continue
-        for make in chosen_cases([name]).values():
-            ready = prepared(make("float64", scale), wrt)
+        for ready in _all_ready(name, wrt, scale):
             for what, key in ((FORWARD, (name,)), (ADJOINT, (name, *wrt))):
                 ready.built[what] = first.setdefault(key, ready.built[what])
             compare_bits(ready)
@@ -99,6 +101,15 @@ def main(
     mean = geometric_mean(ratio(row, JAX, ADJOINT) for row in rows)
     if mean is not None:
         click.echo(f"JAX's adjoint over ours: {mean:.1f} in the geometric mean")
+
+
+def _all_ready(name: str, wrt: tuple[str, ...], scale: float) -> Iterator[Ready]:
+    if name == STEP:
+        case, calls, given, built = prepared_step(scale)
+        yield Ready(case, wrt, calls, given, built)
+        return
+    for make in chosen_cases([name]).values():
+        yield prepared(make("float64", scale), wrt)
 
 
 def prepared(case: Case, wrt: tuple[str, ...]) -> Ready:
@@ -143,7 +154,7 @@ def measured(ready: Ready, threads: Sequence[int], rounds: int, beside: bool) ->
                 for what, call in ready.calls.items()
             }
             apart: dict[str, float] = {}
-            if beside:
+            if beside and ready.case.name != STEP:  # `runs.py` compares it, in whole runs
                 calls[JAX], apart = _in_jax(ready, count, stack)
             use_threads(count)
             times = _in_turns(calls, rounds)

@@ -81,6 +81,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .workflows.batches.precompile import precompile
     from .workflows.builds.background import wait_for_compilation
     from .workflows.derivatives.derivative import adjoint, tangent
+    from .workflows.derivatives.explaining import explain
     from .workflows.derivatives.gradient import gradient
     from .workflows.engine.engine import Engine
     from .workflows.engine.events import Collector
@@ -150,6 +151,7 @@ __all__ = [
     "empty",
     "engine",
     "errors",
+    "explain",
     "export",
     "field_operator",
     "fill_halo",
@@ -240,6 +242,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".workflows.engine.session": ("engine", "using"),
     ".workflows.entries.decorators": ("field_operator", "program", "scan_operator"),
     ".workflows.derivatives.derivative": ("adjoint", "tangent"),
+    ".workflows.derivatives.explaining": ("explain",),
     ".workflows.derivatives.gradient": ("gradient",),
     ".workflows.entries.recording": ("record",),
     ".workflows.export.export": ("export",),

@@ -42,8 +42,10 @@ from ..lower.regions import EVERYWHERE, without
 from ..lower.split_regions import within
 from .activity import Leaves, active_rows
 from .coverage import exact_reads
+from .explaining import Told
 from .gathers import Tables, gathered_back, spread, to_slot
-from .joining import joined, sides_of
+from .joining import sides_of
+from .keeping import reading_kept, with_kept
 from .names import partner
 from .parts import Part, everywhere, extended, inside, plain, shifted
 from .reverse_scans import reversed_scan
@@ -61,6 +63,7 @@ class Wanted:
         added: those of `wrt` whose adjoints are added to what the field holds.
         value: whether the outputs are written too.
         names: the pattern of the names of adjoints.
+        keep: outputs that are read as they are after the program, and not computed again.
 
     """
 
@@ -69,6 +72,7 @@ class Wanted:
     added: frozenset[str]
     value: bool
     names: str
+    keep: tuple[str, ...] = ()
 
 
 @classes.frozen
@@ -78,18 +82,20 @@ class Derived:
     program: Dataflow
     forward: int
     bodies: frozenset[Body]
+    told: Told
 
 
 def adjoint(program: Dataflow, wanted: Wanted, leaves: Sequence[Leaf], tables: Tables) -> Derived:
     """Return the adjoint of a program, whose leaves are given."""
     written = dict.fromkeys(store.target for each in program.statements for store in each.stores)
     final = tuple(written) if wanted.value else wanted.of
-    forward = infer_boxes(joined(program, final))
+    entire, kept = with_kept(program, final, wanted.keep)
+    forward = infer_boxes(entire)
     values = forward.program.values
     active, states = active_rows(values, frozenset(wanted.wrt))
     sweep = Sweep.over(values, active, forward.boxes, program.tables)
     exact = exact_reads(forward.program) - frozenset(written)
-    return _Adjoint(forward.program, wanted, sweep, states, tables, exact).result(leaves)
+    return _Adjoint(forward.program, wanted, sweep, states, tables, exact, kept).result(leaves)
 
 
 @classes.define(eq=False)
@@ -100,8 +106,10 @@ class _Adjoint:
     states: Leaves
     tables: Tables
     exact: frozenset[str]
+    kept: Mapping[Ref, Input]
     results: dict[Ref, dict[int, Part]] = classes.field(factory=dict)
     bodies: list[Body] = classes.field(factory=list)
+    origins: dict[Ref, Ref] = classes.field(factory=dict)
 
     @property
     def rows(self) -> Rows:
@@ -114,17 +122,20 @@ class _Adjoint:
             if store.target in self.wanted.of:
                 self._seed(store)
         for row in reversed(range(len(self.program.values))):
+            first = len(self.rows.graph.values)
             self._visit(row, self.program.values[row])
+            self.origins |= dict.fromkeys(range(first, len(self.rows.graph.values)), row)
         stores = self._stores({leaf.name: leaf for leaf in leaves})
         made = classes.evolve(
             self.program,
             parameters=tuple(dict.fromkeys(leaf.name.partition(".")[0] for leaf in leaves)),
             leaves=tuple(leaves),
-            values=tuple(self.rows.graph.values),
+            values=reading_kept(self.rows.graph.values, self.kept, stores),
             statements=(Statement(tuple(stores)),),
             tables=tuple(table for _, table in sorted(self.tables.used.items())),
         )
-        return Derived(made, len(self.program.values), frozenset(self.bodies))
+        told = Told(self.program, self.sweep.active, self.kept, self.origins)
+        return Derived(made, len(self.program.values), frozenset(self.bodies), told)
 
     def _seed(self, store: Store) -> None:
         leaf = next(each for each in self.program.leaves if each.name == store.target)

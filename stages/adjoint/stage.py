@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
@@ -15,6 +15,9 @@ from ..numerics import EXACTNESS
 from ..option_kinds import option
 from .names import partner
 from .symbols import Ends
+
+if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
+    from .adjoint import Derived
 
 
 @classes.frozen(kw_only=True)
@@ -51,13 +54,17 @@ class Derivation(Stage):
 
     def run(self, **inputs: Any) -> Mapping[str, Artifact]:
         """Derive `lowered`."""
+        return {"lowered": self.derived(*self._given(inputs))}
+
+    def _given(self, inputs: Mapping[str, Any]) -> tuple[Dataflow, tuple[Leaf, ...], Variant]:
+        """Return the program under its new name, the leaves of the derivative, and the variant."""
         from .leaves import with_partners
 
-        program = inputs["lowered"].program
+        program, variant = inputs["lowered"].program, inputs["variant"]
         program = classes.evolve(program, name=self.names.format(program.name))
         fields = frozenset(partner(name, self.names) for name in self.fields)
-        leaves = with_partners(program, self.parameters, self.names, inputs["variant"], fields)
-        return {"lowered": self.derived(program, leaves, inputs["variant"])}
+        leaves = with_partners(program, self.parameters, self.names, variant, fields)
+        return program, leaves, variant
 
     def derived(self, program: Dataflow, leaves: tuple[Leaf, ...], variant: Variant) -> Lowered:
         """Return the derivative of a program, with these leaves."""
@@ -87,6 +94,7 @@ class Adjoint(Derivation):
         added: the parameters of `wrt` whose adjoints are added to what their fields hold.
         value: whether the outputs are written too.
         scalars: the parameters of `wrt` that are scalars; their adjoints are fields.
+        keep: outputs that are read as the program left them, and not computed again.
 
     """
 
@@ -95,6 +103,7 @@ class Adjoint(Derivation):
     added: tuple[str, ...] = ()
     value: bool = False
     scalars: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -115,10 +124,28 @@ class Adjoint(Derivation):
 
     def derived(self, program: Dataflow, leaves: tuple[Leaf, ...], variant: Variant) -> Lowered:
         """Return the adjoint."""
-        from .adjoint import Wanted, adjoint
         from .finishing import finished
-        from .gathers import Tables
         from .symbols import with_ends
+
+        found = self._swept(program, leaves, variant)
+        return finished(
+            with_ends(found.program, self._ends(leaves, variant)),
+            self.numerics,
+            found.forward,
+            found.bodies,
+        )
+
+    def after_passes(self, **inputs: Any) -> Mapping[str, str]:
+        """Return what the adjoint does with each value of the program, as `values`."""
+        from .explaining import explained
+
+        program, leaves, variant = self._given(inputs)
+        found = self._swept(program, leaves, variant)
+        return {"values": explained(found.program, found.told, program)}
+
+    def _swept(self, program: Dataflow, leaves: tuple[Leaf, ...], variant: Variant) -> Derived:
+        from .adjoint import Wanted, adjoint
+        from .gathers import Tables
 
         def leaves_of(parameters: Sequence[str]) -> tuple[str, ...]:
             return tuple(
@@ -131,14 +158,9 @@ class Adjoint(Derivation):
             frozenset(leaves_of(self.added)),
             self.value,
             self.names,
+            leaves_of(self.keep),
         )
-        found = adjoint(program, wanted, leaves, Tables.of(program, variant))
-        return finished(
-            with_ends(found.program, self._ends(leaves, variant)),
-            self.numerics,
-            found.forward,
-            found.bodies,
-        )
+        return adjoint(program, wanted, leaves, Tables.of(program, variant))
 
     def _ends(self, leaves: tuple[Leaf, ...], variant: Variant) -> Ends:
         """Return the ends of fields: an output has those of its adjoint, alike fields the same."""

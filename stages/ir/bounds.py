@@ -42,9 +42,9 @@ from .bound_nodes import (
 __all__ = [
     "Apply", "Bound", "Const", "DomainSymbol", "Operation", "PatchBound", "PatchMember",
     "PatchOrder", "Range", "Ranges", "ScalarSymbol", "Symbol", "TableBound", "add", "arguments",
-    "difference", "end_of", "evaluate", "floor_divide", "greatest", "hull", "is_at_least",
-    "is_empty", "is_empty_box", "is_long", "key_of", "least", "maximum", "minimum", "modulo",
-    "multiply", "of_any_slot", "parts", "subtract", "table_range", "truncate_divide",
+    "difference", "end_by_tables", "end_of", "evaluate", "floor_divide", "greatest", "hull",
+    "is_at_least", "is_empty", "is_empty_box", "is_long", "key_of", "least", "maximum", "minimum",
+    "modulo", "multiply", "of_any_slot", "parts", "subtract", "table_range", "truncate_divide",
 ]  # fmt: skip
 
 MOST_ARGUMENTS: Final = 16  # a longer minimum stays one argument of the next
@@ -169,6 +169,27 @@ def end_of(bound: Bound) -> Literal["start", "stop"] | None:
     """
     ends = {part.end for part in parts(bound) if isinstance(part, DomainSymbol)}
     return ends.pop() if len(ends) == 1 else None
+
+
+def end_by_tables(bound: Bound) -> Literal["start", "stop"] | None:
+    """Return which end a bound follows that tables give: the lowest entry, or one past the largest.
+
+    >>> lowest = table_range("E2C", Const(0), ScalarSymbol("n"))[0]
+    >>> end_by_tables(maximum(lowest, ScalarSymbol("m"))), end_by_tables(ScalarSymbol("m"))
+    ('start', None)
+    """
+    found: set[Literal["start", "stop"]] = set()
+    pending, by_table = [bound], False
+    while pending:
+        part = pending.pop()
+        if isinstance(part, TableBound):
+            found.add("start" if part.end == "lowest" else "stop")
+            by_table = True
+        elif isinstance(part, DomainSymbol):
+            found.add(part.end)
+        elif isinstance(part, Apply) and part.op in ("add", "min", "max"):
+            pending += part.args  # products are gates of what may be empty
+    return found.pop() if by_table and len(found) == 1 else None
 
 
 def is_empty(start: Bound, stop: Bound) -> bool:

@@ -127,6 +127,7 @@ def adjoint(
     of: Wanted = None,
     accumulate: bool | Sequence[str] = False,
     value: bool = False,
+    keep: Sequence[str] = (),
     names: str = "{}_b",
 ) -> Any:
     """Return a program that computes how a cost moves with the inputs of a program.
@@ -139,12 +140,14 @@ def adjoint(
 
     Args:
         program: a program.
-        wrt: the inputs, by default all fields of floats that are read. Scalars may be named; the
-            adjoint of a scalar is a field without dimensions.
+        wrt: the inputs, by default all fields of floats that are read and not kept. Scalars may be
+            named; the adjoint of a scalar is a field without dimensions.
         of: the outputs, by default all fields of floats that are written.
         accumulate: whether adjoints are added to what their fields hold, on the points that the
             program reads; or the names of the inputs for which they are.
         value: whether the program also writes its outputs.
+        keep: fields that the program writes and then reads, such as fluxes: the adjoint takes them
+            as the program left them, and does not compute them again.
         names: the pattern of the names of adjoints.
 
     Raises:
@@ -166,13 +169,16 @@ def adjoint(
     array([0., 1., 2.])
     """
     known = program_of(program)
-    inputs = known.chosen("wrt", wrt, known.floats(known.read))
+    kept = known.kept(keep, value)
+    inputs = known.chosen("wrt", wrt, known.floats(known.read - {*kept}))
     outputs = known.chosen("of", of, known.floats(known.written))
     known.check_fields("wrt", inputs)
     known.check_fields("of", outputs)
     added = inputs if accumulate is True else known.chosen("accumulate", accumulate or (), ())
     entry = [
-        name for name in known.types if value or name in known.read or name not in known.written
+        name
+        for name in known.types
+        if value or name in known.read or name not in known.written or name in kept
     ]
     both = dict.fromkeys((*outputs, *inputs))
     partners = [known.partner(name, names) for name in both]
@@ -184,8 +190,9 @@ def adjoint(
         added=added,
         value=value,
         scalars=known.scalars(inputs),
+        keep=kept,
     )
-    read = {*(known.read), *(partner(name, names) for name in (*outputs, *added))}
+    read = {*(known.read), *kept, *(partner(name, names) for name in (*outputs, *added))}
     written = {partner(name, names) for name in inputs} | (known.written if value else set())
     return _derived(program, stage, frozenset(read), frozenset(written))
 

@@ -67,6 +67,22 @@ class Program:
             self._check(what, name)
         return tuple(name for name in self.types if name in given)
 
+    def kept(self, names: Iterable[str], value: bool) -> tuple[str, ...]:
+        """Return the parameters that an argument `keep` names; a call with `value` writes them."""
+        found = self.chosen("keep", tuple(names), ())
+        for name in found:
+            if name not in self.written:
+                raise DerivativeError(
+                    f"'keep' names '{name}', which '{self.name}' does not write.",
+                    hint=f"It writes {', '.join(sorted(self.written))}.",
+                )
+        if found and value:
+            raise DerivativeError(
+                f"'keep' names '{found[0]}', and a call with 'value=True' writes it anew.",
+                hint="Leave 'keep' or 'value' out.",
+            )
+        return found
+
     def scalars(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return those of some parameters that are scalars of floats."""
         return tuple(name for name in names if isinstance(self.types[name], ScalarType))
@@ -88,7 +104,7 @@ class Program:
                 f"'{what}' names '{name}', which is no parameter of '{self.name}'.",
                 hint=f"Did you mean '{close}'?" if close else None,
             )
-        if self.not_floats(name):
+        if what != "keep" and self.not_floats(name):
             raise DerivativeError(
                 f"'{what}' names '{name}', and '{self.not_floats(name)}' has no derivative; only "
                 "floats have one."

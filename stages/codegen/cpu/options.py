@@ -41,8 +41,8 @@ class CpuOptions(CodegenOptions):
         stream_from: calls that touch this many bytes write outputs that they do not read with
             non-temporal stores; 0 never does. The default is the measured number, else 12 MiB, or
             1.5 MiB for each thread if that is more.
-        many_outputs: whether outputs on several boxes share tiles, nests that write several of them
-            use ordinary stores, and scans hold only what the next level reads; adjoints have it.
+        many_outputs: whether outputs on several boxes share tiles, and scans hold only what the
+            next level reads; adjoints have it.
         jam: whether unroll-and-jam may compute several rows of a stencil together.
         prefetch: whether the code prefetches rows.
         unswitch: whether usual levels have a loop without the conditions of other levels.

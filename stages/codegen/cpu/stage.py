@@ -129,4 +129,5 @@ class Codegen(CpuOptions, Stage):
             own_math=own_math,
             checked=self.checked,
             core_memory=self.target.core_memory,
+            many_outputs=self.many_outputs,
         )

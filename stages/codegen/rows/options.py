@@ -17,6 +17,7 @@ class WriterOptions:
         own_math: whether the writer emits its own transcendental functions.
         checked: whether every store tests that its number is finite.
         core_memory: bytes of the second-level cache of a core.
+        many_outputs: whether the program is of the kind for which `CpuOptions` have this option.
 
     """
 
@@ -27,6 +28,7 @@ class WriterOptions:
     own_math: bool = False
     checked: bool = False
     core_memory: int = 1 << 20
+    many_outputs: bool = False
 
 
 @classes.frozen

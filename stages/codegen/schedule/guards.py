@@ -210,7 +210,8 @@ def _is_usual(range_: Range, test: Beyond) -> bool:
     left = bounds.difference(range_.stop, test.bound)
     if ahead is not None and left is not None:
         return ahead <= left
-    if ahead is None is left and (end := bounds.end_of(test.bound)) is not None:
+    end = bounds.end_of(test.bound) or bounds.end_by_tables(test.bound)
+    if ahead is None is left and end is not None:
         return end == "start"
     return isinstance(test.bound, Const) if ahead is None is left else ahead is not None
 

@@ -64,6 +64,8 @@ class IndexRows(Rows):
     def base(self, base: int, part: int) -> Row:
         """Return the row of an index value."""
         index = self.points.indices[base]
+        if isinstance(index, Entry) and index.known is not None:
+            return self.shifted(*index.known, part)
         if isinstance(index, Entry):
             return self.places[part, index.point]
         if isinstance(index, Along):

@@ -36,9 +36,14 @@ class Entries(dataflow.Value):
 
 @classes.frozen
 class Entry:
-    """The index that a neighbour table gives: the value of `point`, a node of `Entries`."""
+    """The index that a neighbour table gives: the value of `point`, a node of `Entries`.
+
+    `known` is a dimension and the coordinate along it that the entry equals where it is there: what
+    a table has where its transpose says that it has an element is that element.
+    """
 
     point: Point
+    known: tuple[Dimension, Coord] | None = None
 
 
 @classes.frozen

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from ....runtime.language.dimension import Dimension, flip_staggered, is_staggered
+from ....runtime.meshes.transposed_tables import transposed_names
 from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.column_rows import Column
@@ -113,7 +114,9 @@ class Points:
         while pending:
             if (base := pending.pop()) > OWN:
                 index = self.indices[base]
-                if isinstance(index, Entry):
+                if isinstance(index, Entry) and index.known is not None:
+                    pending.append(index.point[1][0][0])  # what tells whether it is there
+                elif isinstance(index, Entry):
                     found.append(index.point)
                 elif isinstance(index, Moved):
                     found.append(index.by)
@@ -321,9 +324,27 @@ class Points:
             back = to > OWN and self.indices[to] == Along(dim)
             return OWN if back else to, offset + more
         if isinstance(value, Entry):
-            return self._index(Entry(self.placed(value.point, env))), offset
+            return self._index(self._entry(self.placed(value.point, env))), offset
         at = self._coord(value.dim, value.at, env)
         return self._index(Moved(value.dim, at, self.placed(value.by, env))), offset
+
+    def _entry(self, point: Point) -> Entry:
+        """Return the entry of a table at a place; one there and back is known."""
+        index, ((row, one), (slot, other)) = point
+        if min(row, slot) <= OWN or (one, other) != (0, 0):
+            return Entry(point)
+        table = self.nodes[index].value
+        ways = self.indices[row], self.indices[slot]
+        if not isinstance(table, Entries) or not all(isinstance(each, Entry) for each in ways):
+            return Entry(point)
+        back, which = (each.point for each in ways if isinstance(each, Entry))
+        names = tuple(
+            found.table if isinstance(found := self.nodes[node].value, Entries) else ""
+            for node in (back[0], which[0])
+        )
+        if back[1] != which[1] or names != tuple(transposed_names([table.table])):
+            return Entry(point)
+        return Entry(point, (self.nodes[back[0]].dims[0], back[1][0]))
 
     def _index(self, value: Entry | Moved) -> int:
         index, _ = value.point if isinstance(value, Entry) else value.by

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from ....runtime.language.dimension import DimensionKind
 from ....runtime.process import classes
 from ....runtime.process.errors import DSLError
 from ...artifacts import Lowered
@@ -147,8 +148,7 @@ class Walk:
             case Region():
                 yield from self._branches(value, need)
             case Scan():
-                new = Range(value.axis, *map(self.areas.resolve, (value.start, value.stop)))
-                asked = self.areas.firm(self._replaced(value.dims, need, new))
+                asked = self._walked(value, need)
                 yield from ((operand, value.dims, asked) for operand in value.operands)
             case Column() | Result():
                 yield from self._of_columns(value, need)
@@ -159,6 +159,13 @@ class Walk:
                 yield from ((branch, value.dims, soft) for branch in branches)
             case _:
                 yield from ((operand, value.dims, need) for operand in value.operands)
+
+    def _walked(self, value: Scan, need: Need) -> Need:
+        """Return the need of the operands of a scan: on all levels."""
+        new = Range(value.axis, *map(self.areas.resolve, (value.start, value.stop)))
+        asked = self._replaced(value.dims, need, new)
+        is_sum = value.axis.kind is not DimensionKind.VERTICAL  # the language has no others
+        return asked if is_sum else self.areas.firm(asked)
 
     def _of_columns(self, value: Column | Result, need: Need) -> Iterator[tuple[Ref, Dims, Need]]:
         if isinstance(value, Column):

@@ -206,3 +206,78 @@ def test_no_nan_leaks_through_tables_from_a_branch_that_is_not_taken(backend):
     expected = slope * 0.5 / np.sqrt(np.abs(flux))
     assert expected[3, 0] == 0.0
     np.testing.assert_allclose(flux_b.asnumpy(), expected, rtol=1e-14)
+
+
+def test_a_loop_over_levels_tests_nothing_where_all_is_there_that_a_table_lists():
+    run = ff.adjoint(mesh_step, wrt=("flux",)).with_backend(ff.cpu)
+    given = mesh_arguments()
+    del given["out"]
+
+    trace = run.trace(
+        **given, out_b=given["flux"], flux_b=given["flux"],
+        offset_provider=ff.transposed(MESH), until="codegen",
+    )  # fmt: skip
+
+    nest = trace["codegen"].artifact.loops.partition("usual ")[2].splitlines()
+    usual = nest[0].split(", ")
+    tests = [line for line in nest if " ge %" in line and " bool " in line]
+    entries = [line.split()[0] for line in tests if line.strip().startswith("%")]
+    assert len(usual) > 3
+    assert all(each.endswith(" true") for each in usual)
+    assert {each.split()[0] for each in usual} & set(entries)
+    text = trace["codegen"].text
+    assert "const bool usually = v" in text
+    assert "if (usually) {" in text
+
+
+@ff.field_operator(backend=None)
+def turned(u: ff.Field[ff.Dims[Edge], float64], v: ff.Field[ff.Dims[Cell], float64],
+           weight: Sparse) -> ff.Field[ff.Dims[Cell], float64]:  # fmt: skip
+    return neighbor_sum(u(C2E) * weight * (u(C2E) + v), axis=C2EDim)
+
+
+@ff.program(backend=None)
+def turn(
+    u: ff.Field[ff.Dims[Edge], float64],
+    v: ff.Field[ff.Dims[Cell], float64],
+    weight: Sparse,
+    out: ff.Field[ff.Dims[Cell], float64],
+):
+    turned(u, v, weight, out=out)
+
+
+@pytest.mark.parametrize("backend", ["rows", "cpu", "gpu-host"])
+def test_a_neighbour_of_a_listed_element_is_known(backend):
+    rng = np.random.default_rng(8)
+    given = {
+        "u": ff.as_field([Edge], rng.normal(size=6)),
+        "v": ff.as_field([Cell], rng.normal(size=4)),
+        "weight": ff.as_field([Cell, C2EDim], rng.normal(size=(4, 3))),
+    }
+    seed, tables = ff.as_field([Cell], rng.normal(size=4)), ff.transposed(MESH)
+    run = ff.adjoint(turn, wrt=("u",))
+    meant, found = (ff.full({Edge: 6}, np.nan) for _ in range(2))
+
+    run.with_backend(ff.reference)(**given, out_b=seed, u_b=meant, offset_provider=tables)
+    run.with_backend(backend)(**given, out_b=seed, u_b=found, offset_provider=tables)
+
+    assert np.isfinite(meant.asnumpy()).all()
+    assert found.asnumpy().tobytes() == meant.asnumpy().tobytes()
+
+
+def test_known_neighbours_are_not_looked_up():
+    fields = {
+        "u": ff.ones({Edge: 6}),
+        "v": ff.ones({Cell: 4}),
+        "weight": ff.ones({Cell: 4, C2EDim: 3}),
+    }
+    run = ff.adjoint(turn, wrt=("u",)).with_backend(ff.cpu)
+
+    trace = run.trace(
+        **fields, out_b=fields["v"], u_b=fields["u"],
+        offset_provider=ff.transposed(MESH), until="codegen",
+    )  # fmt: skip
+
+    loads = [line for line in trace["codegen"].artifact.loops.splitlines() if " load " in line]
+    assert any('"table C2E_t"' in line for line in loads)
+    assert not any('"table C2E"' in line for line in loads)

@@ -166,3 +166,32 @@ def test_scalars_in_scans_have_adjoints(name):
 
     np.testing.assert_allclose(a_b.asnumpy(), expected["a"].asnumpy(), rtol=1e-13)
     np.testing.assert_allclose(rate_b.asnumpy(), expected["rate"], rtol=1e-13)
+
+
+@ff.field_operator(backend=None)
+def hidden(profile: Profile, u: Plane) -> Plane:
+    return where(u > 0.0, u * profile(K - 2), u * profile * profile)
+
+
+@ff.program(backend=None)
+def hide(profile: Profile, u: Plane, out: Plane):
+    hidden(profile, u, out=out, domain={I: (0, 5), K: (0, 6)})
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_reads_that_where_hides_may_leave_the_field_in_sums_along_rows(name):
+    given = {
+        "profile": ff.as_field(ff.domain({K: (-2, 4)}), np.arange(1.0, 7.0)),
+        "u": ff.ones({I: 5, K: 6}),  # takes 'profile' at K - 2 everywhere; it ends at level 3
+        "out": ff.zeros({I: 5, K: 6}),
+    }
+    seed = ff.as_field([I, K], np.arange(30.0).reshape(5, 6))
+    _, pull = ff.vjp(hide, given)
+    meant = pull({"out": seed})["profile"].asnumpy()
+    run = ff.adjoint(hide, wrt=("profile",)).with_backend(BACKENDS[name] or ff.reference)
+    found = ff.full({K: (-2, 4)}, np.nan)
+    del given["out"]
+
+    run(**given, out_b=seed, profile_b=found)
+
+    assert found.asnumpy().tobytes() == meant.tobytes()

@@ -20,9 +20,6 @@ from ...schedule.rules import Rules
 
 # Bytes of the smallest element: a strip has one point for each that fits a register.
 SMALLEST: Final = 4
-# A core writes parts of few lines at a time; of four outputs at once, each line went out in pieces,
-# and an adjoint took 2.5 times as long (EPYC).
-FEW: Final = 2
 
 
 def stream(kernel: Kernel, rules: Rules) -> Kernel:
@@ -37,13 +34,11 @@ def stream(kernel: Kernel, rules: Rules) -> Kernel:
         and buffer.name not in read
         and ITEMSIZES[buffer.dtype] >= SMALLEST
     }
-    most = FEW if rules.many_outputs else len(fields)
-    return with_rows(kernel, lambda nest: _streaming(nest, fields, most))
+    return with_rows(kernel, lambda nest: _streaming(nest, fields))
 
 
-def _streaming(nest: Nest, fields: Mapping[str, Dimension | None], most: int) -> Nest:
-    """Mark the fields of which a nest stores whole rows, none if they are more than `most`."""
+def _streaming(nest: Nest, fields: Mapping[str, Dimension | None]) -> Nest:
+    """Mark the fields of which a nest stores whole rows."""
     inner = nest.loops[-1].range.dim
     stored = dict.fromkeys(row.buffer for row in accesses(nest, Store))
-    found = tuple(name for name in stored if fields.get(name) is inner)
-    return marked(nest, streams=found if len(found) <= most else ())
+    return marked(nest, streams=tuple(name for name in stored if fields.get(name) is inner))

@@ -4,30 +4,34 @@ A condition on the index of an outer loop has one value along the whole innermos
 compilers evaluate both branches there and select for each point. Most levels have the same value of
 all such conditions: they lie beyond a level that the source gives as a number, and before one that
 the call gives. The code has a second innermost loop for these levels, with only the branches that
-they take.
+they take. So do most elements of a mesh in an adjoint: all that a transposed table may list is
+there, and lies where the program has computed.
 """
 
 from __future__ import annotations
 
-from ....ir.bounds import Const, end_of
+from collections.abc import Callable
+
+from ....ir.bounds import Const, end_by_tables, end_of
 from ....ir.loops.cpu import marked, with_rows
 from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Compute, Index, Instruction, Nest, Number, Row
+from ....ir.loops.nest import Compute, Index, Instruction, Load, Nest, Number, Row
 from ....ir.loops.traverse import reached
 from ...schedule.rules import Rules
 
 
-def unswitch(kernel: Kernel, _: Rules) -> Kernel:
+def unswitch(kernel: Kernel, rules: Rules) -> Kernel:
     """Note in each nest the conditions that have one value on most levels."""
-    return with_rows(kernel, _usual)
+    likely = _likely_listed if rules.many_outputs else _likely
+    return with_rows(kernel, lambda nest: _usual(nest, likely))
 
 
-def _usual(nest: Nest) -> Nest:
+def _usual(nest: Nest, likely: Callable[[Nest, Instruction], bool | None]) -> Nest:
     depth = len(nest.loops)
     values = {
         row: value
         for row, each in enumerate(nest.body)
-        if 0 < each.level < depth and (value := _likely(nest, each)) is not None
+        if 0 < each.level < depth and (value := likely(nest, each)) is not None
     }
     roots = (row for each in nest.body if each.level == depth for row in _conditions(nest, each))
     used = reached(roots, lambda row: _conditions(nest, nest.body[row]))
@@ -44,6 +48,25 @@ def _likely(nest: Nest, row: Instruction) -> bool | None:
     end = end_of(bound.bound)
     is_first = isinstance(bound.bound, Const) if end is None else end == "start"
     return is_first == (row.op == "ge")
+
+
+def _likely_listed(nest: Nest, row: Instruction) -> bool | None:
+    """Return what a comparison is on most levels, or for most elements of a mesh."""
+    if isinstance(row, Compute) and row.op in ("ge", "lt"):
+        index, bound = (nest.body[arg] for arg in row.args)
+        if _is_entry(nest, index):
+            return True
+        end = end_by_tables(bound.bound) if isinstance(bound, Number) else None
+        if isinstance(index, Index) and end is not None:
+            return (end == "start") == (row.op == "ge")
+    return _likely(nest, row)
+
+
+def _is_entry(nest: Nest, row: Instruction) -> bool:
+    """Tell whether a row is an entry of a table."""
+    if isinstance(row, Compute) and row.op == "cast":
+        row = nest.body[row.args[0]]
+    return isinstance(row, Load) and row.buffer.startswith("table ")
 
 
 def _conditions(nest: Nest, row: Instruction) -> list[Row]:

@@ -128,6 +128,8 @@ def _middle(strips: Strips, stop: str) -> Iterator[str]:
     yield f"const s64 whole = {stop} - (again ? 0 : ({stop} - b) % {lanes});"
     if strips.slides:
         yield from before_strips(strips.slides)
+    if _is_tested_before(strips):
+        yield f"const bool usually = {_tests(strips)};"
     yield f"for (; b < whole; b += {lanes}) {{"
     if not strips.slides:
         yield f"  b = earlier(b, {stop} - {lanes});"
@@ -184,8 +186,8 @@ def _whole(strips: Strips) -> Iterator[str]:
         yield f"alignas({LINE}) {stored_type(buffer)} {array}[{strips.lanes}];"
     call = _call(strips, str(strips.lanes), (array for array, _ in stored.values()))
     if usual:
-        tests = (f"{'' if value else '!'}{name(strips.body, row)}" for row, value in usual)
-        yield f"if ({' && '.join(tests)}) {{"
+        test = "usually" if _is_tested_before(strips) else _tests(strips)
+        yield f"if ({test}) {{"
         yield from (*indented(_usual(strips)), f"  {call}", "} else {")
     yield from sliding_strip(strips.slides, SIMD) if strips.slides else (call,)
     if usual:
@@ -196,11 +198,27 @@ def _whole(strips: Strips) -> Iterator[str]:
 # --- usual conditions ---------------------------------------------------------------------------
 
 
+def _tests(strips: Strips) -> str:
+    """Return the test that a row has the usual conditions."""
+    usual = marks_of(strips.nest).usual
+    return " && ".join(f"{'' if value else '!'}{name(strips.body, row)}" for row, value in usual)
+
+
+def _is_tested_before(strips: Strips) -> bool:
+    """Tell whether the test stands before the strips of a row: there it has many parts."""
+    return bool(marks_of(strips.nest).usual) and strips.body.scope.options.many_outputs
+
+
 def _changed(strips: Strips) -> list[Row]:
-    """Return the rows around the innermost loop whose values the usual conditions change."""
+    """Return the rows around the innermost loop whose values the usual conditions change.
+
+    Numbers that follow from conditions stay what they are where these are usual.
+    """
     body, changed = strips.body, {row for row, _ in marks_of(strips.nest).usual}
+    only_tests = strips.body.scope.options.many_outputs
     for number, row in enumerate(body.rows):
-        if row.level < body.depth and not changed.isdisjoint(row.operands):
+        may_change = row.level < body.depth and (row.dtype == "bool" or not only_tests)
+        if may_change and not changed.isdisjoint(row.operands):
             changed.add(number)
     return sorted(changed)
 

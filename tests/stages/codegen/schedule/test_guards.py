@@ -19,7 +19,15 @@ from fieldforge.stages.codegen.schedule.guards import (
 )
 from fieldforge.stages.codegen.schedule.needs import box_of, inside, need_of, outside_of
 from fieldforge.stages.codegen.schedule.places import OWN
-from fieldforge.stages.ir.bounds import Const, Range, ScalarSymbol, add, evaluate
+from fieldforge.stages.ir.bounds import (
+    Const,
+    Range,
+    ScalarSymbol,
+    add,
+    evaluate,
+    minimum,
+    table_range,
+)
 from fieldforge.stages.ir.dataflow import Side
 from fieldforge.stages.ir.gates import FAR
 
@@ -144,3 +152,13 @@ def test_a_need_that_is_empty_at_the_call_changes_no_hull() -> None:
     (c, k) = box_of(inside(need, boxes[:1]), (C, K))
     assert evaluate(c.start, lambda _: 0) >= FAR > evaluate(c.stop, lambda _: 0)
     assert evaluate(c.start, lambda _: 1) == 0
+
+
+def test_bounds_that_tables_give_are_near_the_end_that_they_name() -> None:
+    first, last = ScalarSymbol("a"), ScalarSymbol("b")
+    low, high = table_range("C2E", Const(0), ScalarSymbol("n"))
+    tests = [Beyond(C, OWN, minimum(low, ScalarSymbol("m"))), Beyond(C, OWN, high)]
+
+    _, inner, _ = parts_of(Range(C, first, last), [*tests, Beyond(C, OWN, last)], 1)
+
+    assert [inner.answer(test) for test in tests] == [True, False]

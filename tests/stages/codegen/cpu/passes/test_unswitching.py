@@ -11,9 +11,10 @@ import fieldforge as ff
 from fieldforge import Dims, Field, float64
 from fieldforge.examples.diffusion import I, J, K
 from fieldforge.experimental import concat_where
+from fieldforge.runtime.process import classes
 from fieldforge.stages.codegen.cpu.passes.unswitching import unswitch
 
-from ...texts import after, unmarked
+from ...texts import RULES, after, unmarked
 
 Levels = Field[Dims[I, J, K], float64]
 
@@ -50,6 +51,42 @@ def test_conditions_inside_the_innermost_loop_have_their_usual_values():
 def test_conditions_that_no_point_depends_on_are_left_alone():
     left = unmarked(USUAL).replace(" when %3", "").replace("select %4 %6", "add %6")
     assert after(unswitch, left) == left
+
+
+LISTED = """\
+kernel listed
+  dimension E horizontal
+  dimension V horizontal
+  dimension V2E local
+  dimension K vertical
+  scalar last int64
+  table "table V2E" int32 [V, V2E]
+  field u float64 [E, K] unit K
+  field out float64 [V, K] unit K
+  group 0 (V: 0 .. n, K: 0 .. n)
+  step 0
+    nest n0 group 0  # stores out
+      cpu usual %3 true, %4 true
+      %0 int32 constant 0
+      %1 int64 number last
+      parallel V: 0 .. n
+        %2 int32 load "table V2E"[0, 0]
+        %3 bool ge %2 %0
+        %4 bool lt %2 %0
+        %5 bool eq %2 %0
+        %6 bool and %3 %5
+        vector K: 0 .. n
+          %7 float64 load u[%2, 0] when %6
+          %8 float64 select %4 %7 %7
+          %9 float64 store out %8
+"""
+
+
+def test_entries_of_tables_are_there_in_adjoints_only():
+    plain = unmarked(LISTED)
+
+    assert after(unswitch, plain, classes.evolve(RULES, many_outputs=True)) == LISTED
+    assert after(unswitch, plain) == plain
 
 
 @ff.scan_operator(axis=K, forward=True, init=0.0)
