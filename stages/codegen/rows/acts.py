@@ -15,12 +15,21 @@ from .scope import Scope
 
 def write_acts(scope: Scope, column: Column) -> Iterator[str]:
     """Write what one column does; its indices are `i0`, `i1`, ..."""
+    yield from write_registers(column)
+    yield from acts_of(body_of(scope, column), column.acts, count())
+
+
+def write_registers(column: Column) -> Iterator[str]:
+    """Define the registers of a column."""
+    yield from (f"{TYPES[dtype][0]} g{n} = 0;" for n, dtype in enumerate(column.registers))
+
+
+def body_of(scope: Scope, column: Column) -> Body:
+    """Return the rows of a column; its indices are `i0`, `i1`, ..."""
     dims = [loop.range.dim for loop in column.loops]
     positions = {dim: f"i{level}" for level, dim in enumerate(dims)}
     rows = tuple(instructions(column))
-    body = Body(scope, column.group, rows, len(dims), None, {**scope.around, **positions}, {})
-    yield from (f"{TYPES[dtype][0]} g{n} = 0;" for n, dtype in enumerate(column.registers))
-    yield from acts_of(body, column.acts, count())
+    return Body(scope, column.group, rows, len(dims), None, {**scope.around, **positions}, {})
 
 
 def acts_of(body: Body, acts: Sequence[Act], numbers: Iterator[int]) -> Iterator[str]:

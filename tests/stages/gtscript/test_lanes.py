@@ -106,3 +106,39 @@ def s(a: Field[float], b: Field[float], n: Field[IJ, np.int64], p: Field[IJ, flo
     assert "for (s64 b = first; b < last; ++b)" in source.source
     for field in meant:
         assert difference(meant[field], given[field], 0) == "", field
+
+
+@pytest.mark.parametrize("levels", [(5, 0), (9, 2)], ids=["alike", "of their own"])
+def test_each_field_has_levels_of_its_own(levels):
+    text = """
+def s(a: Field[float], b: Field[float], c: Field[float], n: Field[IJ, np.int64]):
+    with computation(FORWARD), interval(...):
+        m = 0
+        while m < 1:
+            b = a[0, 0, n] - 10.0 * a[0, 0, n + 1]
+            b += 100.0 * c.at(K=n) + 1000.0 * c.at(K=n - 2)
+            n += 1
+            m += 1
+"""
+    high, below = levels
+    random = np.random.default_rng(8)
+    given = {
+        "a": np.broadcast_to(np.arange(float(high)), (LEAST, 2, high)),
+        "b": np.zeros((LEAST, 2, 5)),
+        "c": np.broadcast_to(np.arange(5.0), (LEAST, 2, 5)),
+        "n": random.integers(-8, 9, (LEAST, 2)),
+    }
+    case = case_of(text, given, (LEAST, 2, 5), {"a": (0, 0, below)})
+    found, source = in_lanes(case)
+    unit = tuple((name, "I") for name in given)
+    gpu = written(found.lowered, Variant(unit=unit), Schedule(backend="gpu-host"), CpuTarget.host())
+    programs = [Entry(found.lowered), *compiled([source], "-O2"), *compiled([gpu], "-O2")]
+
+    results = [call(case, found, program)["b"] for program in programs]
+
+    level = given["n"][..., None] + np.arange(5)
+    a, above = (np.clip(np.arange(5) + level + k + below, 0, high - 1) for k in (0, 1))
+    c, before = (np.clip(level - k, 0, 4) for k in (0, 2))
+    assert "for (s64 b = first; b < last; ++b)" in source.source
+    for result in results:
+        np.testing.assert_array_equal(result, a - 10.0 * above + 100.0 * c + 1000.0 * before)

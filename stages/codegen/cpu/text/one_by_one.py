@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.loops.buffers import Buffer
 from ....ir.loops.column import Act, Get, If, Set, Sweep, While
 from ....ir.loops.nest import Compute, Load
 from ...acts.act_trees import below, rows_of
 from ...acts.free_levels import read_first
 from ...rows.acts import acts_of, loop_over
+from ...rows.alike_fields import with_alike_fields
 from ...rows.body import Body
 from ...rows.expressions import TYPES
+from ...rows.usual_levels import CPU
 from ...schedule.costs import row_cost
 from .column_blocks import ColumnBlock
 from .threads import indented
-from .usual_levels import Together, end_rows, end_texts, usual_levels, with_usual_levels
 
 GATHER: Final = 16  # additions that a load at indices of its own in each lane takes
 
@@ -48,14 +48,9 @@ def write_one_by_one(
     for row in sorted(read):
         if block.homes.get(row, (number,))[0] != number:
             block.kept[row] = True
-    strides, levels = _strides(block, acts), usual_levels(block.body, acts)
-    body = with_usual_levels(_body(block, strides, levels), levels)
+    body, fields = with_alike_fields(_body(block), acts, CPU)
     called, level = f"part{number}", [] if sweep is None else [body.positions[sweep.range.dim]]
-    groups = [list(strides.values()), *end_texts(block.body, levels)]
-    own = [each for group in groups for each in group]
-    taken = [f"t{place}" for place in range(len(strides))]
-    taken += [body.names[row] for row in end_rows(levels)]
-    words = ", ".join(f"s64 {each}" for each in (block.inner, *level, *taken))
+    words = ", ".join(f"s64 {each}" for each in (block.inner, *level, *fields.names))
     yield f"const auto {called} = [=]({words}) INLINE {{"
     yield from indented(_column(block, body, acts, numbers))
     yield "};"
@@ -69,43 +64,21 @@ def write_one_by_one(
             yield loop_over(level[0], body.scope.ends(sweep.range), backward=sweep.backward)
             yield from (f"  {across}", "}")
 
-    same = [f"{g[0]} == {each}" for g in groups for each in dict.fromkeys(g[1:]) if each != g[0]]
-    if same:
-        alike = [group[0] for group in groups for _ in group]
-        yield from (f"if ({' && '.join(same)}) {{", *indented(loops(alike)), "} else {")
-        yield from (*indented(loops(own)), "}")
+    if fields.test:
+        yield from (f"if ({fields.test}) {{", *indented(loops(fields.alike)), "} else {")
+        yield from (*indented(loops(fields.own)), "}")
     else:
-        yield from loops(own)
+        yield from loops(fields.own)
 
 
-def _strides(block: ColumnBlock, acts: Iterable[Act]) -> dict[str, str]:
-    """Return by field the stride along which loads have indices of their own."""
-    scope, found = block.body.scope, dict[str, str]()
-    for row in rows_of(acts):
-        if isinstance(row, Load) and row.is_told:
-            buffer = scope.by_name[row.buffer]
-            axis = next(axis for axis, index in enumerate(row.rows) if index is not None)
-            if buffer.memory == "field":
-                found[row.buffer] = scope.stride(buffer, axis)
-    return found
-
-
-def _body(block: ColumnBlock, strides: Mapping[str, str], levels: Sequence[Together]) -> Body:
-    """Return the rows of a column, with names for strides, ends, and rows of other parts."""
-    scope, places = block.body.scope, list(strides)
-
-    def stride(buffer: Buffer, axis: int) -> str:
-        found = scope.stride(buffer, axis)
-        is_own = strides.get(buffer.name) == found
-        return f"t{places.index(buffer.name)}" if is_own else found
-
+def _body(block: ColumnBlock) -> Body:
+    """Return the rows of a column, with names for those of other parts."""
     names = {
         row: f"(k{row}[o] != 0)" if block.body.rows[row].dtype == "bool" else f"k{row}[o]"
         for row, is_far in block.kept.items()
         if is_far
     }
-    names |= {row: f"e{place}" for place, row in enumerate(end_rows(levels))}
-    return classes.evolve(block.body, names=names, scope=classes.evolve(scope, strides=stride))
+    return classes.evolve(block.body, names=names)
 
 
 def _column(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import count
 
 from .....runtime.process import classes
-from ....ir.loops.column import Column
+from ....ir.loops.column import Column, Sweep
 from ....ir.loops.gpu import marks_of
-from ....ir.loops.nest import Nest
+from ....ir.loops.nest import Load, Nest
 from ....ir.loops.traverse import instructions
-from ...rows.acts import write_acts
+from ...acts.act_trees import below
+from ...rows.acts import acts_of, body_of, write_acts, write_registers
+from ...rows.alike_fields import with_alike_fields
 from ...rows.body import Body, pointers, states, written
 from ...rows.checks import tests_of
 from ...rows.scope import Scope
+from ...rows.usual_levels import GPU
 from ..kernels import threads_of
 from ..passes.unrolling import unrolled
 from .grid import Axis, axes_of, flat_places, is_flat, opened
@@ -45,9 +49,35 @@ def _acts(scope: Scope, column: Column) -> Iterator[str]:
     yield from (
         *(flat_places(scope, nest, "i") if is_flat(nest) else ()),
         *(opened(scope, nest, level) for level in range(len(nest.loops))),
-        *indented(write_acts(scope, column), "    "),
+        *indented(_own_acts(scope, column), "    "),
         "  " + "}" * len(nest.loops),
     )
+
+
+def _own_acts(scope: Scope, column: Column) -> Iterator[str]:
+    """Write what a column does, twice if fields that it searches may be alike."""
+    told = any(isinstance(row, Load) and row.is_told for row in instructions(column))
+    sweeps = [act for act in below(column.acts) if isinstance(act, Sweep)]
+    nested = any(all(each is not act for act in column.acts) for each in sweeps)
+    if not told or nested or scope.tests or scope.clamped:
+        yield from write_acts(scope, column)
+        return
+    plain = body_of(scope, column)
+    index = f"i{len(plain.positions)}"  # of each sweep
+    within = {**plain.positions, **{each.range.dim: index for each in sweeps}}
+    named, fields = with_alike_fields(classes.evolve(plain, positions=within), column.acts, GPU)
+    body = classes.evolve(named, positions=plain.positions)
+    if not fields.names:
+        yield from write_acts(scope, column)
+        return
+    yield from write_registers(column)
+    for head, values in ((f"if ({fields.test})", fields.alike), ("else", fields.own)):
+        if fields.test or head == "else":
+            names = (f"{n} = {value}" for n, value in zip(fields.names, values, strict=True))
+            yield f"{head if fields.test else ''} {{ const s64 {', '.join(names)};"
+            lines = acts_of(body, column.acts, count())
+            yield from indented(each for each in lines if each.strip())
+            yield "}"
 
 
 def _column(scope: Scope, nest: Nest) -> Iterator[str]:

@@ -10,19 +10,42 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from .....runtime.process import classes
-from ....ir.loops.column import Act, If, Sweep, While
-from ....ir.loops.nest import Compute, Constant, Instruction, Number, Row
-from ...rows.body import Body, operand
+from ....runtime.process import classes
+from ...ir.loops.column import Act, If, Sweep, While
+from ...ir.loops.nest import Compute, Constant, Instruction, Number, Row
+from .body import Body, operand
 
-OUTSIDE: Final = """\
-static inline bool outside(s64 i, s64 span, s64 low, s64 high) {
-  return (unsigned long)(i - low) >= (unsigned long)later(high - low - span + 1, 0);
-}"""
-CLAMPED: Final = """\
-static inline s64 clamped(s64 i, s64 low, s64 high) { return later(earlier(i, high), low); }"""
 Scope: TypeAlias = tuple[int, ...]  # the blocks around a row
 Base: TypeAlias = tuple[Row, ...]  # the terms of a sum that are not known
+
+
+@classes.frozen
+class Tests:
+    """The functions of the text of a platform: how they begin, and that a test rarely holds."""
+
+    begin: str
+    rarely: str
+
+    @property
+    def functions(self) -> dict[str, str]:
+        """The text of each function."""
+        return {
+            "rarely": f"#define rarely(x) {self.rarely}",
+            "outside": f"""\
+{self.begin} bool outside(s64 i, s64 span, s64 low, s64 high) {{
+  const s64 many = high - low - span + 1;
+  return (unsigned long long)(i - low) >= (unsigned long long)(many > 0 ? many : 0);
+}}""",
+            "clamped": f"""\
+{self.begin} s64 clamped(s64 i, s64 low, s64 high) {{
+  const s64 most = i < high ? i : high;
+  return most > low ? most : low;
+}}""",
+        }
+
+
+CPU: Final = Tests("static inline", "__builtin_expect_with_probability(x, 0, 1.0)")
+GPU: Final = Tests("DEVICE", "__builtin_expect(x, 0)")
 
 
 @classes.frozen
@@ -122,14 +145,14 @@ def _ends(groups: Iterable[Together]) -> list[list[Row]]:
     return [list(dict.fromkeys(each)) for each in ends]
 
 
-def with_usual_levels(body: Body, groups: Iterable[Together]) -> Body:
+def with_usual_levels(body: Body, groups: Iterable[Together], tests: Tests) -> Body:
     """Return a body in which levels are compared with the ends, and rarely moved to one."""
     instead = dict[Row, str]()
     for group in groups:
         instead |= {row: "" for level, _ in group.levels for row in (level.row, level.inner)}
         instead[group.levels[0][0].row] = _text(body, group)
     if instead:
-        body.scope.uses.functions.update(outside=OUTSIDE, clamped=CLAMPED)
+        body.scope.uses.functions.update(tests.functions)
     return classes.evolve(body, instead=instead)
 
 
@@ -144,8 +167,7 @@ def _text(body: Body, group: Together) -> str:
         tests[f"outside({_sum(level, min(distances))}, {span}, {ends})"] = None
         values.append(f"v{own.row} = {_sum(level, distance)}")
         moved.append(f"v{own.row} = clamped(v{own.row}, {ends})")
-    is_outside = f"__builtin_expect_with_probability({' | '.join(tests)}, 0, 1.0)"
-    return f"s64 {', '.join(values)}; if ({is_outside}) {', '.join(moved)};"
+    return f"s64 {', '.join(values)}; if (rarely({' | '.join(tests)})) {', '.join(moved)};"
 
 
 def _sum(level: str, distance: int) -> str:
