@@ -38,6 +38,7 @@ WORKERS = (
 )  # fmt: skip
 
 NOT_FOR_THE_FIRST_TIER = (
+    "stages.codegen.acts", "stages.codegen.schedule.columns", "workflows.entries.recording",
     "stages.codegen.cpu.passes.marching",
     "stages.codegen.cpu.passes.portions", "stages.codegen.cpu.passes.sliding",
     "stages.codegen.cpu.passes.unswitching",

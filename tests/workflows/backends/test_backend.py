@@ -8,6 +8,7 @@ from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.target import CpuTarget, Target
 from fieldforge.workflows.backends import recipes
 from fieldforge.workflows.backends.backend import Backend
+from fieldforge.workflows.backends.first_tier import first_tier
 from fieldforge.workflows.backends.known import ROWS
 from fieldforge.workflows.backends.ready_made import (
     BACKENDS,
@@ -175,3 +176,10 @@ def test_import_neither_probes_the_machine_nor_loads_what_is_heavy():
     )
 
     assert done.stdout.strip() == "[]"
+
+
+def test_processes_do_not_wait_for_results_of_the_first_tier():
+    kept = [step.stage for step in first_tier(cpu).plan if step.stage.cache == "disk"]
+
+    assert [stage.name for stage in kept] == ["parse", "lower", "encode", "bind"]
+    assert not any(stage.is_awaited for stage in kept)
