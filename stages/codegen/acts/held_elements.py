@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import count
 from typing import TypeAlias
 
 from ....runtime.process import classes
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.column import Act, Column, Get, Set, Sweep, While
+from ...ir.loops.column import Act, Column, Get, If, Set, Sweep, While
 from ...ir.loops.nest import Access, Instruction, Load, Store
 from ...ir.loops.traverse import instructions
 from .act_trees import Numbered, below, mapped, numbered, ordered, rows_of
@@ -20,9 +20,9 @@ Element: TypeAlias = tuple[str, tuple[int, ...]]  # a buffer, and how far from t
 def with_held_elements(column: Column, buffers: Mapping[str, Buffer]) -> Column:
     """Return a column whose loops change registers in place of elements.
 
-    Each level loads them first, unless it stores them before it reads them, and stores them last,
-    also where a condition skips the loop: the element of a store is inside, and nobody else touches
-    it meanwhile.
+    The smallest block around all accesses to an element loads it first, unless it stores it before
+    it reads it, and stores it last, also where a condition skips the loop: the element of a store
+    is inside, and nobody else touches it meanwhile.
     """
     writing = _Writing(buffers, count(sum(1 for _ in instructions(column))), [*column.registers])
     acts, made, filled = numbered(column.acts), list[Act](), set[str]()
@@ -53,8 +53,30 @@ class _Writing:
 
         `filled` are the arrays that have numbers before.
         """
+        yield from self._within(acts, filled, _changed(acts))
+
+    def _within(
+        self, acts: tuple[Act, ...], filled: Collection[str], changed: Mapping[Element, Store]
+    ) -> Iterator[Act]:
+        """Yield acts that hold elements, under a condition those that are only touched there."""
+        made, left = list[Act](), dict(changed)
+        for act in acts:
+            if not isinstance(act, If):
+                made.append(act)
+                continue
+            sides = []
+            for side in (act.then, act.otherwise):
+                own = {e: each for e, each in left.items() if _often(side, e) == _often(acts, e)}
+                sides.append(tuple(self._within(side, filled, own)) if own else side)
+                left = {e: each for e, each in left.items() if e not in own}
+            made.append(If(act.row, *sides))
+        yield from self._around(tuple(made), filled, left)
+
+    def _around(
+        self, acts: tuple[Act, ...], filled: Collection[str], changed: Mapping[Element, Store]
+    ) -> Iterator[Act]:
         held, stores, loads = dict[Element, int](), dict[Element, Store](), list[Element]()
-        for element, store in _changed(acts).items():
+        for element, store in changed.items():
             is_stored = _is_stored_first(acts, element)
             if is_stored or self.buffers[store.buffer].memory == "field" or store.buffer in filled:
                 held[element], stores[element] = len(self.registers), store
@@ -98,6 +120,11 @@ def _changed(acts: tuple[Act, ...]) -> dict[Element, Store]:
         if store.buffer not in unclear:
             found.setdefault(_element(store), store)
     return found
+
+
+def _often(acts: Iterable[Act], element: Element) -> int:
+    """Return how many rows touch an element."""
+    return sum(isinstance(row, Access) and _element(row) == element for row in rows_of(acts))
 
 
 def _is_stored_first(acts: tuple[Act, ...], element: Element) -> bool:

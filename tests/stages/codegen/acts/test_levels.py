@@ -121,3 +121,22 @@ def test_elements_at_levels_that_values_give_are_not_held():
     kept = changed(text, lambda column, _: column)
 
     assert changed(text, with_held_elements) == kept
+
+
+def test_an_element_that_only_a_condition_touches_is_held_under_it():
+    text = """
+sweep K: 0 .. 39
+  %0 float64 load u[0, 0]
+  %1 bool lt %0 %0
+  if %1
+    while
+      %2 float64 load out[0, 0]
+      %3 bool lt %2 %0
+    holds %3
+      %4 float64 store out[0, 0] %0
+"""
+
+    found = changed(text, with_held_elements).splitlines()
+
+    assert found.index("    if %1") < found.index("      %2 float64 load out[0, 0]")
+    assert found[-1] == "      %8 float64 store out[0, 0] %7"
