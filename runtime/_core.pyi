@@ -301,6 +301,7 @@ def recording() -> Recorder | None:
     """Return the sequence that takes down the calls of this thread."""
 
 halo_entry: int  # the address of the entry point that fills halos
+halo_adjoint_entry: int  # of its adjoint, for float32 and float64
 
 def set_machine(bandwidth: int, stream_from: int, parallel_from: int, /) -> None: ...
 def default_threads() -> int: ...

@@ -77,15 +77,15 @@ def fill_halo(field: Any, interior: Any, boundaries: Mapping[Dimension, Boundary
     if field.device_type != DeviceType.CPU:
         from .device_halo import fill_on_device  # a process without a GPU needs none of it
 
-        fill_on_device(field, _key(interior), sides, numbers)
+        fill_on_device(field, key_of_interior(interior), sides, numbers)
         _note(field, interior, boundaries)
         return
-    fill = _filling(field.dims, field.dtype_name, _key(interior), sides)
+    fill = _filling(field.dims, field.dtype_name, key_of_interior(interior), sides)
     kind = fill.kind
     fill(field, *[each if type(each) is kind else number_of(kind, each) for each in numbers])
 
 
-def _key(interior: Any) -> DomainLike:
+def key_of_interior(interior: Any) -> DomainLike:
     """Return the interior as a key of what was planned before; a domain takes longer to make."""
     if type(interior) is dict:
         ranges = tuple(interior.items())
@@ -148,7 +148,7 @@ def _filling(
 
     def add_entry(args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         field = args[0] if args else kwargs["field"]
-        plan = _plan(dims, dtype, field.starts, field.stops, parameters, box, sides)
+        plan = halo_plan(dims, dtype, field.starts, field.stops, parameters, box, sides)
         made.add(_core.Entry(plan, _core.halo_entry))
 
     made = _Filling("fill_halo", parameters, add_entry, reject)
@@ -157,7 +157,7 @@ def _filling(
     return made
 
 
-def _plan(
+def halo_plan(
     dims: tuple[Dimension, ...],
     dtype: str,
     starts: Sequence[int],
@@ -165,8 +165,9 @@ def _plan(
     parameters: tuple[str, ...],
     interior: Domain,
     sides: Sides,
+    name: str = "fill_halo",
 ) -> Plan:
-    """Write the plan of `native/halo.cpp` for fields with this domain."""
+    """Write the plan of `native/halo.cpp` for fields with this domain; its name is `name`."""
     axes = range(len(dims))
     kind = np.dtype(dtype)
     transfers = list(transfers_of(dims, starts, stops, kind, interior, sides))
@@ -179,11 +180,11 @@ def _plan(
         *map(_constant, (len(transfers), *itertools.chain.from_iterable(transfers))),
     ]
     return Plan(
-        "fill_halo",
+        name,
         parameters,
         (
             Argument("field", (0,), "field", dtype, dims, read=True, written=True),
-            *(Argument(name, (n,), "scalar", dtype) for n, name in enumerate(parameters[1:], 1)),
+            *(Argument(each, (n,), "scalar", dtype) for n, each in enumerate(parameters[1:], 1)),
         ),
         tuple(ints),
         (Access((box,), (box,)),),

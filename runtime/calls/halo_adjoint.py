@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
 
 import numpy as np
 
+from .. import _core
 from ..fields.allocation import copy_in
 from ..fields.device import DeviceType
 from ..fields.field import Field
 from ..language.dimension import Dimension
+from ..language.domain import DomainLike
 from ..language.domain import domain as make_domain
 from ..process.errors import ArgumentError
-from .boundaries import Boundary, read_boundaries
-from .halo_transfers import NEGATE, SET, Transfer, check_sides, transfers_of
+from .boundaries import Boundary, halo_plan, key_of_interior, read_boundaries
+from .halo_transfers import NEGATE, SET, Sides, Transfer, check_sides, transfers_of
+from .refusals import reject
+
+NATIVE: Final = ("float32", "float64")
 
 
 def fill_halo_adjoint(field: Any, interior: Any, boundaries: Mapping[Dimension, Boundary]) -> None:
     """Add the adjoint of a halo to the cells that `fill_halo` copies, in place; the halo gets 0.
 
     The arguments are those of `fill_halo`, the field is the adjoint of its field: at entry that of
-    the filled field, at exit that of the field before. Numbers of boundaries do not count. On a
-    device it goes through the host.
+    the filled field, at exit that of the field before. Numbers of boundaries do not count. Recorded
+    adjoints replay it as native code; on a device it goes through the host.
 
     Raises:
         ArgumentError: as for `fill_halo`.
@@ -41,6 +47,9 @@ def fill_halo_adjoint(field: Any, interior: Any, boundaries: Mapping[Dimension, 
             f"Expected a field, got an object of type '{type(field).__name__}'.",
             hint="Make adjoints of fields, by 'zeros' or 'as_field'.",
         )
+    if field.device_type == DeviceType.CPU and field.dtype_name in NATIVE:
+        _giving_back(field.dims, field.dtype_name, key_of_interior(interior), sides)(field)
+        return
     check_sides(sides)
     array = field.asnumpy()
     given = field.dims, field.starts, field.stops, np.dtype(field.dtype_name)
@@ -48,6 +57,23 @@ def fill_halo_adjoint(field: Any, interior: Any, boundaries: Mapping[Dimension, 
         _hand_back(array, each, field.starts)
     if field.device_type != DeviceType.CPU:  # the array is a copy
         copy_in(field, array)
+
+
+@lru_cache(maxsize=256)
+def _giving_back(
+    dims: tuple[Dimension, ...], dtype: str, interior: DomainLike, sides: Sides
+) -> _core.Program:
+    """Return the native program of some boundaries, which recorded adjoints replay."""
+    check_sides(sides)
+    box, name = make_domain(interior), "fill_halo_adjoint"
+
+    def add_entry(args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        field = args[0] if args else kwargs["field"]
+        plan = halo_plan(dims, dtype, field.starts, field.stops, ("field",), box, sides, name)
+        made.add(_core.Entry(plan, _core.halo_adjoint_entry))
+
+    made = _core.Program(name, ("field",), add_entry, reject)
+    return made
 
 
 def _hand_back(array: Any, transfer: Transfer, starts: Any) -> None:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ..fields.constructors import as_connectivity
 from ..fields.neighbour_table import Connectivity
-from ..fields.table_order import ordered
 from ..language.dimension import Dimension
+from ..language.table_order import ordered
 from ..process import classes
 from .pattern import Indices, Pattern
 

@@ -29,8 +29,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fields.table_order import width_back
 from ..language.dimension import Dimension
+from ..language.table_order import width_back
 from ..process import classes
 from ..process.errors import ArgumentError
 from .local_mesh import Kind, LocalMesh, Points, Table, Tables

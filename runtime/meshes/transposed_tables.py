@@ -13,10 +13,10 @@ from typing import Any, Final
 import numpy as np
 
 from ..fields.neighbour_table import SKIP, Connectivity
-from ..fields.table_order import known_order
 from ..language.connectivity import is_neighbour_table
 from ..language.dimension import Dimension, DimensionKind
 from ..language.domain import Domain
+from ..language.table_order import known_order
 
 ROWS, SLOTS = "t", "s"
 _KEPT: Final = "__fieldforge_transposed__"  # of a table: what it is transposed, by name

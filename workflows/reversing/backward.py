@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...runtime.calls.halo_adjoint import fill_halo_adjoint
+from ...runtime.calls.halo_adjoint import NATIVE, fill_halo_adjoint
+from ...runtime.fields.device import DeviceType
 from ...runtime.process import classes
 from ...stages.adjoint.names import partner
 from ...stages.ir.dataflow import Input
@@ -82,7 +83,10 @@ class Backward:
         if each.call.is_exchange:
             self.acts.append(Act(exchanging(each.call.program), own))
         else:
-            self.acts.append(Act(fill_halo_adjoint, {**each.call.arguments, **own}))
+            field = each.call.touched[0].field
+            on_host = field.device_type == DeviceType.CPU and field.dtype_name in NATIVE
+            given = {**each.call.arguments, **own}
+            self.acts.append(Act(fill_halo_adjoint, given, None, on_host))
 
     def _program(self, each: AdjointCall) -> None:
         given = {name: self.home[each.touched(name).key] for name in each.of}

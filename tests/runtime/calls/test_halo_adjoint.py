@@ -6,6 +6,10 @@ from numpy.testing import assert_array_equal
 
 import fieldforge as ff
 from fieldforge.errors import ArgumentError
+from fieldforge.runtime.calls import halo_adjoint
+from fieldforge.runtime.calls.boundaries import read_boundaries
+from fieldforge.runtime.calls.halo_transfers import transfers_of
+from fieldforge.runtime.language.domain import domain as make_domain
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 FACES = ff.flip_staggered(I)
@@ -72,3 +76,19 @@ def test_arrays_and_unknown_boundaries_are_refused():
         ff.fill_halo_adjoint(np.ones(3), INNER, {I: "even"})
     with pytest.raises(ArgumentError, match="There is no boundary 'mirror'"):
         ff.fill_halo_adjoint(ff.ones(DOMAIN), INNER, {I: "mirror"})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_native_code_has_the_bits_of_numpy(dtype):
+    sides = {I: ("even", "odd"), J: "periodic"}
+    values = np.random.default_rng(4).normal(size=(8, 6)).astype(dtype)
+    field, expected = ff.as_field(DOMAIN, values), values.copy()
+    read, _ = read_boundaries(sides)
+    given = field.dims, field.starts, field.stops, np.dtype(dtype)
+    for each in reversed(list(transfers_of(*given, make_domain(INNER), read))):
+        halo_adjoint._hand_back(expected, each, field.starts)
+
+    ff.fill_halo_adjoint(field, INNER, sides)
+
+    assert_array_equal(field.asnumpy(), expected)
+    assert np.abs(expected - values).max() > 0.1

@@ -132,6 +132,15 @@ def test_a_gradient_after_an_interrupt_is_what_it_would_have_been():
     assert (again, *other["now"].asnumpy()) == (value, *found["now"].asnumpy())
 
 
+def test_a_step_with_halos_is_reversed_without_python_between_its_calls():
+    own = loop()
+
+    own(steps=2, now=field(drawn(9)))
+
+    assert "fill_halo_adjoint" in [act.name for act in own.carried.back.acts]
+    assert all(act.is_native for act in own.carried.back.acts)
+
+
 def test_progress_tells_all_steps():
     told = []
     own = ff.reversed_loop(

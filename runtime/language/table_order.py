@@ -6,13 +6,13 @@ take them in the order of the whole mesh, so that bits do not depend on the rank
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from ..process import classes
-from .neighbour_table import SKIP, Connectivity
 
+Table = TypeVar("Table")
 _ORDER: Final = "__fieldforge_order__"
 
 
@@ -30,13 +30,13 @@ class Order:
     width: int
 
 
-def ordered(table: Connectivity, rows: Any, width: int) -> Connectivity:
+def ordered(table: Table, rows: Any, width: int) -> Table:
     """Return a table whose transpose has the order and the width of that of a whole table."""
     vars(table)[_ORDER] = Order(rows, width)
     return table
 
 
-def known_order(table: Connectivity) -> Order | None:
+def known_order(table: Any) -> Order | None:
     """Return how the transpose of a table is ordered, if it is part of a whole one."""
     found: Order | None = vars(table).get(_ORDER)
     return found
@@ -44,5 +44,5 @@ def known_order(table: Connectivity) -> Order | None:
 
 def width_back(entries: Any) -> int:
     """Return the width of the transpose of a table, given its entries."""
-    there = entries[entries != SKIP]
+    there = entries[entries >= 0]  # -1 is none
     return max(int(np.bincount(there).max(initial=0)), 1)
