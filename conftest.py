@@ -35,7 +35,7 @@ PREFIX = "fieldforge-tests-"
 TESTS_BETWEEN = 500
 OBJECTS_BETWEEN = 10_000  # new ones between two collections; Python's own 700 cost 2 % of a run
 # Files with subclasses of DaCe's classes: they import it, also where only examples are looked for.
-OF_DACE = ("generators.py", "cpu_maps.py", "gpu/kernels.py")
+OF_DACE = ("generators.py", "cpu/maps.py", "gpu/kernels.py")
 collect_ignore_glob = [
     f"*codegen/dace/{name}" for name in OF_DACE if importlib.util.find_spec("dace") is None
 ]

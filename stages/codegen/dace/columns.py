@@ -13,8 +13,8 @@ from ..errors import CodegenError
 from ..rows.acts import write_acts
 from ..rows.options import WriterOptions
 from ..rows.scope import Scope
+from .names import NEST
 from .rooms import Build, Room
-from .strips import NEST
 from .tasklet import SdfgNest
 from .tasklet_nodes import declare_symbols
 

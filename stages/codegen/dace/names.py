@@ -20,6 +20,9 @@ from ..rows.operations import TYPES
 from .arrangement import needs_guard
 
 SDFG_NAME: Final = "kernel"  # never the user's: C++ names functions after it
+NEST: Final = "nest"  # the entry of `location` that is the number of a tasklet's nest
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_OWN: Final = re.compile(r"asm\(.*?\);|0x[0-9a-fp+.-]+|\b([qwvk]\d+|[bsuf]\d+|const|ahead0)\b")
 
 # Names that C++ or our text around DaCe's reserves; names of one letter and a number are ours.
 _TAKEN: Final = frozenset(
@@ -201,3 +204,8 @@ def stored_dtype(dtype: str) -> str:
 def type_name(dtype: str) -> str:
     """Return the C++ name of a value."""
     return TYPES[dtype][0]
+
+
+def words(text: str) -> list[str]:
+    """Return the names in an expression of ours that DaCe's text must define."""
+    return _WORD.findall(_OWN.sub("", text))

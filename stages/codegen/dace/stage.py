@@ -81,7 +81,7 @@ class CodegenDace(SdfgStage):
         return without(passes, *(name for name, is_out in left_out.items() if is_out))
 
     def _write(self, rules: SdfgRules, sdfg: Any, names: SdfgNames) -> Written:
-        from .cpu_maps import write_for_cpu
+        from .cpu.maps import write_for_cpu
 
         return write_for_cpu(sdfg, names, rules.writer)
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...ir.loops.nest import Access, Load, Row, Store
-from .names import STATUS, THREAD
+from .names import NEST, STATUS, THREAD, words
 from .rooms import Room
-from .strips import NEST, words
 from .tasklet import Block, SdfgNest, block_of, first_state, ranged_axes
 
 

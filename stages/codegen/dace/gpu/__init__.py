@@ -1,1 +1,1 @@
-"""Generate code for GPUs with DaCe: its text becomes kernels on our streams."""
+"""Generate code for GPUs with DaCe: kernels on streams of calls."""

@@ -7,29 +7,25 @@ or a store whose names are not defined at the loop is left out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ....runtime.process import classes
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.cpu import marks_of
-from ...ir.loops.nest import Load, Nest, Row
-from ..cpu.text.ahead import indices, rows_ahead
-from ..cpu.text.streams import LINE, aligned, is_far, stored_strips
-from ..cpu.text.strips import SIMD, lanes_of
-from ..rows.addresses import InRow
-from ..rows.body import body_of, pointers
-from ..rows.body import line as line_of
-from ..rows.dialect import cpp, held_pointer
-from ..rows.options import WriterOptions
-from ..rows.scope import Scope, stored_type
-from ..schedule.costs import ITEMSIZES
-from .names import SdfgNames
+from .....runtime.process import classes
+from ....ir.loops.buffers import Buffer
+from ....ir.loops.cpu import marks_of
+from ....ir.loops.nest import Load, Nest, Row
+from ...cpu.text.ahead import indices, rows_ahead
+from ...cpu.text.streams import LINE, aligned, is_far, stored_strips
+from ...cpu.text.strips import SIMD, lanes_of
+from ...rows.addresses import InRow
+from ...rows.body import body_of, pointers
+from ...rows.body import line as line_of
+from ...rows.dialect import cpp, held_pointer
+from ...rows.options import WriterOptions
+from ...rows.scope import Scope, stored_type
+from ...schedule.costs import ITEMSIZES
+from ..names import SdfgNames, words
 
-NEST: Final = "nest"  # the entry of `location` that is the number of a tasklet's nest
-_WORD: Final = re.compile(r"[A-Za-z_]\w*")
-_OWN: Final = re.compile(r"asm\(.*?\);|0x[0-9a-fp+.-]+|\b([qwvk]\d+|[bsuf]\d+|const|ahead0)\b")
 # Names that no field has: see `names.py`.
 AT, END, STOP, LANE, AHEAD = "at0", "end0", "stop0", "lane0", "ahead0"
 NAMES: Final = (AT, "past0")
@@ -194,8 +190,3 @@ def _asked(ahead: _Ahead, lanes: int) -> Iterator[str]:
 def _is_known(ahead: _Ahead | None, has: Has) -> bool:
     """Tell whether lines need only names that are defined."""
     return ahead is not None and all(has(word) for line in ahead.lines for word in words(line))
-
-
-def words(text: str) -> list[str]:
-    """Return the names in an expression of ours that DaCe's text must define."""
-    return _WORD.findall(_OWN.sub("", text))

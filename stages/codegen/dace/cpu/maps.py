@@ -20,13 +20,13 @@ from dace.dtypes import ScheduleType
 from dace.sdfg import has_dynamic_map_inputs
 from dace.sdfg.nodes import Tasklet
 
-from ...ir.loops.nest import Nest
-from ..cpu.text.streams import stream_function
-from ..cpu.text.strips import SIMD
-from ..rows.options import WriterOptions
-from .generators import Written, frame_of
-from .names import SdfgNames
-from .strips import LANE, NEST, SdfgStrips, Target, words
+from ....ir.loops.nest import Nest
+from ...cpu.text.streams import stream_function
+from ...cpu.text.strips import SIMD
+from ...rows.options import WriterOptions
+from ..generators import Written, frame_of
+from ..names import NEST, SdfgNames, words
+from .strips import LANE, SdfgStrips, Target
 
 _INDEX: Final = "int64_t"
 Body: TypeAlias = Callable[[Any], None]  # writes what stands inside a map to a stream

@@ -1,0 +1,1 @@
+"""Loops of maps on a CPU: threads, vector loops, strips."""
