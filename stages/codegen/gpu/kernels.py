@@ -20,7 +20,7 @@ ALWAYS: Final[Bound] = Const(1)
 
 
 @classes.frozen
-class Beside(Node):
+class Boxes(Node):
     """Nests that store the same on boxes of their own: some blocks of a kernel have each.
 
     Attributes:
@@ -33,7 +33,7 @@ class Beside(Node):
     rims: tuple[Nest, ...]
 
 
-Whole: TypeAlias = Nest | Column | KernelGroup | Beside
+Whole: TypeAlias = Nest | Column | KernelGroup | Boxes
 
 
 @classes.frozen
@@ -63,7 +63,7 @@ class KernelPart:
                 return self.node
             case Column():
                 return threads_of(self.node)
-            case Beside():
+            case Boxes():
                 return self.node.inner
         return self.node.first
 
@@ -88,11 +88,11 @@ def parts(node: Node | Kernel, first: int = 0) -> list[KernelPart]:
     return found
 
 
-def side_by_side(tree: Kernel, found: Iterable[KernelPart]) -> Iterator[KernelPart]:
+def in_one_launch(tree: Kernel, found: Iterable[KernelPart]) -> Iterator[KernelPart]:
     """Yield parts of a tree, as one those in a row that store the same on boxes of their own.
 
-    A launch takes longer than thin rims do, and the processors that have none of them wait. The
-    longest code decides over the registers of all.
+    This is called horizontal fusion: a launch takes longer than a thin rim does. All blocks have
+    the registers of the longest code.
     """
     for alike, together in groupby(found, key=lambda part: _alike(tree, part)):
         few = list(together)
@@ -105,7 +105,7 @@ def side_by_side(tree: Kernel, found: Iterable[KernelPart]) -> Iterator[KernelPa
         block = marks_of(inner).block
         rims = tuple(marked(nest, block=block) for nest in nests if nest is not inner)
         numbers = tuple(number for part in few for number in part.nests)
-        yield classes.evolve(few[0], node=Beside(inner, rims), nests=numbers)
+        yield classes.evolve(few[0], node=Boxes(inner, rims), nests=numbers)
 
 
 def _alike(tree: Kernel, part: KernelPart) -> tuple[object, ...] | None:

@@ -26,7 +26,7 @@ from ...ir.loops.gpu import GroupLaunch, KernelGroup, marks_of
 from ...ir.loops.kernel import Kernel, Loop
 from ...ir.loops.nest import Nest
 from ...ir.strides import Stride
-from .kernels import ALWAYS, Beside
+from .kernels import ALWAYS, Boxes
 from .text.grid import blocks_of
 from .text.kernel import Written
 
@@ -109,7 +109,7 @@ def _order(tree: Kernel, written: Written) -> Order:
     alone = GroupLaunch(marks_of(nest).block, NOTHING, 0)
     own = node.launch if isinstance(node, KernelGroup) else alone
     blocks = [own.blocks] if own.blocks else _allowed(_blocks(tree, nest))
-    if isinstance(node, Beside):
+    if isinstance(node, Boxes):
         blocks = _with_rims(blocks, [_blocks(tree, each) for each in node.rims])
     blocks[0] = multiply(blocks[0], written.part.when)
     return Order(written, _triple(blocks, Const(1)), _triple(own.threads, 1), own.shared, own.most)
@@ -163,7 +163,7 @@ def _allowed(blocks: Sequence[Bound]) -> list[Bound]:
 
 
 def _with_rims(inner: Sequence[Bound], rims: Iterable[Sequence[Bound]]) -> list[Bound]:
-    """Return the grid of nests side by side: blocks of the rims follow in columns of their own."""
+    """Return the grid of several boxes: blocks of the rims follow in columns of their own."""
     columns, *others = inner
     others = [maximum(count, ALWAYS) for count in others]
     row = reduce(multiply, others, ALWAYS)

@@ -20,8 +20,8 @@ from ...rows.expressions import TYPES
 from ...rows.options import WriterOptions
 from ...rows.scope import WITHIN, Passed, Scope, places_of, stored_type
 from ...soft_reads import Clamping
-from ..kernels import Beside, KernelPart, clamping_version, parts, side_by_side
-from .beside import write_beside
+from ..kernels import Boxes, KernelPart, clamping_version, in_one_launch, parts
+from .boxes import write_boxes
 from .columns import write_columns
 from .nest import write_nest
 from .patches import write_patches
@@ -69,7 +69,7 @@ def write_gpu(
     texts: list[str] = []
     found: list[Written] = []
     for version, (each, letter, tree) in enumerate(versions):
-        found_parts = parts(tree) if options.checked else side_by_side(tree, parts(tree))
+        found_parts = parts(tree) if options.checked else in_one_launch(tree, parts(tree))
         for text, written in write_version(each, found_parts, letter, vendor):
             texts.append(text)
             number = version if len(versions) > 1 else -1
@@ -120,11 +120,11 @@ def _written(scope: Scope, part: KernelPart) -> tuple[str, str, str, list[str]]:
             return letter, f"{threads}, {blocks}", said, list(write_columns(scope, node))
         case KernelGroup():
             raise TypeError(f"The writer for GPUs does not know '{type(node).__name__}'.")
-    if isinstance(node, Beside):
+    if isinstance(node, Boxes):
         said = f"nests {', '.join(map(str, part.nests))}"
         blocks = min(marks_of(nest).blocks for nest in (node.inner, *node.rims))
         bounds = _bounds(math.prod(marks_of(part.first).block), blocks)
-        return "", bounds, said, list(write_beside(scope, node))
+        return "", bounds, said, list(write_boxes(scope, node))
     marks = marks_of(part.first)
     bounds = _bounds(math.prod(marks.block), marks.blocks)
     return "", bounds, f"nest {first}", list(write_nest(scope, node))

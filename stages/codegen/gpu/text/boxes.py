@@ -1,4 +1,4 @@
-"""Write nests side by side: a kernel of which some blocks have one nest, and some another.
+"""Write the boxes of a statement as one kernel: some blocks have one nest, and some another.
 
 The inner nest has the first columns of the grid; its blocks know their places as those of a kernel
 of its own do. The blocks of the rims follow, counted in one row: variables with the names that CUDA
@@ -13,7 +13,7 @@ from typing import Final
 from ....ir.loops.gpu import marks_of
 from ....ir.loops.nest import Nest
 from ...rows.scope import Scope
-from ..kernels import Beside
+from ..kernels import Boxes
 from .grid import axes_of, first_text, is_flat
 from .lines import braced, indented
 from .nest import write_nest
@@ -21,16 +21,16 @@ from .nest import write_nest
 _BLOCKS: Final = "struct Blocks { u32 x, y, z; };"
 
 
-def write_beside(scope: Scope, beside: Beside) -> Iterator[str]:
+def write_boxes(scope: Scope, boxes: Boxes) -> Iterator[str]:
     """Write the statements of one thread."""
     scope.uses.functions["Blocks"] = _BLOCKS
-    yield f"  const u32 columns = u32({_counts(scope, beside.inner)[0]});"
-    yield from indented(braced("if (blockIdx.x < columns)", write_nest(scope, beside.inner)))
+    yield f"  const u32 columns = u32({_counts(scope, boxes.inner)[0]});"
+    yield from indented(braced("if (blockIdx.x < columns)", write_nest(scope, boxes.inner)))
     row = "(blockIdx.x - columns) * gridDim.y + blockIdx.y"
     yield from ("  else {", f"  u32 block = ({row}) * gridDim.z + blockIdx.z;")
-    for nest in beside.rims:
+    for nest in boxes.rims:
         yield from indented(_rim(scope, nest))
-    yield f"  }}{'}' * len(beside.rims)}"
+    yield f"  }}{'}' * len(boxes.rims)}"
 
 
 def _rim(scope: Scope, nest: Nest) -> Iterator[str]:
