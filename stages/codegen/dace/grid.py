@@ -30,8 +30,8 @@ class GridOptions:
         block_2d: the same for two dimensions.
         block_3d: the same for three and more.
         column_block: the same for scans.
-        launch_bounds: the number of threads that the compiler makes registers for; by default that
-            of a block, and '0' asks for none.
+        launch_bounds: the number of threads that the compiler makes registers for; by default, and
+            for '0', that of a block.
         launch_factor: the same as a multiple of the threads of a block.
         most_registers: the most registers of a thread; 0 leaves it to the compiler.
 
