@@ -64,7 +64,7 @@ def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
     page.meta.setdefault("search", {"boost": weight})
     if path in PAGES:
         markdown += f"\n\n[The examples of this page as a script]({path.replace('.md', '.py')})\n"
-    markdown = as_sessions(markdown)
+    markdown = as_sessions(markdown).replace("\n<BLANKLINE>\n", "\n\n")  # doctest's word
     for outside, inside in OUTSIDE.items():
         markdown = markdown.replace(f"]({outside}", f"]({inside}")
     return drawn(markdown)

@@ -74,7 +74,8 @@ def explain(program: Any, *args: Any, offset_provider: Any = None, **kwargs: Any
     trace = program.trace(*args, until=stage, offset_provider=offset_provider, **kwargs)
     values: str = trace[stage].after["values"]
     definition: Definition = program._current()
-    return "\n".join((values, *_kinks(tree_of(definition.origin or definition))))
+    kinks = tuple(_kinks(tree_of(definition.origin or definition)))
+    return "\n".join((values.rstrip(), *(("", *kinks) if kinks else ())))
 
 
 def _kinks(root: Tree) -> Iterator[str]:
