@@ -70,21 +70,15 @@ def _made(name: str, table: Connectivity) -> Mapping[str, Connectivity]:
     return kept
 
 
-def _order(table: Connectivity, entries: Any, places: Any) -> Any:
-    """Return the order of places by their entries; then rows and slots ascend."""
-    known = known_order(table)
-    if known is None:
-        return np.argsort(entries, kind="stable")
-    return np.lexsort((known.rows[places // table.shape[-1]], entries))
-
-
 def _transposed(name: str, table: Connectivity) -> Iterator[Connectivity]:
     entries = table.asnumpy().ravel()
     places = np.flatnonzero(entries != SKIP)
     entries = entries[places]
-    order = _order(table, entries, places)
+    known, own_rows = known_order(table), places // table.shape[-1]
+    # ascending rows for each entry, and ascending slots: the sort keeps the order of what is equal
+    order = np.lexsort((own_rows if known is None else known.rows[own_rows], entries))
     counts = np.bincount(entries, minlength=int(table.asnumpy().max(initial=SKIP)) + 1)
-    known, ends = known_order(table), np.cumsum(counts)
+    ends = np.cumsum(counts)
     width = max(int(counts.max(initial=0)), 1) if known is None else known.width
     columns = np.arange(len(places)) - np.repeat(ends - counts, counts)
     rows, slots = np.divmod(places[order], table.shape[-1])

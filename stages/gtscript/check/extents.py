@@ -26,6 +26,10 @@ class Extents:
     variables: dict[int, Extent]
     statements: dict[tuple[int, int], Extent]
 
+    def meets(self, block: int, assign: Assign) -> bool:
+        """Tell whether an assignment of a block has points, for some domain."""
+        return meets(assign.region, self.statements[block, assign.statement])
+
 
 def extents_of(nodes: Sequence[Node], blocks: Sequence[Block]) -> Extents:
     """Return the extents of a stencil."""

@@ -20,7 +20,7 @@ from ..info import (
 from ..levels import boundaries_of, least_levels
 from ..read.scope import Tables
 from ..reads import reads_below
-from .extents import ZERO, Extents, Side, extents_of, meets
+from .extents import ZERO, Extents, Side, extents_of
 
 
 def info_of_tables(tables: Tables, docstring: str) -> StencilInfo:
@@ -84,7 +84,7 @@ def _accesses(
     touched: set[int] = set()
     for number, block in enumerate(tables.blocks):
         for each in block.body:
-            if not meets(each.region, extents.statements[number, each.statement]):
+            if not extents.meets(number, each):
                 continue
             for read in reads_below(tables.nodes, (each.level, each.mask, each.value)):
                 touched.add(read.variable)

@@ -11,7 +11,7 @@ from ...ir.bounds import Const, Range
 from ...ir.dataflow import Dataflow, Leaf
 from ...ir.stencil import Stencil
 from ..axes import AXES, data_dims, dims_of, size_of
-from ..check.extents import Extents, extents_of, meets
+from ..check.extents import Extents, extents_of
 from ..parsed import ParsedStencil
 from .blocks import run_parallel
 from .environment import Environment
@@ -49,11 +49,7 @@ def _with_points(root: Stencil, extents: Extents) -> Stencil:
     """Return a stencil without assignments in regions that lie outside of every domain."""
     blocks = []
     for place, block in enumerate(root.blocks):
-        body = tuple(
-            each
-            for each in block.body
-            if meets(each.region, extents.statements[place, each.statement])
-        )
+        body = tuple(each for each in block.body if extents.meets(place, each))
         blocks.append(block if body == block.body else classes.evolve(block, body=body))
     return classes.evolve(root, blocks=tuple(blocks))
 
