@@ -1,12 +1,13 @@
 """Adjoints over their forward calls, in turns in one process, and beside JAX's adjoints.
 
     python bench/adjoint.py --threads 1,2 [--cases diffusion] [--scale 0.5] [--others]
+    python bench/adjoint.py --gpu [--scale 8]
 
 Each row is a program with the inputs whose adjoints it computes. Before it is timed, the adjoint of
 one thread is compared with those of two and eight, bit by bit, and with JAX's (`--others`, in the
-environment of `make bench-others`), to 1e-12 of the largest value. Seconds are those of the clock,
-the least of several; builds are from an empty store to the first result. Writes
-`results/<machine>/adjoint.json`.
+environment of `make bench-others`), to 1e-12 of the largest value; that of a GPU is compared with
+that of a CPU. Seconds are those of the clock, the least of several; builds are from an empty store
+to the first result. Writes `results/<machine>/adjoint.json`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,8 +36,10 @@ from peer.client import described
 from peer.undisturbed import undisturbed
 from programs import row_of
 from results import Results
-from run import machine, place
+from run import machine
 from timing import PAUSE
+from untuned import folder
+from untuned_calls import place
 
 import fieldforge as ff
 
@@ -77,20 +81,26 @@ class Ready:
 @click.option("--rounds", default=15)
 @click.option("--others/--no-others", "beside", default=False, help="measure JAX, too")
 @click.option("--keep/--forget", default=True, help="write the results")
+@click.option("--gpu", "where", flag_value="gpu", default="cpu", help="measure on a GPU")
 def main(
-    threads: str, cases: str, scale: float, rounds: int, beside: bool, keep: bool
+    threads: str, cases: str, scale: float, rounds: int, beside: bool, keep: bool, where: str
 ) -> None:  # fmt: skip
     """Measure the wanted adjoints one after the other."""
-    kept = Results(place() / "adjoint.json", fresh=False) if keep else None
+    on = place(where)
+    kept = Results(folder(on) / "adjoint.json", fresh=False) if keep else None
     rows: list[Row] = []
     first: dict[tuple[str, ...], float] = {}  # seconds of builds; later cases find them
     for name, wrt in WANTED:
         if cases and name not in cases.split(","):
             continue
-        for ready in _all_ready(name, wrt, scale):
+        on_cpu = _all_ready(name, wrt, scale, ff.cpu)
+        for ready in on_cpu if where == "cpu" else _all_ready(name, wrt, scale, on.backend):
             for what, key in ((FORWARD, (name,)), (ADJOINT, (name, *wrt))):
                 ready.built[what] = first.setdefault(key, ready.built[what])
-            compare_bits(ready)
+            if where == "cpu":
+                compare_bits(ready)
+            else:
+                compare_with_cpu(ready, next(on_cpu))
             for row in measured(ready, [*map(int, threads.split(","))], rounds, beside):
                 rows.append(row)
                 click.echo("  ".join(_cells(row)))
@@ -103,26 +113,41 @@ def main(
         click.echo(f"JAX's adjoint over ours: {mean:.1f} in the geometric mean")
 
 
-def _all_ready(name: str, wrt: tuple[str, ...], scale: float) -> Iterator[Ready]:
+def _all_ready(name: str, wrt: tuple[str, ...], scale: float, backend: Any) -> Iterator[Ready]:
     if name == STEP:
-        case, calls, given, built = prepared_step(scale)
+        case, calls, given, built = prepared_step(scale, backend)
         yield Ready(case, wrt, calls, given, built)
         return
     for make in chosen_cases([name]).values():
-        yield prepared(make("float64", scale), wrt)
+        case = make("float64", scale)
+        yield prepared(case if backend is ff.cpu else _moved(case, backend), wrt, backend)
 
 
-def prepared(case: Case, wrt: tuple[str, ...]) -> Ready:
+def _moved(case: Case, backend: Any) -> Case:
+    """Return a case with its fields and tables on the GPU, laid out as the backend wants them."""
+    arguments, tables = dict(case.arguments), dict(case.tables)
+    for name, each in arguments.items():
+        if hasattr(each, "asnumpy"):
+            arguments[name] = ff.as_field(each.domain, each.asnumpy(), allocator=backend)
+    for name, each in tables.items():
+        ends, skip = (each.domain, each.codomain), each.skip_value
+        tables[name] = ff.as_connectivity(*ends, each.asnumpy(), skip_value=skip, allocator=backend)
+    return attrs.evolve(case, arguments=arguments, tables=tables)
+
+
+def prepared(case: Case, wrt: tuple[str, ...], backend: Any = ff.cpu) -> Ready:
     """Build a program and its adjoint in an empty store."""
     program: Any = case.program
-    forward = program.with_backend(ff.cpu)
+    forward = program.with_backend(backend)
     backward = ff.adjoint(forward, wrt=wrt)
     rng = np.random.default_rng(11)
     given: dict[str, Any] = {}
     for name in inspect.signature(backward.__definition__.function).parameters:
         own = case.arguments[name.removesuffix("_b")]
         numbers = rng.normal(size=own.shape).astype(case.dtype) if name.endswith("_b") else None
-        given[name] = own if numbers is None else ff.as_field(own.domain, numbers, allocator=ff.cpu)
+        given[name] = (
+            own if numbers is None else ff.as_field(own.domain, numbers, allocator=backend)
+        )
     calls = {
         FORWARD: lambda: forward(**case.arguments, offset_provider=case.tables),
         ADJOINT: lambda: backward(**given, offset_provider=case.tables),
@@ -143,6 +168,13 @@ def compare_bits(ready: Ready) -> None:
         ready.calls[ADJOINT]()
         found.append({name: each.tobytes() for name, each in ready.adjoints().items()})
     assert found[0] == found[1] == found[2], f"threads change the adjoint of {ready.case.name}"
+
+
+def compare_with_cpu(ready: Ready, other: Ready) -> None:
+    """Compare the adjoint of a GPU with that of a CPU, bit by bit."""
+    found = [each.calls[ADJOINT]() or each.adjoints() for each in (ready, other)]
+    for name, array in found[0].items():
+        assert array.tobytes() == found[1][name].tobytes(), f"a GPU changes '{name}_b'"
 
 
 def measured(ready: Ready, threads: Sequence[int], rounds: int, beside: bool) -> Iterator[Row]:
@@ -177,10 +209,19 @@ def _in_turns(
 def _seconds(call: Call, loops: int) -> float:
     with undisturbed():
         call()
+        _finish()
         began = time.perf_counter()
         for _ in range(loops):
             call()
+        _finish()
         return time.perf_counter() - began
+
+
+def _finish() -> None:
+    if "fieldforge.runtime.gpu" in sys.modules:
+        from fieldforge.runtime import gpu
+
+        gpu.current_device().sync()
 
 
 def _in_jax(

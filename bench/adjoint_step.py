@@ -23,7 +23,7 @@ Call = Callable[[], object]
 
 
 def prepared_step(
-    scale: float,
+    scale: float, backend: Any = ff.cpu
 ) -> tuple[Case, Mapping[str, Call], Mapping[str, Any], dict[str, float]]:
     """Record a step and derive it; return case, calls, adjoints, and the seconds of both builds."""
     from fieldforge.examples.assimilation.model import Sphere, recorded_step
@@ -35,7 +35,7 @@ def prepared_step(
     level = max(2, LEVEL + round(np.log2(scale) / 2))
     grid = voronoi_grid(optimised(level), RADIUS)
     start = initial_state("6", grid)
-    sphere = Sphere(grid, start, ff.cpu)
+    sphere = Sphere(grid, start, backend)
     dims = dict(zip(SLOTS, (Cell, Edge), strict=True))
     rng = np.random.default_rng(11)
     seeds = {name: rng.normal(size=sphere.sizes[dim]) for name, dim in dims.items()}

@@ -1,8 +1,9 @@
 """The gradient of a run of shallow water on the sphere, with checkpoints, and beside JAX's.
 
-    python bench/runs.py --level 6 --steps 1000 --checkpoints 20 [--others]
+    python bench/runs.py --level 6 --steps 1000 --checkpoints 20 [--others] [--gpu]
 
-Each tool runs in a process of its own, on one thread; seconds are processor time. Ours: the
+Each tool runs in a process of its own, on one thread; seconds are processor time, on a GPU
+(`--gpu`) those of the clock. Ours: the
 seconds of a forward step and of a reversed one by themselves, those of the gradient over as many of
 both (the mean of one gradient before them and one after), and the steps that were repeated. JAX
 (`--others`, in the environment of `make bench-others`): the same model, `scan` in `scan` with
@@ -38,7 +39,8 @@ CASE: Final = "6"
 @click.option("--checkpoints", default=20)
 @click.option("--others/--no-others", "beside", default=False, help="measure JAX, too")
 @click.option("--rounds", default=1, help="of each tool, in turns; the least counts")
-def main(level: int, steps: int, checkpoints: int, beside: bool, rounds: int) -> None:
+@click.option("--gpu", "where", flag_value="gpu", default="cpu", help="run both on a GPU")
+def main(level: int, steps: int, checkpoints: int, beside: bool, rounds: int, where: str) -> None:
     """Measure both, in turns."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -48,7 +50,7 @@ def main(level: int, steps: int, checkpoints: int, beside: bool, rounds: int) ->
         found: dict[str, list[dict[str, Any]]] = {}
         for _ in range(rounds):
             for name, command in (("fieldforge", own), *([("JAX", other)] if beside else [])):
-                given = (str(folder), str(steps), str(checkpoints))
+                given = (str(folder), str(steps), str(checkpoints), where)
                 text = subprocess.run(
                     [*command, *given], check=True, stdout=subprocess.PIPE, text=True
                 ).stdout
@@ -82,7 +84,7 @@ def write_inputs(folder: Path, level: int) -> None:
     )  # fmt: skip
 
 
-def own(folder: Path, steps: int, checkpoints: int) -> dict[str, Any]:
+def own(folder: Path, steps: int, checkpoints: int, where: str) -> dict[str, Any]:
     """Measure ours: the cost is half the sum of the squares of the thickness at the end."""
     import fieldforge as ff
     from fieldforge.examples.assimilation.model import Sphere, recorded_step
@@ -93,7 +95,8 @@ def own(folder: Path, steps: int, checkpoints: int) -> dict[str, Any]:
     given = np.load(folder / INPUTS)
     grid = voronoi_grid(optimised(int(given["level"])), RADIUS)
     start = initial_state(CASE, grid)
-    sphere = Sphere(grid, start, ff.cpu)
+    sphere = Sphere(grid, start, where)
+    clock = _clock(where)
     step = recorded_step(sphere, start, float(given["dt"]))
 
     def cost(_: int, h: Any, **__: Any) -> tuple[float, dict[str, Any]]:
@@ -106,16 +109,16 @@ def own(folder: Path, steps: int, checkpoints: int) -> dict[str, Any]:
     adjoints = {"h_b": sphere.field((Cell,), start.h), "u_b": sphere.zeros(Edge)}
     with ff.threads(1):
         loop(steps=3, **state)
-        began = time.process_time()
+        began = clock()
         _, found = loop(steps=steps, **state)
-        seconds = time.process_time() - began
+        seconds = clock() - began
         repeated = loop.report.forward_steps
         np.save(folder / "own.npy", found["h"].asnumpy())
-        forward = _mean(lambda: step(**state), repeated)
-        reverse = _mean(lambda: loop.back(**state, **adjoints), steps)
-        began = time.process_time()
+        forward = _mean(lambda: step(**state), repeated, clock)
+        reverse = _mean(lambda: loop.back(**state, **adjoints), steps, clock)
+        began = clock()
         loop(steps=steps, **state)
-        again = time.process_time() - began
+        again = clock() - began
     return {
         "seconds": min(seconds, again),
         "megabytes": (loop.bytes + _written(step)) / 2**20,
@@ -126,13 +129,26 @@ def own(folder: Path, steps: int, checkpoints: int) -> dict[str, Any]:
     }
 
 
-def _mean(call: Callable[[], object], times: int) -> float:
+def _clock(where: str) -> Callable[[], float]:
+    """Return what tells seconds: of the processor, or on a GPU when all its work is done."""
+    if where == "cpu":
+        return time.process_time
+    from fieldforge.runtime import gpu
+
+    def now() -> float:
+        gpu.current_device().sync()
+        return time.perf_counter()
+
+    return now
+
+
+def _mean(call: Callable[[], object], times: int, clock: Callable[[], float]) -> float:
     """Return the mean seconds of calls after the first one, which plans and builds."""
     call()
-    began = time.process_time()
+    began = clock()
     for _ in range(times):
         call()
-    return (time.process_time() - began) / times
+    return (clock() - began) / times
 
 
 def _written(step: Any) -> int:
@@ -146,6 +162,6 @@ def _written(step: Any) -> int:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["own"]:
-        print(json.dumps(own(Path(sys.argv[2]), *map(int, sys.argv[3:5]))))
+        print(json.dumps(own(Path(sys.argv[2]), *map(int, sys.argv[3:5]), sys.argv[5])))
     else:
         main()

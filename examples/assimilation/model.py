@@ -37,7 +37,7 @@ class Sphere:
         self.grid, self.backend = grid, diagnose.with_backend(backend).backend
         self.share = share
         if share is None:
-            self.tables = connectivities(grid.tables)
+            self.tables = connectivities(grid.tables, allocator=self.backend)
             self.sizes = {Cell: grid.cells, Edge: grid.edges, Vertex: grid.vertices}
         else:
             self.tables = share.part.connectivities(self.backend)

@@ -98,12 +98,15 @@ class Grid:
         return len(self.vertex_points)
 
 
-def connectivities(tables: Mapping[str, Table], *, skips: bool = False) -> dict[str, Any]:
+def connectivities(
+    tables: Mapping[str, Table], *, skips: bool = False, allocator: Any = None
+) -> dict[str, Any]:
     """Return the tables of a grid, or of a part of it, as an offset provider.
 
     Args:
         tables: one for each offset, (points, neighbours).
         skips: whether any table may have missing neighbours; on the whole sphere two have.
+        allocator: a backend, in whose memory they lie; None for the host.
     """
     return {
         offset.value: ff.as_connectivity(
@@ -111,6 +114,7 @@ def connectivities(tables: Mapping[str, Table], *, skips: bool = False) -> dict[
             codomain=offset.source,
             data=tables[offset.value],
             skip_value=-1 if skips or offset in (C2E, E2E) else None,
+            allocator=allocator,
         )
         for offset in OFFSETS
     }

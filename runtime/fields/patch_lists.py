@@ -7,6 +7,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from ..process.sha256 import sha256
 from .device import DeviceType
 
 
@@ -17,7 +18,7 @@ class Lists:
         self.array, self.address = array, address
 
 
-_known: WeakValueDictionary[tuple[bytes, int, int], Lists] = WeakValueDictionary()
+_known: WeakValueDictionary[tuple[str, int, int], Lists] = WeakValueDictionary()
 
 
 def bring(data: bytes, device_type: int, device_id: int) -> tuple[Lists, int] | None:
@@ -30,9 +31,7 @@ def bring(data: bytes, device_type: int, device_id: int) -> tuple[Lists, int] | 
     >>> lists is bring(numbers, int(DeviceType.CPU), 0)[0]
     True
     """
-    from hashlib import blake2b  # most programs have no patches
-
-    key = blake2b(data).digest(), device_type, device_id
+    key = sha256(data), device_type, device_id
     lists = _known.get(key)
     if lists is None:
         lists = _made(data, DeviceType(device_type), device_id)

@@ -180,9 +180,7 @@ class PatchBound:
     order: PatchOrder
 
     def __str__(self) -> str:
-        from hashlib import blake2b  # only bounds of patches need it
-
-        digest = blake2b(repr(self.order).encode(), digest_size=4).hexdigest()
+        digest = sha256(repr(self.order).encode())[:8]
         tables = " ".join(self.order.tables)
         return f"{self.number}({self.order.size} by {tables}, {DIGEST}{digest})"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.fields.device import DeviceType
 from ...runtime.fields.field import make
 from ...runtime.language.domain import Domain, DomainLike
 from ...runtime.language.domain import domain as make_domain
@@ -34,7 +35,8 @@ def differentiable(
     `.jax` takes an array for each of `wrt`, in this order, and returns one for each of `of`, or the
     array itself if there is one; JAX takes derivatives through it by the adjoint of the program,
     also inside `jax.jit`. `.torch` is the same for tensors and `backward`. `value` and `pull` are
-    the two halves for arrays of NumPy.
+    the two halves for arrays of NumPy, or for those of a GPU if the program runs on one: arrays and
+    tensors that lie there are passed without a copy, others are brought there.
 
     Args:
         program: a program that writes `of` and reads none of these before it does.
@@ -95,16 +97,14 @@ class Differentiable:
     offset_provider: Mapping[str, Any] | None = classes.field(repr=False)
     fixed: Mapping[str, Any] = classes.field(repr=False)
 
-    def value(self, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    def value(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Return the results for some arguments."""
         found = self._empty(self.of)
         given = self._fields(self.wrt, arrays) | self._fields(self.of, found)
         self.program(**given, **self.fixed, offset_provider=self.offset_provider)
         return found
 
-    def pull(
-        self, arrays: Sequence[Any], adjoints: Sequence[Any]
-    ) -> tuple[np.ndarray[Any, Any], ...]:
+    def pull(self, arrays: Sequence[Any], adjoints: Sequence[Any]) -> tuple[Any, ...]:
         """Return the adjoints of the arguments, from those of the results."""
         found = self._empty(self.wrt)
         given = self._fields(self.wrt, arrays)
@@ -139,12 +139,37 @@ class Differentiable:
         if len(arrays) != len(domains):
             raise ArgumentError(f"Expected {len(domains)} arrays, got {len(arrays)}.")
         return {
-            name: make(np.asarray(each, self.dtype(name)), own)
+            name: make(self._brought(each, self.dtype(name)), own)
             for (name, own), each in zip(domains.items(), arrays, strict=True)
         }
 
-    def _empty(self, domains: Mapping[str, Domain]) -> tuple[np.ndarray[Any, Any], ...]:
-        return tuple(np.empty(each.shape, self.dtype(name)) for name, each in domains.items())
+    def _brought(self, array: Any, dtype: np.dtype[Any]) -> Any:
+        """Return an array of the program's memory: the given one if it lies there."""
+        if not self.on_gpu:
+            return np.asarray(array, dtype)
+        from ...runtime import gpu
+
+        lies = getattr(array, "__dlpack_device__", lambda: (DeviceType.CPU,))()[0]
+        own = gpu.Array.from_any(array) if lies == self._device_type else None
+        return own if own and own.dtype == dtype else gpu.Array.from_host(np.asarray(array, dtype))
+
+    def _empty(self, domains: Mapping[str, Domain]) -> tuple[Any, ...]:
+        kinds = [(own.shape, self.dtype(name)) for name, own in domains.items()]
+        if not self.on_gpu:
+            return tuple(np.empty(*each) for each in kinds)
+        from ...runtime import gpu
+
+        return tuple(gpu.Array.empty(*each) for each in kinds)
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether the program runs on a GPU, and its arrays lie there."""
+        return self._device_type is not DeviceType.CPU
+
+    @cached_property
+    def _device_type(self) -> DeviceType:
+        allocator = getattr(self.program.backend, "__gt_allocator__", None)
+        return DeviceType(getattr(allocator, "__gt_device_type__", DeviceType.CPU))
 
     @cached_property
     def _adjoint(self) -> Any:

@@ -14,8 +14,8 @@ from ...runtime.process.errors import MissingPackageError
 def of_arrays(program: Any) -> Callable[..., Any]:
     """Return a program as a function of arrays.
 
-    Outside of `jit` the program runs at once, on the memory of the arrays if that is the host's;
-    inside, a callback gets them on the host.
+    Outside of `jit` the program runs at once, on the memory of the arrays if they lie where it
+    runs; inside, a callback gets them on the host.
     """
     try:
         import jax
@@ -26,10 +26,16 @@ def of_arrays(program: Any) -> Callable[..., Any]:
 
     def called(run: Callable[..., Any], domains: Mapping[str, Domain], *arrays: Any) -> Any:
         if not any(isinstance(each, jax.core.Tracer) for each in arrays):
-            return tuple(map(jax.numpy.asarray, run(*map(np.asarray, arrays))))
+            taken = jax.dlpack.from_dlpack if program.on_gpu else jax.numpy.asarray
+            return tuple(map(taken, run(*arrays)))
         kind: Any = jax.ShapeDtypeStruct
         shapes = tuple(kind(each.shape, program.dtype(name)) for name, each in domains.items())
-        return jax.pure_callback(lambda *given: run(*map(np.asarray, given)), shapes, *arrays)
+        return jax.pure_callback(
+            lambda *given: on_host(run(*map(np.asarray, given))), shapes, *arrays
+        )
+
+    def on_host(found: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(each.to_host() if program.on_gpu else each for each in found)
 
     def value(*arrays: Any) -> Any:
         return called(lambda *given: program.value(given), program.of, *arrays)

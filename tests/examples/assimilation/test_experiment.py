@@ -51,10 +51,17 @@ def test_the_analysis_is_near_the_truth(assimilation, tmp_path):
     assert (tmp_path / "analysis.png").stat().st_size > 10_000
 
 
-@pytest.mark.in_full
-def test_the_emulated_gpu_has_the_gradient_of_the_host():
-    tiny = Experiment(level=1, hours=2, share=0.3, checkpoints=None)
-    host, gpu = Assimilation(tiny, "rows"), Assimilation(tiny, ff.gpu_host)
+@pytest.mark.parametrize(
+    "backend",
+    [
+        pytest.param(ff.gpu_host, marks=pytest.mark.in_full),
+        pytest.param(ff.gpu, marks=pytest.mark.needs_gpu),
+    ],
+    ids=lambda backend: backend.name,
+)
+def test_a_gpu_has_the_gradient_of_the_host(backend):
+    tiny = Experiment(level=1, hours=2, share=0.3, checkpoints=2)
+    host, gpu = Assimilation(tiny, "rows"), Assimilation(tiny, backend)
     at = np.random.default_rng(3).normal(size=host.grid.cells)
 
     assert_allclose(gpu.cost(at)[1], host.cost(at)[1], rtol=1e-11)

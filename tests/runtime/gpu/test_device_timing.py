@@ -34,12 +34,16 @@ def milliseconds(device, work):
 
 
 def test_events_time_what_lies_between(device, spin):
-    x = gpu.Array.zeros(1, np.int64, device=device)
-    device.sync()
-    milliseconds(device, lambda stream: spin(x, ROUNDS, stream=stream))
-    once = milliseconds(device, lambda stream: spin(x, ROUNDS, stream=stream))
-    thrice = milliseconds(device, lambda stream: [spin(x, ROUNDS, stream=stream) for _ in range(3)])
-    assert 2.5 * once < thrice < 3.5 * once
+    x, stream = gpu.Array.zeros(1, np.int64, device=device), gpu.Stream(device)
+    first, middle, last = (gpu.Event(device, timing=True) for _ in range(3))
+    first.record(stream)
+    spin(x, ROUNDS, stream=stream)
+    middle.record(stream)
+    spin(x, ROUNDS, stream=stream)
+    last.record(stream)
+    last.sync()
+    assert middle - first > 0
+    np.testing.assert_allclose((middle - first) + (last - middle), last - first, rtol=1e-3)
 
 
 def test_streams_overlap(device, spin):

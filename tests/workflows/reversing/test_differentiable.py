@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import fieldforge as ff
 from fieldforge.errors import ArgumentError
+from fieldforge.runtime import gpu
 
 I = ff.Dimension("I")
 Line = ff.Field[ff.Dims[I], ff.float64]
@@ -35,9 +36,17 @@ def jumps(c: ff.Field[ff.Dims[Cell], ff.float64], out: ff.Field[ff.Dims[Edge], f
     jump(c, out=out)
 
 
-def function():
+ANYWHERE = pytest.mark.parametrize(
+    "backend", ["rows", pytest.param("gpu", marks=pytest.mark.needs_gpu)]
+)
+
+
+def function(backend="rows"):
     return ff.differentiable(
-        change, wrt={"u": {I: 5}, "w": {I: 4}}, of={"rise": {I: 4}, "square": {I: (0, 4)}}, by=2.0
+        change.with_backend(backend),
+        wrt={"u": {I: 5}, "w": {I: 4}},
+        of={"rise": {I: 4}, "square": {I: (0, 4)}},
+        by=2.0,
     )
 
 
@@ -67,11 +76,13 @@ def test_arguments_are_given_once():
         function().value(drawn(5))
 
 
-def test_jax_differentiates_through_a_program():
+@ANYWHERE
+def test_jax_differentiates_through_a_program(backend, monkeypatch):
+    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else it takes the memory
     jax = pytest.importorskip("jax", reason="for those who have JAX")
     u, w = drawn(5, 4)
     with jax.enable_x64():
-        own = function().jax
+        own = function(backend).jax
 
         def ours(u, w):
             rise, square = own(jax.numpy.sin(u), w)
@@ -91,10 +102,12 @@ def test_jax_differentiates_through_a_program():
                 assert_allclose(one, other, rtol=1e-13)
 
 
-def test_torch_differentiates_through_a_program():
+@ANYWHERE
+def test_torch_differentiates_through_a_program(backend):
     torch = pytest.importorskip("torch", reason="for those who have PyTorch")
-    own = function().torch
-    u, w = (torch.tensor(each, requires_grad=True) for each in drawn(5, 4))
+    own = function(backend).torch
+    place = {"device": "cuda" if backend == "gpu" else "cpu", "requires_grad": True}
+    u, w = (torch.tensor(each, **place) for each in drawn(5, 4))
 
     def ours(u, w):
         rise, square = own(torch.sin(u), w)
@@ -111,7 +124,20 @@ def test_torch_differentiates_through_a_program():
         torch.autograd.grad(plain(u, w), (u, w)),
         strict=True,
     ):
-        assert_allclose(found, expected, rtol=1e-13)
+        assert found.device == u.device
+        assert_allclose(found.cpu(), expected.cpu(), rtol=1e-13)
+
+
+@pytest.mark.needs_gpu
+def test_arrays_of_a_gpu_stay_where_they_are():
+    u, w = drawn(5, 4)
+    there = [gpu.Array.from_host(each) for each in (u, w)]
+    rise, square = function("gpu").value(there)
+    expected = function().value([u, w])
+    for found, own in zip((rise, square), expected, strict=True):
+        assert isinstance(found, gpu.Array)
+        assert_array_equal(found.to_host(), own)
+    assert_array_equal(function("gpu").value([u, w])[0].to_host(), expected[0])
 
 
 def test_torch_trains_through_one_result():
