@@ -10,6 +10,7 @@ from ..embedded.arguments import describe
 from ..fields.bare_array import with_fields
 from ..language.structure import elements
 from ..language.types import FieldType, ScalarType
+from ..meshes.transposed_tables import table_in
 from .plan import Argument, Plan
 
 
@@ -17,7 +18,7 @@ def value_of(plan: Plan, arguments: Sequence[Any], index: int) -> Any:
     """Return the field or table of an argument; the provider stands behind the arguments."""
     argument = plan.arguments[index]
     if argument.kind == "table":
-        return arguments[len(plan.parameters)][argument.name]
+        return table_in(arguments[len(plan.parameters)], argument.name)
     return with_fields(type_of(argument), value_at(arguments, argument.path))
 
 

@@ -2,7 +2,8 @@
 
 The adjoint of a gather is a gather: a point sums what all points that have it for a neighbour hand
 back. Row `s` of the transpose `E2V_t` of a table `E2V` lists the rows of `E2V` that hold `s`,
-ascending, as often as they hold it; row `s` of `E2V_s` has the slots in which they do.
+ascending, as often as they hold it; row `s` of `E2V_s` has the slots in which they do. Both lie
+where the table lies.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..fields.constructors import as_connectivity
+from ..fields.device import Device, DeviceType
 from ..fields.neighbour_table import SKIP, Connectivity
 from ..language.connectivity import is_neighbour_table
 from ..language.dimension import Dimension, DimensionKind
@@ -91,4 +94,8 @@ def _transposed(name: str, table: Connectivity) -> Iterator[Connectivity]:
     for values, codomain, nothing, skip_value in told:
         data = np.full((len(counts), width), nothing, np.int32)
         data[entries[order], columns] = values
-        yield Connectivity(data, domain, codomain, skip_value)
+        if table.device_type == DeviceType.CPU:
+            yield Connectivity(data, domain, codomain, skip_value)
+        else:
+            place = Device(DeviceType(table.device_type), table.device_id)
+            yield as_connectivity(domain, codomain, data, skip_value=skip_value, device=place)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
+from fieldforge.runtime.fields.device import Device, DeviceType
 
 A, B = ff.Dimension("A"), ff.Dimension("B")
 A2B = ff.Dimension("A2B", ff.DimensionKind.LOCAL)
@@ -50,3 +51,16 @@ def test_a_table_without_entries_has_an_empty_transpose():
     table = ff.as_connectivity([A, A2B], B, np.full((2, 1), -1, np.int32), skip_value=-1)
 
     assert ff.transposed({"A2B": table})["A2B_t"].shape == (0, 1)
+
+
+def test_transposes_lie_where_the_table_lies():
+    entries, place = np.array([[0, 1], [1, -1]], np.int32), Device(DeviceType.NULL)
+    host = ff.as_connectivity([A, A2B], B, entries)
+    there = ff.as_connectivity([A, A2B], B, entries, device=place)
+
+    found, expected = ff.transposed({"A2B": there}), ff.transposed({"A2B": host})
+
+    for name in ("A2B_t", "A2B_s"):
+        assert found[name].device_type == DeviceType.NULL
+        assert found[name].ndarray.get().tolist() == expected[name].asnumpy().tolist()
+        assert found[name].__gt_type__() == expected[name].__gt_type__()
