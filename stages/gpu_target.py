@@ -156,6 +156,11 @@ class GpuTarget:
         """Threads load elements one by one anyway."""
         return self.gather
 
+    @property
+    def test(self) -> float:
+        """Threads compare their indices at each point, and combine what they find."""
+        return 2.0
+
     def operations_per_element(self, itemsize: int) -> float:
         """Return the number of operations that take as long as writing and reading one element."""
         rate = self.float64_rate if itemsize == 8 else self.float32_rate

@@ -42,6 +42,10 @@ class Machine(Protocol):
     def gather_alone(self) -> float:
         """The same where the table tells each element, and not the row that it lies in."""
 
+    @property
+    def test(self) -> float:
+        """How many operations take as long as the test of one side of a region at a point."""
+
     def operations_per_element(self, itemsize: int) -> float:
         """Return the number of operations that take as long as writing and reading one element."""
 

@@ -125,6 +125,11 @@ class CpuTarget:
         """No lanes share the load of a single element, and its index is loaded for it alone."""
         return 4 * self.gather
 
+    @property
+    def test(self) -> float:
+        """Loops end at the sides of regions, or compare outside of the innermost one."""
+        return 0.0
+
     def operations_per_element(self, itemsize: int) -> float:
         """Return the number of operations that take as long as writing and reading one element.
 

@@ -67,7 +67,7 @@ def point_costs(
             for operand, coords in node.operands:
                 places.setdefault(operand, set()).add(coords)
             own = {each: costs[each] * (each not in stored) / users[each] for each in places}
-            costs[index] = own_cost(node.value) + sum(
+            costs[index] = own_cost(node.value, target) + sum(
                 _share(node.value, own[operand], at, indices)
                 + _gathered(node, nodes[operand], at, indices, target)
                 for operand, at in places.items()
@@ -75,9 +75,14 @@ def point_costs(
     return costs
 
 
-def own_cost(value: dataflow.Value) -> float:
+def own_cost(value: dataflow.Value, target: Machine) -> float:
     """Return the cost of one point of a value, operands left out."""
-    return operations(value.op) if isinstance(value, dataflow.Map) else 1.0
+    if isinstance(value, dataflow.Map):
+        return operations(value.op)
+    if isinstance(value, dataflow.Region):  # which a choice and the tests of its sides decide
+        sides = sum((side.start, side.stop).count(None) for box in value.boxes for side in box)
+        return 1.0 + target.test * (2 * sum(map(len, value.boxes)) - sides)
+    return 1.0
 
 
 def _gathered(

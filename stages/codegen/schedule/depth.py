@@ -42,7 +42,12 @@ def beside_shared(
 
 
 def computed_again(
-    points: Points, users: Mapping[int, int], index: int, places: Iterable[Coords], limit: float
+    points: Points,
+    users: Mapping[int, int],
+    index: int,
+    places: Iterable[Coords],
+    limit: float,
+    target: Machine,
 ) -> float:
     """Return what an array in place of a node at `places` would save, in operations.
 
@@ -64,7 +69,7 @@ def computed_again(
         if node not in found or not value.dims or is_shared or not isinstance(value, COMPUTED):
             continue
         every, single = found[node]
-        again = max(len(every) - len(single), 0) * own_cost(value)
+        again = max(len(every) - len(single), 0) * own_cost(value, target)
         total += min(again, limit)
         if total > limit:
             break

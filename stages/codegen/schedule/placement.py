@@ -146,7 +146,7 @@ class _Placing:
             again = self.above[index] + (count - 1) * self.costs[index] if count > 1 else 0.0
             for operand, _ in node.operands:
                 self.above[operand] = max(self.above[operand], again)
-            self.cost += count * own_cost(node.value)
+            self.cost += count * own_cost(node.value, self.weighing.rules.target)
             for nest, use in uses.items():
                 self.values[nest] = self.values.get(nest, 0) + len(use.places)
                 self._pass_on(node, nest, list(use.places), use.need)

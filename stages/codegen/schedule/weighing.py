@@ -91,7 +91,7 @@ class Weighing:
     def _cost(self, index: int) -> float:
         """Return the operations of a node at one point, with those of what only a region uses."""
         node, cost = self.points.nodes[index], self.costs[index]
-        if not isinstance(node.value, Region) or cost > own_cost(node.value):
+        if not isinstance(node.value, Region) or cost > own_cost(node.value, self.rules.target):
             return cost
         own = (each for each, _ in node.operands if self.users[each] == 1)
         return cost + sum(self.costs[each] for each in own)
@@ -142,7 +142,8 @@ class Weighing:
         if (
             again
             and deep > DEEP * limit
-            and computed_again(self.points, self.users, index, places, limit) > limit
+            and computed_again(self.points, self.users, index, places, limit, self.rules.target)
+            > limit
         ):
             return True, f"is an array: {figures}, {deep:.0f} again with those of its users"
         if any(self._depth(coords) > MOST_TABLES for coords in places):
@@ -158,7 +159,9 @@ class Weighing:
         gather = target.gather_alone if own == 1 else target.gather
         places = (coords for use in uses.values() for coords in use.places)
         loads = sum(gather if self._depth(coords) else 1.0 for coords in places)
-        return own_cost(value) + target.operations_per_element(ITEMSIZES[value.dtype]) + loads
+        return (
+            own_cost(value, target) + target.operations_per_element(ITEMSIZES[value.dtype]) + loads
+        )
 
     def _lasting(self, uses: Uses, itemsize: int) -> float:
         """Return how many points of nests with many threads take as long as those of all nests."""

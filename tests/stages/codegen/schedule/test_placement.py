@@ -301,3 +301,24 @@ def test_sweeps_on_a_gpu_have_the_bits_of_the_cpu(options: dict[str, Any]) -> No
         sweep.with_backend(backend)(u, v, out)
         found.append(out.asnumpy())
     assert np.array_equal(*found)
+
+
+@ff.field_operator
+def spread(u: Plane, c: Plane) -> Plane:
+    across = u(I + 1) + u(I - 1) + u(I + 2) + u(I - 2)
+    along = u(J + 1) + u(J - 1) + u(J + 2) + u(J - 2)
+    return c * (across + along + u(I + 1)(J + 1) + u(I - 1)(J - 1) + u)
+
+
+@ff.program(backend=CPU)
+def spreads(u: Plane, c: Plane, out: Plane):
+    spread(u, c, out=out, domain={I: (2, 90), J: (2, 90)})
+
+
+def test_threads_of_a_gpu_test_the_sides_of_a_region_once() -> None:
+    derived = ff.adjoint(spreads, wrt=("u",)).trace(until="adjoint")["adjoint"].artifact
+    found = {}
+    for name, target in (("cpu", TARGET), ("gpu", GpuTarget("sm_90"))):
+        kernel, _ = schedule(derived, all_unit(derived, J), Rules(target))
+        found[name] = [nest.reason.split()[0] for nest in nests_of(kernel)]
+    assert found == {"cpu": ["stores"], "gpu": ["fills", "stores"]}
