@@ -14,8 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from .. import _core
-from ..language.domain import Domain
-from ..language.domain import domain as make_domain
+from ..language.domain import Domain, domain as make_domain
 from ..language.types import SCALARS
 from ..process.errors import ArgumentError, DomainError
 from .alignment import first

@@ -10,8 +10,7 @@ import numpy as np
 from ...runtime.decomposition.cuts import ENDLESS, Box, Cut, Step, Touch, cut, is_empty, outside
 from ...runtime.language.definition import Definition
 from ...runtime.language.dimension import DimensionKind
-from ...runtime.language.domain import Domain, Infinity, UnitRange
-from ...runtime.language.domain import domain as make_domain
+from ...runtime.language.domain import Domain, Infinity, UnitRange, domain as make_domain
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, nearest
 from ...stages.ir.bounds import Ranges
