@@ -97,30 +97,6 @@ def norm(field: Any, domain: Any = None, **arguments: Any) -> Any:
     return _reduced(field, domain, "norm", arguments)
 
 
-class ReducedByNumPy:
-    """Methods that `numpy.sum(field)`, `numpy.max(field)` and `numpy.min(field)` call."""
-
-    __slots__ = ()
-
-    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, **more: Any) -> Any:
-        """Return the sum; with more arguments, NumPy's of the values."""
-        if axis is None and dtype is None and out is None and not more:
-            return sum(self)
-        return np.asarray(self).sum(axis=axis, dtype=dtype, out=out, **more)
-
-    def max(self, axis: Any = None, out: Any = None, **more: Any) -> Any:
-        """Return the largest element; with more arguments, NumPy's of the values."""
-        if axis is None and out is None and not more:
-            return max(self)
-        return np.asarray(self).max(axis=axis, out=out, **more)
-
-    def min(self, axis: Any = None, out: Any = None, **more: Any) -> Any:
-        """Return the smallest element; with more arguments, NumPy's of the values."""
-        if axis is None and out is None and not more:
-            return min(self)
-        return np.asarray(self).min(axis=axis, out=out, **more)
-
-
 def _reduced(
     field: Any, domain: Any, reduction: Reduction, arguments: Mapping[str, Any] | None = None
 ) -> Any:
