@@ -24,7 +24,7 @@ from ..fields.field import (
     values_of,
 )
 from ..fields.operators import Operators, combined
-from ..fields.shifting import shifted
+from ..fields.premap import shifted
 from ..language import operations
 from ..language.dimension import Dimension, DimensionKind, NamedIndex, in_canonical_order
 from ..language.domain import Domain
