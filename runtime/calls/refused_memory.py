@@ -10,7 +10,7 @@ from ..fields.device import DeviceType
 from ..process.errors import ArgumentError, DeviceError, OverlapError
 from .plan import Plan
 from .program_errors import NotFiniteError, ProgramFailedError, ReadBeyondError
-from .refused_values import value_of
+from .refused_arguments import value_of
 
 
 def wrong_device(plan: Plan, arguments: Sequence[Any], index: int) -> DeviceError:

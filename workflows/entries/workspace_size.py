@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...runtime.calls.plan import Argument, Code, Plan, Word
-from ...runtime.calls.plan_values import evaluate
+from ...runtime.calls.plan import Argument, Code, Plan, Word, evaluate
 from ...runtime.fields.alignment import first
 from ...runtime.language.definition import Definition
 from ...runtime.language.dimension import Dimension

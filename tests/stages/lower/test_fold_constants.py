@@ -23,7 +23,7 @@ from fieldforge.stages.ir.literal import number, spell
 from fieldforge.stages.ir.verify import verify
 from fieldforge.stages.lower.fold_constants import INEXACT, fold_constants, keeps_values
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.stages.lower.remove_dead import remove_dead
+from fieldforge.stages.lower.rewrite import remove_dead
 
 
 def folded(build):
