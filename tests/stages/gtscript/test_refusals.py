@@ -280,11 +280,5 @@ def test_a_branch_that_may_not_have_assigned_is_a_warning():
     info = parse(stencil("if a > 0:\n            t = 1.0\n        b = t"))["info"]
 
     assert info.warnings == ("`t` may be uninitialized.",)
-    assert (
-        parse(
-            stencil(
-                "if a > 0:\n            t = 1.0\n        else:\n            t = 2.0\n        b = t"
-            )
-        ).warnings
-        == ()
-    )
+    whole = "if a > 0:\n            t = 1.0\n        else:\n            t = 2.0\n        b = t"
+    assert parse(stencil(whole))["info"].warnings == ()
