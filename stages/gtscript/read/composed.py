@@ -11,7 +11,10 @@ from ...parse.source import Located
 from .scope import Scope
 from .typing import FLOATS, WIDEST, cast, choice, logic, operation
 
-_AT_ONE: Final = "0.845062911510467529297"  # _erf(1), to the bits of a float32
+# `erf` and `erfc` are made of rational functions on intervals of |x|, in double precision.
+# Intervals and coefficients are those of the C library that FreeBSD and musl share; where |x| is
+# large, exp(-x*x) is split so that the rounding of the square does not count.
+_AT_ONE: Final = "0.845062911510467529297"  # erf(1), to the bits of a float32
 SMALL, MIDDLE, LARGE = "0.84375", "1.25", "2.857142857142857"
 
 # numerator and denominator, from the constant term upwards

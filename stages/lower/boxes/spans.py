@@ -126,7 +126,7 @@ class Spans:
         if (ref, dim) not in self._far:
             value = self.values[ref]
             assert isinstance(value, Displace)
-            self._far[ref, dim] = _distances(self.values, value.by, dim)
+            self._far[ref, dim] = _distances_of(self.values, value.by, dim)
         return self._far[ref, dim] or ()
 
     def _sources(self, ref: Ref, dim: Dimension) -> Iterator[Place]:
@@ -219,8 +219,12 @@ _OPERATIONS: Final[dict[str, Callable[..., Bound]]] = {
 }
 
 
-def _distances(values: Sequence[Value], ref: Ref, dim: Dimension) -> _Distances:
-    """Return what a row of integers may be along `dim` beyond the ends of all fields in it."""
+def _distances_of(values: Sequence[Value], ref: Ref, dim: Dimension) -> _Distances:
+    """Return what a row of integers may be along `dim` beyond the ends of all fields in it.
+
+    A distance without an end is made of numbers, scalar parameters and regions of these. Beyond the
+    last edge of its regions it is constant; which constant it is, the call decides.
+    """
     done: dict[Ref, _Distances] = {}
     stack = [ref]
     while stack:

@@ -144,7 +144,12 @@ _OURS: Final = re.compile(r'^(?:#include "[^\n]*|#pragma once)\n', re.MULTILINE)
 
 @functools.cache
 def _core() -> tuple[str, str]:
-    """Return the headers of the system that the files include, and the rest of their text."""
+    """Return what libraries share with the native core: overlaps of memory, the pool of threads.
+
+    These are the headers of the system that its files include, and the rest of their text. A
+    library has them in an unnamed namespace, so that none of their names meets those of another
+    library or of the core in one process.
+    """
     text = "\n".join((_NATIVE / name).read_text() for name in FILES)
     headers = "".join(dict.fromkeys(_SYSTEM.findall(text)))
     return headers, _OURS.sub("", _SYSTEM.sub("", text))
