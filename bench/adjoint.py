@@ -25,8 +25,7 @@ from typing import Any, Final
 import attrs
 import click
 import numpy as np
-from adjoint_step import NAME as STEP
-from adjoint_step import SLOTS, prepared_step
+from adjoint_step import NAME as STEP, SLOTS, prepared_step
 from cases import chosen_cases
 from cases.case import Case
 from figures import Row, geometric_mean

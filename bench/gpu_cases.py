@@ -24,11 +24,11 @@ from fieldforge.examples.icosahedral import (
     E2CDim,
     E2VDim,
     Edge,
+    K as Level,
     V2CDim,
     V2EDim,
     Vertex,
 )
-from fieldforge.examples.icosahedral import K as Level
 from fieldforge.examples.precision import in_precision
 from fieldforge.runtime import gpu
 from fieldforge.workflows.backends.ready_made import BACKENDS

@@ -26,8 +26,12 @@ from ranks import LLOYD
 from run import place
 
 import fieldforge as ff
-from fieldforge.examples.moist_columns.columns import columns, mixing, wind_of
-from fieldforge.examples.moist_columns.columns import time_step as columns_time_step
+from fieldforge.examples.moist_columns.columns import (
+    columns,
+    mixing,
+    time_step as columns_time_step,
+    wind_of,
+)
 from fieldforge.examples.moist_columns.inputs import inputs_of as columns_inputs_of
 from fieldforge.examples.moist_columns.model import MoistColumns, parts_of
 from fieldforge.examples.moist_columns.programs import (
@@ -44,8 +48,7 @@ from fieldforge.examples.saturation_adjustment import VAPOUR_GAS
 from fieldforge.examples.shallow_water.cases import GRAVITY, RADIUS, initial_state
 from fieldforge.examples.shallow_water.grid import C2EDim, Cell, Edge, connectivities, voronoi_grid
 from fieldforge.examples.shallow_water.inputs import Inputs, inputs_of
-from fieldforge.examples.shallow_water.model import ShallowWater
-from fieldforge.examples.shallow_water.model import parts_of as parts_of_water
+from fieldforge.examples.shallow_water.model import ShallowWater, parts_of as parts_of_water
 from fieldforge.examples.shallow_water.simulation import time_step
 from fieldforge.examples.shallow_water.voronoi import optimised
 

@@ -19,8 +19,14 @@ from cases.case import Case
 from native import use_threads
 from pyperf import Benchmark
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
-from rich.progress import TimeElapsedColumn as Elapsed
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn as Elapsed,
+)
 from timing import Effort, in_turns
 from variants import Variants
 

@@ -44,8 +44,7 @@ from fieldforge.workflows.tuning.predicted import plain, sizes_of
 from fieldforge.workflows.tuning.subject import make_subject
 
 from .regret_search import Hunt, ProcessorTime, Trial
-from .run import RESULTS
-from .run import place as of_this_machine
+from .run import RESULTS, place as of_this_machine
 
 NOISE: Final = 0.03  # of measured times at least, as a logarithm
 EQUAL: Final = 0.005  # predictions

@@ -27,8 +27,7 @@ from native import use_threads
 from peer.client import RefusedError
 from results import Results
 from rich.console import Console
-from run import RESULTS, machine
-from run import place as of_this_machine
+from run import RESULTS, machine, place as of_this_machine
 from untuned_before import Before, build_once, cold, serve_calls
 from untuned_calls import Place, TimeCalls, build, moved, own_store, place, stream, variants
 from untuned_table import BEFORE, OURS, table

@@ -8,7 +8,7 @@
 The first write makes the folders. Every file that is read is checked against its digest. A failed
 read is a miss and a failed write an event: a store never stops a program.
 
-Every file is opened relative to the descriptor of the folder `v1`, see `store_folder`.
+Every file is opened relative to the descriptor of the folder `v1`, see `StoreFolder`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ from .fingerprint import artifact_digest
 from .locks import BuildLock
 from .record import File, Output, Record, files_at, is_content, is_key, marks_of, parse_record
 from .sealed import ForeignError
-from .shelves import Shelves, path_of, place_of
+from .shelves import Shelves, StoreFolder, path_of, place_of
 from .store import Files, OnEvent, Stats, ignore
-from .store_folder import StoreFolder
 from .upkeep import Upkeep
 
 if TYPE_CHECKING:  # a warm start evicts nothing

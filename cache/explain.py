@@ -21,15 +21,20 @@ class Difference:
         return f"{self.label}: {self.old or 'absent'} -> {self.new or 'absent'}"
 
 
-def nearest(store: Store, stage: str, program: str, components: Mapping[str, str]) -> Record | None:
-    """Return the record of this stage and program that shares most parts; the latest of equals."""
+def nearest(
+    store: Store, stage: str, program: str, components: Mapping[str, str], other_than: str = ""
+) -> Record | None:
+    """Return the record of this stage and program that shares most parts; the latest of equals.
+
+    A record with the key `other_than` does not count.
+    """
     best: tuple[int, int, int, str] | None = None
     found = None
     for record in store.records(stage, program):
         old = dict(record.components)
         shared = sum(old.get(label) == value for label, value in components.items())
         rank = (shared, -len(old), record.created, record.key)
-        if best is None or rank > best:
+        if record.key != other_than and (best is None or rank > best):
             best, found = rank, record
     return found
 

@@ -13,14 +13,15 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from ..runtime.process import classes
+from ..runtime.process.errors import CompilationError
 from ..runtime.process.private_folder import Folder
 from .files import handle_of, is_same_file, make_folders, read_file
-from .store import OnEvent, ignore
+from .store import OnEvent, Store, ignore
 
 _FIRST_PAUSE = 0.001
 _LONGEST_PAUSE = 0.02  # a killed holder is noticed within this time
@@ -206,3 +207,32 @@ def _close(handle: int) -> None:
     """Give the descriptor back; the kernel frees the lock even when closing reports a fault."""
     with suppress(OSError):
         os.close(handle)
+
+
+T = TypeVar("T")
+
+
+def build_once(
+    store: Store,
+    key: str,
+    find: Callable[[], T | None],
+    build: Callable[[], T],
+    limit: float = 120.0,
+) -> T:
+    """Build under `key` in one process while the others wait, at most `limit` seconds.
+
+    Processes that waited find the result, or get the same `CompilationError`.
+    """
+    known = store.failure(key)
+    with store.lock(key, limit):
+        found = find()
+        if found is not None:
+            return found
+        failed = store.failure(key)
+        if failed is not None and (known is None or failed.token != known.token):
+            raise failed.error()
+        try:
+            return build()
+        except CompilationError as error:
+            store.keep_failure(key, error)
+            raise

@@ -11,16 +11,14 @@ from typing import Generic, TypeVar
 from ..runtime.process.errors import CompilationError
 from .fingerprint import artifact_digest
 from .record import Record, is_content
-from .store import Files, Stats
+from .store import Files, Stats, Store
 
 V = TypeVar("V")
 
 
-class Memory:
+class Memory(Store):
     """A store that ends with the process."""
 
-    path = None
-    notes = None
     writable = True
 
     def __init__(self) -> None:
@@ -80,9 +78,6 @@ class Memory:
     def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
         """Hold no lock: no other process shares this memory."""
         return nullcontext(True)
-
-    def failure(self, key: str) -> None:
-        """Return nothing: threads get each other's errors from `SingleFlight`."""
 
     def keep_failure(self, key: str, error: CompilationError) -> None:
         """Do nothing: no other process waits."""

@@ -12,7 +12,6 @@ import stat
 import threading
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +23,7 @@ from .layered import Layered
 from .memory import Memory
 from .record import File, Record, files_at, is_content, is_key, parse_record
 from .sealed import ForeignError, seal, unseal
-from .store import Files, OnEvent, Stats, Store, ignore
+from .store import Files, OnEvent, Stats, Store, ignore, read_outputs
 
 _HEAD: Final = "pack.json"
 _FOLDERS: Final = ("act/", "cas/")
@@ -33,12 +32,8 @@ _KIND: Final = "fieldforge-pack-1"
 _DATE: Final = (1980, 1, 1, 0, 0, 0)  # equal contents, equal packs
 
 
-class Pack:
+class Pack(Store):
     """A store in one file; it can be looked into, and never changes."""
-
-    path = None
-    notes = None
-    writable = False
 
     def __init__(
         self,
@@ -120,13 +115,6 @@ class Pack:
             record = self._load(name[4:]) if name.startswith("act/") else None
             if record and stage in (None, record.stage) and program in (None, record.program):
                 yield record
-
-    def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
-        """Hold no lock: nothing can be written here."""
-        return nullcontext(False)
-
-    def failure(self, key: str) -> None:
-        """Return nothing: no build ever fails here."""
 
     def keep_failure(self, key: str, error: CompilationError) -> None:
         """Remember nothing."""
@@ -244,13 +232,6 @@ def unpack(pack: Pack, store: Any) -> int:
             store.take(record, outputs)
             count += 1
     return count
-
-
-def read_outputs(store: Store, record: Record) -> dict[str, Files] | None:
-    """Return all files of a record by port, None if any is missing or damaged."""
-    outputs = {output.port: store.read(record, output.port) for output in record.outputs}
-    found = {port: files for port, files in outputs.items() if files is not None}
-    return found if len(found) == len(outputs) else None
 
 
 def _write(path: str, members: Mapping[str, bytes]) -> None:

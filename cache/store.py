@@ -10,7 +10,7 @@ import functools
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -44,19 +44,22 @@ class Stats:
 
 
 class Store(Protocol):
-    """Results of stages by key."""
+    """Results of stages by key; a subclass without a folder inherits what that means."""
 
     @property
     def path(self) -> Path | None:
         """The folder of the store, None when there is none."""
+        return None
 
     @property
     def writable(self) -> bool:
         """Whether `take` stores results."""
+        return False
 
     @property
     def notes(self) -> Path | None:
         """A private folder for small memos that may be lost, None for a store without a folder."""
+        return None
 
     def find(self, key: str) -> Record | None:
         """Return the record under `key`, None if there is none or it is damaged."""
@@ -81,9 +84,11 @@ class Store(Protocol):
 
         A caller that gets False builds all the same: a lock only saves work.
         """
+        return nullcontext(False)
 
     def failure(self, key: str) -> Failure | None:
         """Return how the last build of `key` failed in some process, None if none is recorded."""
+        return None
 
     def keep_failure(self, key: str, error: CompilationError) -> None:
         """Tell the processes that wait for `key` what the compiler said."""
@@ -127,6 +132,13 @@ def keep_result(
         ) from error
     store.take(record, outputs)
     return record
+
+
+def read_outputs(store: Store, record: Record) -> dict[str, Files] | None:
+    """Return all files of a record by port, None if any is missing or damaged."""
+    outputs = {output.port: store.read(record, output.port) for output in record.outputs}
+    found = {port: files for port, files in outputs.items() if files is not None}
+    return found if len(found) == len(outputs) else None
 
 
 @functools.lru_cache(maxsize=1)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from fieldforge.workflows.export.support.core import FILES
+from fieldforge.workflows.export.support.source import FILES
 
 from .selection import runs_all
 

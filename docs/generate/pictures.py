@@ -22,8 +22,7 @@ from fieldforge.examples import (
 from fieldforge.examples.assimilation.experiment import Assimilation, Experiment
 from fieldforge.examples.assimilation.figure import figure_of as figure_of_analysis
 from fieldforge.examples.icosahedral import C2E2C, C2E2CDim, Cell
-from fieldforge.examples.moist_columns.__main__ import figure_of as clouds_of
-from fieldforge.examples.moist_columns.__main__ import run
+from fieldforge.examples.moist_columns.__main__ import figure_of as clouds_of, run
 from fieldforge.examples.shallow_water.figure import figure_of
 from fieldforge.examples.shallow_water.simulation import Case, simulate
 

@@ -22,8 +22,7 @@ from fieldforge.errors import FieldforgeError
 
 from .cases import CASES
 from .ranks import EXCHANGES, own_gpu, world
-from .saved_state import SavedState, load
-from .saved_state import save as write_state
+from .saved_state import SavedState, load, save as write_state
 from .simulation import Case, Result, simulate
 
 BACKENDS = {"cpu": ff.cpu, "gpu": ff.gpu, "reference": ff.reference, "none": None}

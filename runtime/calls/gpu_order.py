@@ -22,7 +22,7 @@ from ..gpu import native
 from ..gpu.errors import GpuOrderWarning
 from ..process import classes
 from .plan import Plan
-from .refused_values import value_of
+from .refused_arguments import value_of
 
 Clock: TypeAlias = dict[int, int]  # of each stream, how much of its work came before
 _PACKAGE: Final = __name__.partition(".")[0]

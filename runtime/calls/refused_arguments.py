@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..embedded.arguments import wrong_structure, wrong_types
+from .._core import FieldView
+from ..embedded.arguments import describe, wrong_structure, wrong_types
+from ..fields.bare_array import with_fields
 from ..fields.neighbour_table import beyond
 from ..language.dimension import Dimension
 from ..language.ranges import UnitRange
+from ..language.structure import elements
+from ..language.types import FieldType, ScalarType
+from ..meshes.transposed_tables import table_in
 from ..process.errors import (
     ArgumentError,
     DomainError,
@@ -16,16 +21,15 @@ from ..process.errors import (
     OverlapError,
     ReadOnlyError,
 )
-from .plan import Plan
-from .refused_values import shown, type_of, value_at, value_of
+from .plan import Argument, Plan
 
 
 def wrong_parts(plan: Plan, arguments: Sequence[Any], index: int, depth: int) -> ArgumentError:
     """Return the error for a value that is no tuple of the right length `depth` steps down."""
     above = plan.arguments[index].path[: depth + 1]
     count = parts_below(above, [each.path for each in plan.arguments])
-    name, value = plan.parameters[above[0]], value_at(arguments, above)
-    return wrong_structure(plan.program, name, above[1:], count, value, shown)
+    name, value = plan.parameters[above[0]], _value_at(arguments, above)
+    return wrong_structure(plan.program, name, above[1:], count, value, _shown)
 
 
 def parts_below(above: Sequence[int], paths: Sequence[Sequence[int]]) -> int:
@@ -37,8 +41,8 @@ def parts_below(above: Sequence[int], paths: Sequence[Sequence[int]]) -> int:
 def wrong_type(plan: Plan, arguments: Sequence[Any], *indices: int) -> ArgumentError:
     """Return the error for all arguments that have a wrong type."""
     found = [plan.arguments[index] for index in indices]
-    leaves = [(each.name, type_of(each), value_at(arguments, each.path)) for each in found]
-    return wrong_types(plan.program, leaves, shown)
+    leaves = [(each.name, _type_of(each), _value_at(arguments, each.path)) for each in found]
+    return wrong_types(plan.program, leaves, _shown)
 
 
 def scalar_out_of_range(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:
@@ -47,7 +51,7 @@ def scalar_out_of_range(plan: Plan, arguments: Sequence[Any], index: int) -> Arg
     return ArgumentError(
         f"Invalid argument types in call to '{plan.program}'.\n"
         f"Expected argument '{argument.name}' to be of type '{argument.dtype}', "
-        f"got {value_at(arguments, argument.path)}, which does not fit."
+        f"got {_value_at(arguments, argument.path)}, which does not fit."
     )
 
 
@@ -151,7 +155,7 @@ def wrong_table(
 ) -> ArgumentError:
     """Return the error for a table of other dimensions, or for a value that is no table."""
     wanted = f"({_listed(dims)})"
-    got = f"'{shown(value)}'"
+    got = f"'{_shown(value)}'"
     if getattr(value, "__fieldforge_table__", False):
         got = f"one over ({_listed(value.dims)})"
         if codomain is not None and value.dims == tuple(dims):
@@ -175,3 +179,33 @@ def as_written(name: str, dims: Sequence[Dimension], codomain: Dimension | None)
 
 def _listed(dims: Sequence[Dimension]) -> str:
     return ", ".join(dim.value for dim in dims)
+
+
+def value_of(plan: Plan, arguments: Sequence[Any], index: int) -> Any:
+    """Return the field or table of an argument; the provider stands behind the arguments."""
+    argument = plan.arguments[index]
+    if argument.kind == "table":
+        return table_in(arguments[len(plan.parameters)], argument.name)
+    return with_fields(_type_of(argument), _value_at(arguments, argument.path))
+
+
+def _value_at(arguments: Sequence[Any], path: Sequence[int]) -> Any:
+    """Return the leaf at `path`: the number of a parameter, then the places in its tuples."""
+    value = arguments[path[0]]
+    for step in path[1:]:
+        value = (elements(value) or ())[step]
+    return value
+
+
+def _type_of(argument: Argument) -> FieldType | ScalarType:
+    """Return the type that a field or scalar must have."""
+    dtype = ScalarType(argument.dtype)
+    return FieldType(argument.dims, dtype) if argument.kind == "field" else dtype
+
+
+def _shown(value: Any) -> str:
+    """Return how an error shows a value: a field by its type, all else as `describe` does."""
+    is_table = getattr(value, "__fieldforge_table__", False)
+    if isinstance(value, FieldView) and value.dtype_name != "none" and not is_table:
+        return str(FieldType(value.dims, ScalarType(value.dtype_name)))
+    return describe(value)

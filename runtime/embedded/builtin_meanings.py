@@ -7,10 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.field import make
+from ..fields.alignment import extents, view_on
+from ..fields.context import table_along
+from ..fields.field import make, values_of
+from ..fields.neighbour_table import Connectivity
 from ..fields.operators import Operators, combined, common_dtype, converted
+from ..language import operations
 from ..language.connectivity import Displacement, FieldOffset
-from ..language.dimension import Dimension, check_dims, in_canonical_order
+from ..language.dimension import (
+    Dimension,
+    DimensionKind,
+    NamedIndex,
+    check_dims,
+    in_canonical_order,
+)
 from ..language.domain import Domain
 from ..language.dtype import as_dtype
 from ..language.operation_table import Operation
@@ -18,11 +28,20 @@ from ..language.operations import literal
 from ..language.regions import Region, as_region, outside
 from ..language.structure import map_leaves
 from ..language.types import FLOATS
-from ..process.errors import ArgumentError, DomainError
+from ..process.errors import ArgumentError, DomainError, EmbeddedExecutionError
 from .active_values import alike
 from .partial import PartialField, chosen, lack_of, origins_of, settled, sure_of, value_of
-from .piecewise_field import AnyValue, assembled, cut, mapped, nothing, pieces_of, widened
-from .reducing import reduced
+from .piecewise_field import (
+    AnyValue,
+    Piece,
+    assembled,
+    at_index,
+    cut,
+    mapped,
+    nothing,
+    pieces_of,
+    widened,
+)
 from .walking import ScanResult
 
 __all__ = ["as_offset", "astype", "broadcast", "concat_where", "pointwise", "reduced", "where"]
@@ -157,3 +176,62 @@ def _check_number(builtin: str, value: Any) -> None:
         raise ArgumentError(
             f"Builtin '{builtin}' works on fields and numbers, got '{type(value).__name__}'."
         )
+
+
+def reduced(name: str, op: str, value: Any, local: Any) -> AnyValue:
+    """Combine the valid neighbours along a local dimension by `add`, `maximum` or `minimum`."""
+    if not isinstance(local, Dimension) or local.kind is not DimensionKind.LOCAL:
+        raise ArgumentError(f"The axis of '{name}' must be a local dimension, got '{local}'.")
+    if not isinstance(value, AnyValue) or local not in value.domain.dims:
+        raise ArgumentError(
+            f"Expected a field with dimension '{local}' in call to '{name}', got '{value}'."
+        )
+    if isinstance(value, PartialField):
+        lack = reduced(name, "maximum", value.lack, local)
+        sure = reduced(name, "minimum", value.sure, local)
+        found = reduced(name, op, value.value, local)
+        return settled(PartialField(found, lack, sure, value.origins))
+    table = table_along(local)
+    slots = table.domain[local].unit_range
+    rows = [own for own in table.domain if own.dim is not local and own.dim in value.domain.dims]
+    if not rows and not table.valid().all():
+        raise EmbeddedExecutionError(
+            f"'{name}' over '{local.value}' cannot tell which neighbours are missing: the field "
+            f"has no dimension '{table.domain.dims[0].value}'."
+        )
+    if not slots:  # a table of width 0: nothing to combine, wherever there are rows
+        rest = value.domain.pop(local)
+        return make(np.full(extents(rest), _of_none(op, value.dtype.dtype)), rest)
+    # a row with values in some slots only has no sum
+    whole = [piece for piece in pieces_of(value) if slots <= piece.box[local].unit_range]
+    pieces = cut(whole, [Domain(*rows)])
+    if not pieces:
+        return nothing(value.domain.pop(local).dims, value.dtype.dtype, value.domain)
+    return assembled([_over_slots(op, piece, table, local) for piece in pieces])
+
+
+def _over_slots(op: str, piece: Piece, table: Connectivity, local: Dimension) -> Piece:
+    box = piece.box.pop(local)
+    own = piece.field.domain.pop(local)
+    # the set of missing neighbours differs from row to row, even where values do not
+    axes = Domain(*((dim, box[dim].unit_range if dim in table.dims else r) for dim, r in own))
+    dtype = piece.field.dtype.dtype
+    result = np.full(extents(axes), _of_none(op, dtype), dtype)
+    seen: Any = np.full((1,) * axes.ndim, op == "add")
+    valid, rows = table.valid(), table.domain.pop(local)
+    for place, slot in enumerate(table.domain[local].unit_range):
+        column = at_index(piece.field, NamedIndex(local, slot))
+        values = view_on(values_of(column), column.domain, axes)
+        here = view_on(valid[..., place], rows, axes) if rows.dims[0] in axes.dims else np.True_
+        now = operations.apply("select", seen, operations.apply(op, result, values), values)
+        result = operations.apply("select", here, now, result)
+        seen = seen | here
+    return Piece(box, make(result, axes))
+
+
+def _of_none(op: str, dtype: np.dtype[Any]) -> Any:
+    """Return the result of a reduction without valid neighbours."""
+    if op == "add" or dtype.kind == "b":
+        return dtype.type(op == "minimum")
+    bounds: Any = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    return dtype.type(bounds.max if op == "minimum" else bounds.min)

@@ -18,8 +18,7 @@ from ..language.active_numbers import Tape, is_active, plain, taped
 from ..language.argument_binding import bind_arguments
 from ..language.definition import Definition
 from ..language.dimension import DimensionKind
-from ..language.domain import Domain
-from ..language.domain import domain as make_domain
+from ..language.domain import Domain, domain as make_domain
 from ..language.operations import literal
 from ..language.structure import elements, leaves_of, map_leaves, rebuilt
 from ..language.types import FLOATS, CollectionType, FieldType, ScalarType, TupleType, Type

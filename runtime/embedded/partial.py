@@ -147,7 +147,7 @@ def chosen(mask: Any, then: Any, otherwise: Any) -> Any:
     operands = (mask, *alike(then, otherwise))
     if not context.active() or _have_same_points(operands):
         return combined("select", *operands)
-    fields = [_as_field(each) for each in operands]
+    fields = [(each if isinstance(each, AnyValue) else make(each, Domain())) for each in operands]
     choice = _choice(fields)
     both, *sides = _parts(fields, choice)
     dims, slots = _dims_of(fields), _local_slots(fields)
@@ -202,10 +202,6 @@ def _all_lacks(fields: Sequence[Any]) -> tuple[AnyValue, AnyValue]:
         lack = combined("maximum", lack, lack_of(each))
         sure = combined("and", sure, sure_of(each))
     return lack, sure
-
-
-def _as_field(operand: Any) -> Any:
-    return operand if isinstance(operand, AnyValue) else make(operand, Domain())
 
 
 def _dims_of(operands: Sequence[Any]) -> tuple[Dimension, ...]:

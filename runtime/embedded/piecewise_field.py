@@ -14,10 +14,17 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ..fields.alignment import reordered, view_on
-from ..fields.field import ActiveField, AnyField, Field, UnboundedField, make, values_of
-from ..fields.field import restricted as restrict_field
+from ..fields.field import (
+    ActiveField,
+    AnyField,
+    Field,
+    UnboundedField,
+    make,
+    restricted as restrict_field,
+    values_of,
+)
 from ..fields.operators import Operators, combined
-from ..fields.shifting import shifted
+from ..fields.premap import shifted
 from ..language import operations
 from ..language.dimension import Dimension, DimensionKind, NamedIndex, in_canonical_order
 from ..language.domain import Domain

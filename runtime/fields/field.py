@@ -38,8 +38,7 @@ from .interchange import Interchange
 from .layout import allocate
 from .numpy_functions import NumpyFunctions
 from .operators import Operators
-from .premap import check_maps, displaced, gathered, resolved
-from .shifting import shifted
+from .premap import check_maps, displaced, gathered, resolved, shifted
 
 
 class SingleArray(Operators):

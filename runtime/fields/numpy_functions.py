@@ -15,8 +15,8 @@ import numpy as np
 from ..language.dimension import Dimension
 from ..language.domain import Domain
 from ..process.errors import ArgumentError, DomainError
+from . import reductions
 from .operators import Operators
-from .reductions import ReducedByNumPy
 
 _OPERATORS: Final[Mapping[Any, str]] = {
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.divide: "div",
@@ -26,9 +26,12 @@ _OPERATORS: Final[Mapping[Any, str]] = {
 _LOGIC: Final[Mapping[Any, str]] = {
     np.bitwise_and: "and", np.bitwise_or: "or", np.bitwise_xor: "xor", np.invert: "not",
 }  # fmt: skip
+_IN_ORDER: Final[Mapping[str, Any]] = {
+    "max": reductions.max, "min": reductions.min, "sum": reductions.sum,
+}  # fmt: skip
 
 
-class NumpyFunctions(ReducedByNumPy, Operators):
+class NumpyFunctions(Operators):
     """NumPy's functions and methods of fields; `Field` inherits them."""
 
     __slots__ = ()
@@ -66,21 +69,15 @@ class NumpyFunctions(ReducedByNumPy, Operators):
         >>> u.max(), u.max(axis=I).asnumpy(), u.min(axis=(I, J))
         (np.float64(5.0), array([3., 5.]), np.float64(1.0))
         """
-        if _is_along_dimensions(axis):
-            return self._reduced("max", axis)
-        return super().max(axis, out, **more)
+        return self._either("max", axis, {"out": out, **more})
 
     def min(self, axis: Any = None, out: Any = None, **more: Any) -> Any:
         """Return the smallest value, or a field of the smallest along dimensions, like `max`."""
-        if _is_along_dimensions(axis):
-            return self._reduced("min", axis)
-        return super().min(axis, out, **more)
+        return self._either("min", axis, {"out": out, **more})
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, **more: Any) -> Any:
         """Return the sum, or a field of the sums along dimensions, like `max`."""
-        if _is_along_dimensions(axis):
-            return self._reduced("sum", axis)
-        return super().sum(axis, dtype, out, **more)
+        return self._either("sum", axis, {"dtype": dtype, "out": out, **more})
 
     def mean(self, axis: Any = None, **more: Any) -> Any:
         """Return the mean, or a field of the means along dimensions, like `max`."""
@@ -95,9 +92,14 @@ class NumpyFunctions(ReducedByNumPy, Operators):
         return self._either("any", axis, more)
 
     def _either(self, name: str, axis: Any, more: Mapping[str, Any]) -> Any:
+        """Reduce along dimensions, over everything in an order that never changes, or as NumPy."""
         if _is_along_dimensions(axis):
             return self._reduced(name, axis)
-        return getattr(self.ndarray, name)(axis=axis, **more)
+        if name not in _IN_ORDER:
+            return getattr(self.ndarray, name)(axis=axis, **more)
+        if axis is None and all(each is None for each in more.values()):
+            return _IN_ORDER[name](self)
+        return getattr(np.asarray(self), name)(axis=axis, **more)
 
     def _reduced(self, name: str, axis: Any) -> Any:
         """Reduce along dimensions; return a field on the others, or a number if none remain."""

@@ -51,20 +51,17 @@ def edges(field: Any, axis: int) -> Array:
     (array([-0.5,  0.5,  1.5]), array([-1.,  0.,  1.,  2.]))
     """
     start, size = field.starts[axis], field.shape[axis]
-    return np.asarray(np.arange(start, start + size + 1) - 0.5 - _LEFT[_staggered(field, axis)])
-
-
-def _middles(field: Any, axis: int) -> Array:
-    return edges(field, axis)[:-1] + 0.5
-
-
-def _staggered(field: Any, axis: int) -> bool:
-    return is_staggered(field.dims[axis])
+    return np.asarray(
+        np.arange(start, start + size + 1) - 0.5 - _LEFT[is_staggered(field.dims[axis])]
+    )
 
 
 def _cut(field: Any, at: Mapping[Any, int], most: int) -> tuple[Any, list[tuple[Dimension, int]]]:
     """Restrict a field to the dimensions that are drawn."""
-    by_name = {_name(dim): index for dim, index in at.items()}
+    by_name = {
+        (axis_name(dim) if isinstance(dim, Dimension) else str(dim)): index
+        for dim, index in at.items()
+    }
     for name in by_name:
         if name not in map(axis_name, field.dims):
             raise DomainError(f"The field has no dimension '{name}' to choose an index of.")
@@ -86,13 +83,9 @@ def _cut(field: Any, at: Mapping[Any, int], most: int) -> tuple[Any, list[tuple[
     return flat, places
 
 
-def _name(dim: Any) -> str:
-    return axis_name(dim) if isinstance(dim, Dimension) else str(dim)
-
-
 def _on_line(axes: Any, field: Any, units: str, options: dict[str, Any]) -> None:
     """Draw a line; that of a column is a profile, with the levels upward."""
-    places, values, name = _middles(field, 0), field.asnumpy(), axis_name(field.dims[0])
+    places, values, name = (edges(field, 0)[:-1] + 0.5), field.asnumpy(), axis_name(field.dims[0])
     if field.dims[0].kind is DimensionKind.VERTICAL:
         axes.plot(values, places, **options)
         name, units = units, name

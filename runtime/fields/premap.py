@@ -15,7 +15,13 @@ from ..language.connectivity import (
 from ..language.dimension import Dimension, NamedIndex, in_canonical_order
 from ..language.domain import Domain
 from ..language.ranges import UnitRange
-from ..process.errors import ArgumentError, DomainError, IndexOutOfBounds, NonContiguousDomain
+from ..process.errors import (
+    ArgumentError,
+    DomainError,
+    EmbeddedExecutionError,
+    IndexOutOfBounds,
+    NonContiguousDomain,
+)
 from .alignment import first, view_on
 from .context import table
 from .neighbour_table import Connectivity, inside
@@ -87,6 +93,29 @@ def check_codomain(domain: Domain, map_: Map) -> None:
             f"'{', '.join(dim.value for dim in domain.dims)}' from '{map_.codomain.value}' to "
             f"target dim(s): '{target}'."
         )
+
+
+def shifted(domain: Domain, connectivities: tuple[Any, ...]) -> Domain:
+    """Return the domain of a field on `domain` after it was applied to connectivities.
+
+    A shift relabels indices and moves no data.
+
+    >>> I = Dimension("I")
+    >>> str(shifted(Domain((I, (2, 7))), (I + 1,)))
+    'Domain(I[horizontal]=(1:6))'
+    """
+    if not connectivities:
+        raise ArgumentError("A field is applied to at least one offset such as 'I + 1'.")
+    for map_ in connectivities:
+        if not isinstance(map_, CartesianConnectivity):
+            raise EmbeddedExecutionError(
+                f"A field can be applied to Cartesian offsets such as 'I + 1', got '{map_}'.",
+                hints=["Neighbour tables are not supported yet."],
+            )
+        check_codomain(domain, map_)
+        image = map_.inverse_image(domain[map_.codomain].unit_range)
+        domain = domain.replace(map_.codomain, *image)
+    return domain
 
 
 def gathered(array: Any, domain: Domain, maps: tuple[Map, ...]) -> tuple[Any, Domain]:

@@ -14,8 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from .. import _core
-from ..language.domain import Domain
-from ..language.domain import domain as make_domain
+from ..language.domain import Domain, domain as make_domain
 from ..language.types import SCALARS
 from ..process.errors import ArgumentError, DomainError
 from .alignment import first
@@ -96,30 +95,6 @@ def norm(field: Any, domain: Any = None, **arguments: Any) -> Any:
     np.float64(5.0)
     """
     return _reduced(field, domain, "norm", arguments)
-
-
-class ReducedByNumPy:
-    """Methods that `numpy.sum(field)`, `numpy.max(field)` and `numpy.min(field)` call."""
-
-    __slots__ = ()
-
-    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, **more: Any) -> Any:
-        """Return the sum; with more arguments, NumPy's of the values."""
-        if axis is None and dtype is None and out is None and not more:
-            return sum(self)
-        return np.asarray(self).sum(axis=axis, dtype=dtype, out=out, **more)
-
-    def max(self, axis: Any = None, out: Any = None, **more: Any) -> Any:
-        """Return the largest element; with more arguments, NumPy's of the values."""
-        if axis is None and out is None and not more:
-            return max(self)
-        return np.asarray(self).max(axis=axis, out=out, **more)
-
-    def min(self, axis: Any = None, out: Any = None, **more: Any) -> Any:
-        """Return the smallest element; with more arguments, NumPy's of the values."""
-        if axis is None and out is None and not more:
-            return min(self)
-        return np.asarray(self).min(axis=axis, out=out, **more)
 
 
 def _reduced(

@@ -15,7 +15,6 @@ from typing import Any, Final, Literal
 
 from ..process import classes
 from .errors import KernelCompileError
-from .known_archs import known_to_hiprtc, known_to_nvrtc, plain
 from .native import current_device
 
 Compiler = Literal["auto", "nvrtc", "hiprtc", "host"]
@@ -41,7 +40,7 @@ class _Library:
 
     def check(self, arch: str) -> None:
         """Refuse an architecture that it does not know: some versions crash on one."""
-        if not self.archs or plain(arch) in self.archs:
+        if not self.archs or _plain(arch) in self.archs:
             return
         newest = ", ".join(sorted(self.archs, key=lambda name: (len(name), name)))
         error = KernelCompileError(
@@ -215,9 +214,54 @@ def _open(prefix: str, candidates: Sequence[str], missing: str, hint: str) -> _L
             continue
         major, minor = ctypes.c_int(), ctypes.c_int()
         getattr(functions, f"{prefix}Version")(ctypes.byref(major), ctypes.byref(minor))
-        archs = known_to_nvrtc(functions) if prefix == "nvrtc" else known_to_hiprtc()
+        archs = _known_to_nvrtc(functions) if prefix == "nvrtc" else _known_to_hiprtc()
         return _Library(prefix, functions, path, (major.value, minor.value), archs)
     error = KernelCompileError(missing, hint=hint)
     error.code, error.name, error.where, error.what = -1, "UNAVAILABLE", prefix, "kernels"
     error.log = ""
     raise error
+
+
+# The library that compiles for hiprtc has the list; it stands beside it.
+_CODE_OBJECTS: Final = ("libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so")
+
+
+def _known_to_nvrtc(functions: Any) -> frozenset[str]:
+    """Return names such as 'sm_90'; none if this NVRTC does not say."""
+    count = ctypes.c_int()
+    if functions.nvrtcGetNumSupportedArchs(ctypes.byref(count)) != 0:
+        return frozenset()
+    numbers = (ctypes.c_int * count.value)()
+    if functions.nvrtcGetSupportedArchs(numbers) != 0:
+        return frozenset()
+    return frozenset(f"sm_{number}" for number in numbers)
+
+
+def _known_to_hiprtc() -> frozenset[str]:
+    """Return names such as 'gfx90a'; none if the library that knows them is not found."""
+    for name in _CODE_OBJECTS:
+        try:
+            functions = ctypes.CDLL(name)
+        except OSError:
+            continue
+        return _names_of(functions)
+    return frozenset()
+
+
+def _names_of(functions: Any) -> frozenset[str]:
+    count, name = ctypes.c_size_t(), ctypes.c_char_p()
+    functions.amd_comgr_get_isa_count(ctypes.byref(count))
+    found = set()
+    for i in range(count.value):
+        functions.amd_comgr_get_isa_name(ctypes.c_size_t(i), ctypes.byref(name))
+        found.add((name.value or b"").decode().rpartition("--")[2])
+    return frozenset(found)
+
+
+def _plain(arch: str) -> str:
+    """Return an architecture without its features.
+
+    >>> _plain("sm_90a"), _plain("gfx90a:xnack-")
+    ('sm_90', 'gfx90a')
+    """
+    return arch.rstrip("af") if arch.startswith("sm_") else arch.partition(":")[0]

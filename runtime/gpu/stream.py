@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .native import Device, Stream, set_current_stream
-from .native import current_stream as _current
+from .native import Device, Stream, current_stream as _current, set_current_stream
 
 
 def current_stream(device: Device | int | None = None) -> Stream:

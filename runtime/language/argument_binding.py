@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..process.errors import ArgumentError, nearest
+from ..process.errors import ArgumentError, did_you_mean
 
 
 def bind_arguments(
@@ -65,10 +65,9 @@ def too_many(name: str, parameters: Sequence[str], given: int) -> ArgumentError:
 
 def unknown_keyword(name: str, parameters: Sequence[str], given: str) -> ArgumentError:
     """Return the error for a keyword that names no parameter."""
-    close = nearest(given, parameters)
     return ArgumentError(
         f"{name}() got an unexpected keyword argument '{given}'.",
-        hint=f"Did you mean '{close}'?" if close else None,
+        hint=did_you_mean(given, parameters),
     )
 
 

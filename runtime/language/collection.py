@@ -7,16 +7,14 @@ from typing import Any
 
 def is_collection(kind: object) -> bool:
     """Say whether `kind` is a NamedTuple class or a dataclass."""
-    return isinstance(kind, type) and (is_named_tuple(kind) or _is_dataclass(kind))
+    return isinstance(kind, type) and (
+        is_named_tuple(kind) or hasattr(kind, "__dataclass_fields__")
+    )
 
 
 def is_named_tuple(kind: type) -> bool:
     """Say whether `kind` is a class made by `typing.NamedTuple` or `collections.namedtuple`."""
     return issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple)
-
-
-def _is_dataclass(kind: type) -> bool:
-    return hasattr(kind, "__dataclass_fields__")  # as the standard library does
 
 
 def keys_of(kind: type) -> tuple[str, ...]:

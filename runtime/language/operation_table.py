@@ -14,8 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from ..process import classes
-from . import derivatives as d
-from . import operation_values as values
+from . import derivatives as d, operation_values as values
 from .types import FLOATS, INTEGERS, SCALARS
 
 Compute: TypeAlias = Callable[..., Any]

@@ -7,8 +7,7 @@ from typing import Any
 
 from ..process.errors import DomainError
 from .dimension import Dimension
-from .domain import Domain
-from .domain import domain as make_domain
+from .domain import Domain, domain as make_domain
 from .structure import elements
 
 

@@ -1,6 +1,6 @@
 // Whether elements of strided boxes share a byte, as a small bounded search.
 //
-// Exported libraries have this text, too (`workflows/export/support/core.py`): no Python, C++17.
+// Exported libraries have this text, too (`workflows/export/support/source.py`): no Python, C++17.
 #pragma once
 
 #include <algorithm>

@@ -7,10 +7,11 @@ subclasses by attrs see a class of attrs: its description is made when somebody 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from .. import _values
@@ -26,7 +27,6 @@ from .class_fields import (
     validated,
     with_inherited,
 )
-from .class_slots import with_slots, without_slots
 
 __all__ = ["as_tuple", "asdict", "astuple", "define", "evolve", "field", "fields", "frozen", "has"]
 
@@ -133,7 +133,7 @@ def _shared(cls: Any, own: dict[str, Field], frozen: bool, options: dict[str, An
     if frozen:
         added["__setattr__"], added["__delattr__"] = _refuse_change, _refuse_removal
     has_slots = options.get("slots", True)
-    made: Any = with_slots(cls, own, added) if has_slots else without_slots(cls, own, added)
+    made: Any = _with_slots(cls, own, added) if has_slots else _without_slots(cls, own, added)
     _values.attach(made, constructor, compares, hashes and frozen)
     return made
 
@@ -180,3 +180,66 @@ def _shown(self: Any) -> str:
 def _text(value: Any, field: Any) -> str:
     found = getattr(value, field.name)
     return repr(found) if field.repr is True else field.repr(found)
+
+
+_METHODS: Final = (FunctionType, property, classmethod, staticmethod)
+
+
+def _with_slots(cls: Any, own: Collection[str], added: dict[str, Any]) -> Any:
+    """Make a class as `cls`, with `added` attributes, whose `own` fields are slots.
+
+    Its values can be pickled.
+    """
+    above = cls.__mro__[1:-1]
+    names = list(own)
+    if above:
+        taken = {name for base in above for name in base.__dict__.get("__slots__", ())}
+        names = [name for name in own if name not in taken]
+    if not any("__weakref__" in base.__dict__ for base in above):
+        names.append("__weakref__")
+    given = {**cls.__dict__, **added}
+    for name in ("__dict__", "__weakref__", *own):
+        given.pop(name, None)
+    given["__slots__"] = tuple(names)
+    given["__qualname__"] = cls.__qualname__
+    if "__getstate__" not in given and "__setstate__" not in given:
+        given["__getstate__"], given["__setstate__"] = _state, _set_state
+    made = type(cls)(cls.__name__, cls.__bases__, given)
+    for value in cls.__dict__.values():
+        if isinstance(value, _METHODS):
+            _lead_to(made, cls, value)
+    return made
+
+
+def _without_slots(cls: Any, own: Collection[str], added: dict[str, Any]) -> Any:
+    """Give a class more attributes, and take out the values that stand for fields."""
+    for name in own:
+        if name in cls.__dict__:
+            delattr(cls, name)
+    for name, value in added.items():
+        setattr(cls, name, value)
+    return cls
+
+
+def _lead_to(made: type, cls: type, value: Any) -> None:
+    """Let a method that says `super()` or `__class__` mean the class with slots."""
+    methods = (value.fget, value.fset) if isinstance(value, property) else (value,)
+    for method in methods:
+        for cell in getattr(getattr(method, "__func__", method), "__closure__", None) or ():
+            try:
+                if cell.cell_contents is cls:
+                    cell.cell_contents = made
+            except ValueError:  # empty: a name that the function around it assigns later
+                continue
+
+
+def _state(self: Any) -> dict[str, Any]:
+    from .class_fields import fields
+
+    names = (each.name for each in fields(type(self)))
+    return {name: getattr(self, name) for name in names if hasattr(self, name)}
+
+
+def _set_state(self: Any, state: dict[str, Any]) -> None:
+    for name, value in state.items():
+        object.__setattr__(self, name, value)

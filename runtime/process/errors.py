@@ -77,9 +77,14 @@ def _spelling(name: str) -> str:
     return name.lower().replace("_", "")
 
 
-def _meant(name: str, known: Iterable[str]) -> tuple[str, ...]:
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """Return the hint that names the known name that is spelled most like `name`, if one is."""
     found = nearest(name, known)
-    return (f"Did you mean '{found}'?",) if found else ()
+    return f"Did you mean '{found}'?" if found else None
+
+
+def _meant(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    return tuple(filter(None, [did_you_mean(name, known)]))
 
 
 def _wrapped(title: str, texts: Iterable[str]) -> list[str]:

@@ -195,18 +195,16 @@ def _read_places(_: str, text: str) -> tuple[Path, ...]:
     )
 
 
-def _read_key_file(variable: str, text: str) -> Path:
-    path = Path(os.path.abspath(os.path.expanduser(text)))
-    if "\0" in text or not path.is_file():
-        raise _refused(variable, text, "a file that holds a secret")
-    return path
+def _file_of(what: str) -> Callable[[str, str], Path]:
+    """Return the reader of the name of a file that is there."""
 
+    def read(variable: str, text: str) -> Path:
+        path = Path(os.path.abspath(os.path.expanduser(text)))
+        if "\0" in text or not path.is_file():
+            raise _refused(variable, text, what)
+        return path
 
-def _read_options_file(variable: str, text: str) -> Path:
-    path = Path(os.path.abspath(os.path.expanduser(text)))
-    if "\0" in text or not path.is_file():
-        raise _refused(variable, text, "a file of options")
-    return path
+    return read
 
 
 def _read_pairs(variable: str, text: str) -> tuple[tuple[str, str], ...]:
@@ -235,26 +233,15 @@ def _read_backend(_: str, text: str) -> str | None:
     return None if text.lower() in ("none", "embedded") else text
 
 
-def _read_text(_: str, text: str) -> str:
-    return text
+def _word_of(words: tuple[str, ...]) -> Callable[[str, str], str]:
+    """Return the reader of one of some words, in capitals or not."""
 
+    def read(variable: str, text: str) -> str:
+        if text.lower() not in words:
+            raise _refused(variable, text, f"one of {', '.join(words)}")
+        return text.lower()
 
-def _read_level(variable: str, text: str) -> str:
-    if text.lower() not in LEVELS:
-        raise _refused(variable, text, f"one of {', '.join(LEVELS)}")
-    return text.lower()
-
-
-def _read_tiers(variable: str, text: str) -> str:
-    if text.lower() not in TIERS:
-        raise _refused(variable, text, f"one of {', '.join(TIERS)}")
-    return text.lower()
-
-
-def _read_platform(variable: str, text: str) -> str:
-    if text.lower() not in GPU_PLATFORMS:
-        raise _refused(variable, text, f"one of {', '.join(GPU_PLATFORMS)}")
-    return text.lower()
+    return read
 
 
 def _read_devices(variable: str, text: str) -> int:
@@ -268,12 +255,6 @@ def _read_searches(variable: str, text: str) -> tuple[str, ...]:
     if any(word not in GPU_SEARCHES for word in words):
         raise _refused(variable, text, " or ".join(GPU_SEARCHES))
     return words
-
-
-def _read_guard(variable: str, text: str) -> str:
-    if text.lower() not in GPU_GUARDS:
-        raise _refused(variable, text, f"one of {', '.join(GPU_GUARDS)}")
-    return text.lower()
 
 
 def _read_metrics_level(variable: str, text: str) -> int:
@@ -295,32 +276,32 @@ def _refused(variable: str, text: str, accepted: str) -> OptionError:
 _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "cache_dir": _read_path,
     "cache_layers": _read_places,
-    "cache_key": _read_key_file,
+    "cache_key": _file_of("a file that holds a secret"),
     "cache_size": read_size,
     "local_dir": _read_path,
     "jobs": _read_count,
     "dump": _read_words,
     "backend": _read_backend,
-    "cxx": _read_text,
+    "cxx": lambda _, text: text,
     "enable_jit": read_flag,
-    "tiers": _read_tiers,
+    "tiers": _word_of(TIERS),
     "build_after": _read_seconds,
     "verbose_exceptions": read_flag,
-    "log": _read_level,
+    "log": _word_of(LEVELS),
     "collect_metrics": _read_metrics_level,
     "dump_metrics": _read_metrics_file,
     "build_budget": _read_seconds,
-    "gpu": _read_platform,
-    "gpu_arch": _read_text,
+    "gpu": _word_of(GPU_PLATFORMS),
+    "gpu_arch": lambda _, text: text,
     "gpu_devices": _read_devices,
     "gpu_sync": read_flag,
     "gpu_debug": _read_searches,
     "gpu_ranges": read_flag,
-    "gpu_guard": _read_guard,
+    "gpu_guard": _word_of(GPU_GUARDS),
     "check": _read_words,
     "capture": _read_words,
-    "site_options": _read_options_file,
-    "model_options": _read_options_file,
+    "site_options": _file_of("a file of options"),
+    "model_options": _file_of("a file of options"),
     "options": _read_pairs,
 }
 

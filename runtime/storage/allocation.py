@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ..fields.layout import ALIGNMENT, aligned_memory, padded_strides
+from ..process import classes
 from .arrays import asarray, cupy
-from .layout import LayoutInfo, inwards_to_outwards
+from .layout import AXES, LayoutInfo, inwards_to_outwards
 from .presets import REGISTRY
-from .request import Request, request
 
 
 def empty(
@@ -41,7 +42,7 @@ def empty(
     >>> tuple(stride // array.itemsize for stride in array.strides)
     (1, 3, 12)
     """
-    return _allocated(backend, request(shape, dtype, aligned_index, dimensions), zeroed=False)
+    return _allocated(backend, _request(shape, dtype, aligned_index, dimensions), zeroed=False)
 
 
 def zeros(
@@ -57,7 +58,7 @@ def zeros(
     >>> zeros((2, 2), backend="numpy").sum()
     np.float64(0.0)
     """
-    return _allocated(backend, request(shape, dtype, aligned_index, dimensions), zeroed=True)
+    return _allocated(backend, _request(shape, dtype, aligned_index, dimensions), zeroed=True)
 
 
 def ones(
@@ -133,7 +134,7 @@ def from_array(
     return made
 
 
-def _allocated(backend: str, wanted: Request, *, zeroed: bool) -> Any:
+def _allocated(backend: str, wanted: _Request, *, zeroed: bool) -> Any:
     """Allocate with the element at the aligned index on a cache line, or on the preset's alignment.
 
     Rows are padded only where the preset aligns more than one element.
@@ -153,7 +154,7 @@ def _allocated(backend: str, wanted: Request, *, zeroed: bool) -> Any:
 
 
 def _on_gpu(
-    wanted: Request, strides: tuple[int, ...], size: int, ahead: int, alignment: int, zeroed: bool
+    wanted: _Request, strides: tuple[int, ...], size: int, ahead: int, alignment: int, zeroed: bool
 ) -> Any:
     library = cupy()
     memory = library.cuda.alloc(size + alignment)
@@ -168,3 +169,74 @@ def _preset(backend: str) -> LayoutInfo:
     if backend not in REGISTRY:
         raise RuntimeError(f"Storage preset '{backend}' is not registered.")
     return REGISTRY[backend]
+
+
+@classes.frozen(eq=False)
+class _Request:
+    """A storage to allocate; data axes of the element type are axes like the others."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    aligned_index: tuple[int, ...]
+    dimensions: tuple[str, ...]
+
+
+def _request(shape: Any, dtype: Any, aligned_index: Any, dimensions: Any) -> _Request:
+    """Check what a storage is asked for.
+
+    Raises:
+        TypeError: `shape` or `aligned_index` is no sequence of integers.
+        ValueError: sizes that are not positive, negative indices, or numbers of axes that differ.
+
+    >>> found = _request((3, 4), (np.float64, (2,)), None, None)
+    >>> found.shape, found.dimensions
+    ((3, 4, 2), ('I', 'J', '0'))
+    """
+    sizes = _integers("shape", shape)
+    names = _usual(len(sizes)) if dimensions is None else _names(dimensions)
+    if len(names) != len(sizes):
+        raise ValueError(
+            f"Dimensions {names} and shape {sizes} have non-matching sizes: expected one size for "
+            f"each of {len(names)} dimensions, got {len(sizes)}."
+        )
+    if any(size <= 0 for size in sizes):
+        raise ValueError(f"shape {sizes} contains non-positive values.")
+    index = (
+        (0,) * len(sizes) if aligned_index is None else _integers("aligned_index", aligned_index)
+    )
+    if len(index) != len(sizes):
+        raise ValueError(
+            f"shape {sizes} and aligned_index {index} have non-matching sizes: expected "
+            f"{len(sizes)} indices, got {len(index)}."
+        )
+    if any(each < 0 for each in index):
+        raise ValueError(f"aligned_index {index} contains negative values.")
+    kind = np.dtype(dtype)
+    data = kind.shape
+    return _Request(
+        (*sizes, *data),
+        kind.base,
+        (*index, *(0 for _ in data)),
+        (*names, *map(str, range(len(data)))),
+    )
+
+
+def _usual(count: int) -> tuple[str, ...]:
+    return (*AXES[:count], *(str(number) for number in range(count - len(AXES))))
+
+
+def _names(dimensions: Iterable[Any]) -> tuple[str, ...]:
+    names = tuple(getattr(each, "__gt_axis_name__", each) for each in dimensions)
+    for name in names:
+        if not (isinstance(name, str) and (name.isdigit() or (len(name) == 1 and name in AXES))):
+            raise ValueError(
+                f"Invalid dimensions definition: expected axes such as 'IJ' or ('I', 'J', '0'), "
+                f"got '{names}'."
+            )
+    return names
+
+
+def _integers(name: str, given: Any) -> tuple[int, ...]:
+    if not (isinstance(given, Sequence) and all(isinstance(each, Integral) for each in given)):
+        raise TypeError(f"{name} must be a sequence of integers, got '{given}'.")
+    return tuple(map(int, given))

@@ -12,8 +12,7 @@
 array([1., 2., 4.])
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Final as _Final
+from typing import TYPE_CHECKING as _TYPE_CHECKING, Final as _Final
 
 from .runtime.process.own_modules import find_own_modules as _find_own_modules
 
@@ -23,8 +22,7 @@ from .runtime.process.excepthook import install_excepthook as _install_excepthoo
 
 if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACES'
     from . import errors
-    from ._core.definitions import CUPY_DEVICE_TYPE as CUPY_DEVICE_TYPE
-    from ._core.definitions import is_scalar_type
+    from ._core.definitions import CUPY_DEVICE_TYPE as CUPY_DEVICE_TYPE, is_scalar_type
     from .runtime.calls.boundaries import fill_halo
     from .runtime.calls.call_limits import threads, workspace
     from .runtime.calls.halo_adjoint import fill_halo_adjoint
@@ -43,10 +41,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .runtime.fields.field import Field
     from .runtime.fields.field_constructor import FieldConstructor
     from .runtime.fields.neighbour_table import Connectivity
-    from .runtime.fields.reductions import max as max
-    from .runtime.fields.reductions import min as min
-    from .runtime.fields.reductions import norm
-    from .runtime.fields.reductions import sum as sum
+    from .runtime.fields.reductions import max as max, min as min, norm, sum as sum
     from .runtime.language.annotations import Dims
     from .runtime.language.connectivity import CartesianConnectivity, FieldOffset, GridType
     from .runtime.language.dimension import (

@@ -7,11 +7,18 @@ from typing import Any
 
 from ._core.definitions import DimsT, ScalarT
 from .runtime.fields.field import Field, make
-from .runtime.fields.neighbour_table import Connectivity, ConnectivityType
-from .runtime.fields.neighbour_table import Connectivity as NeighborTable
+from .runtime.fields.neighbour_table import (
+    Connectivity,
+    Connectivity as NeighborTable,
+    ConnectivityType,
+)
 from .runtime.language.annotations import Dims
-from .runtime.language.connectivity import CartesianConnectivity, GridType, OffsetProvider
-from .runtime.language.connectivity import is_neighbour_table as is_neighbor_table
+from .runtime.language.connectivity import (
+    CartesianConnectivity,
+    GridType,
+    OffsetProvider,
+    is_neighbour_table as is_neighbor_table,
+)
 from .runtime.language.dimension import (
     Dimension,
     DimensionKind,
@@ -19,10 +26,10 @@ from .runtime.language.dimension import (
     as_non_staggered,
     check_dims,
     flip_staggered,
+    in_canonical_order as order_dimensions,
     is_staggered,
+    promote_dims as _promoted,
 )
-from .runtime.language.dimension import in_canonical_order as order_dimensions
-from .runtime.language.dimension import promote_dims as _promoted
 from .runtime.language.domain import (
     Domain,
     DomainLike,

@@ -8,7 +8,7 @@ from ..ir.verify import verify
 from ..lower.boxes.infer_boxes import infer_boxes
 from ..lower.contract import contract
 from ..lower.push_shifts import join_shifts
-from ..lower.remove_dead import remove_dead, without_dead
+from ..lower.rewrite import remove_dead, without_dead
 from ..lower.split_regions import split_regions
 from .flags import flagged
 from .merging import merged

@@ -16,8 +16,7 @@ from ..ir.inside import bounds_of
 from ..ir.loops.column import Column
 from ..ir.loops.group import Member, NestGroup, PatchGroup, groups_of
 from ..ir.loops.kernel import Choice, Kernel, Node
-from ..ir.loops.nest import Access, Load, Nest
-from ..ir.loops.nest import Store as Write
+from ..ir.loops.nest import Access, Load, Nest, Store as Write
 from ..ir.loops.traverse import accesses, children, nests_of, nodes_of
 from ..ir.settled import shared
 from ..ir.strides import Stride

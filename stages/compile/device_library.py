@@ -13,13 +13,11 @@ from typing import ClassVar
 from ...runtime.calls.plan import ENTRY
 from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError
-from ..artifacts import Compiled, Generated
-from ..base import Artifact, Stage
 from ..gpu_target import GPU_TARGET, GpuTarget
 from ..option_kinds import PAIRS, PATH, TEXT, TEXTS, option, optional
 from ..vendors.vendor import Library
 from .compiler import Compiler, find_compiler
-from .stage import SEARCH_PATH, labels_of, manifest_of, same_headers
+from .stage import SEARCH_PATH, LibraryStage, labels_of
 from .toolchain_protocol import Outcome, Toolchain
 
 
@@ -55,7 +53,7 @@ class VendorToolchain:
 
 
 @classes.frozen
-class CompileLibrary(Stage):
+class CompileLibrary(LibraryStage):
     """Compile the generated source by nvcc or hipcc; their identities are part of the key.
 
     Attributes:
@@ -68,8 +66,6 @@ class CompileLibrary(Stage):
     """
 
     name: ClassVar[str] = "compile_library"
-    needs: ClassVar[tuple[str, ...]] = ("generated",)
-    provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
     target: GpuTarget = option(GPU_TARGET, factory=lambda: GpuTarget("sm_90"))
     flags: tuple[str, ...] = option(TEXTS, ())
@@ -77,21 +73,9 @@ class CompileLibrary(Stage):
     variables: tuple[tuple[str, str], ...] = option(PAIRS, (), eq=False, shown=False)
     directory: Path | None = option(optional(PATH), None, eq=False)
 
-    def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
-        """Run the compiler once."""
-        toolchain = self.toolchain()
-        flags = (*generated.flags, *self.flags)
-        done = toolchain.compile(generated.source, flags)
-        manifest = manifest_of(toolchain.identity, flags, generated.language, done)
-        return {"compiled": Compiled(done.library, manifest, done.log)}
-
     def environment(self) -> Mapping[str, str]:
         """Return the identities of the compilers and the variables that they read."""
         return {"compiler": self.toolchain().identity} | labels_of(self.variables)
-
-    def holds(self, outputs: Mapping[str, Mapping[str, bytes]]) -> bool:
-        """Tell whether the headers behind the library, those of CUDA among them, are unchanged."""
-        return same_headers(outputs["compiled"]["manifest.json"])
 
     def toolchain(self) -> Toolchain:
         """Return the compiler with its environment.

@@ -20,8 +20,33 @@ if TYPE_CHECKING:  # imported where a compiler runs, see docs/decisions/0005
 SEARCH_PATH = "PATH"
 
 
+class LibraryStage(Stage):
+    """Compiles the generated source to a library by the compiler of `toolchain`."""
+
+    needs: ClassVar[tuple[str, ...]] = ("generated",)
+    provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
+
+    flags: tuple[str, ...]
+
+    def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
+        """Run the compiler once."""
+        toolchain = self.toolchain()
+        flags = (*generated.flags, *self.flags)
+        done = toolchain.compile(generated.source, flags)
+        manifest = manifest_of(toolchain.identity, flags, generated.language, done)
+        return {"compiled": Compiled(done.library, manifest, done.log)}
+
+    def holds(self, outputs: Mapping[str, Mapping[str, bytes]]) -> bool:
+        """Tell whether the headers behind the library, those of CUDA among them, are unchanged."""
+        return same_headers(outputs["compiled"]["manifest.json"])
+
+    def toolchain(self) -> Toolchain:
+        """Return the compiler with its environment."""
+        raise NotImplementedError
+
+
 @classes.frozen
-class Compile(Stage):
+class Compile(LibraryStage):
     """Compile the generated source; the compiler's identity is part of the key.
 
     Attributes:
@@ -34,8 +59,6 @@ class Compile(Stage):
     """
 
     name: ClassVar[str] = "compile"
-    needs: ClassVar[tuple[str, ...]] = ("generated",)
-    provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
     flags: tuple[str, ...] = option(TEXTS, ())
     # Locations do not count for the key; `environment` has the identity of the compiler there.
@@ -43,14 +66,6 @@ class Compile(Stage):
     variables: tuple[tuple[str, str], ...] = option(PAIRS, (), eq=False, shown=False)
     directory: Path | None = option(optional(PATH), None, eq=False)
     pins: tuple[Path, ...] = option(PATHS, (), eq=False, shown=False)
-
-    def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
-        """Run the compiler once."""
-        toolchain = self.toolchain()
-        flags = (*generated.flags, *self.flags)
-        done = toolchain.compile(generated.source, flags)
-        manifest = manifest_of(toolchain.identity, flags, generated.language, done)
-        return {"compiled": Compiled(done.library, manifest, done.log)}
 
     def environment(self) -> Mapping[str, str]:
         """Return the compiler's identity and the variables that it reads.
@@ -67,10 +82,6 @@ class Compile(Stage):
                 raise
             return dict(pin.labels)
         return labels | labels_of(self.variables)
-
-    def holds(self, outputs: Mapping[str, Mapping[str, bytes]]) -> bool:
-        """Tell whether the headers behind the library are unchanged."""
-        return same_headers(outputs["compiled"]["manifest.json"])
 
     def toolchain(self) -> Toolchain:
         """Return the compiler with its environment."""

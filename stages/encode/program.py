@@ -7,8 +7,7 @@ Integers of the call stand as a place and a constant, as in generated C++.
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
-from typing import Literal as OneOf
+from typing import Final, Literal as OneOf, TypeAlias
 
 from ...runtime.process import classes
 

@@ -7,17 +7,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
 from ..codegen.errors import CodegenError
-from ..codegen.soft_reads import Clamping
-from ..ir.bounds import Bound
+from ..codegen.soft_reads import Clamping, Ends
+from ..ir.bounds import Bound, add
 from ..ir.loops.buffers import Buffer
 from ..ir.loops.column import Column
 from ..ir.loops.cpu import Tiles
 from ..ir.loops.kernel import Kernel, Node, Seq
-from ..ir.loops.nest import Nest
+from ..ir.loops.nest import (
+    Compute,
+    Constant,
+    Index,
+    Instruction,
+    Load,
+    Nest,
+    Number,
+    Row,
+    with_operands,
+)
 from ..ir.loops.traverse import arrays_of, nests_of, nodes_of, with_nests
 from ..ir.strides import Stride
 from . import program as encoded
-from .clamping import clamped_nest
 from .naming import Naming
 from .nests import encode_nest
 
@@ -42,7 +51,7 @@ def encode(
             if place != clamping.flag
         }
         inside = classes.evolve(naming, ints=places)
-        safe = with_nests(kernel, lambda nest: clamped_nest(nest, clamping.ends))
+        safe = with_nests(kernel, lambda nest: _clamped_nest(nest, clamping.ends))
         clamped = tuple(_nodes(classes.evolve(inside, kernel=safe), safe, numbers))
     return encoded.Program(
         kernel.name,
@@ -132,3 +141,57 @@ def _array(naming: Naming, array: Buffer, cuts: Mapping[Dimension, int]) -> enco
         cuts=tuple(cuts.get(dim, -1) for dim in array.dims),
         ring=-1 if array.ring is None else array.dims.index(array.ring),
     )
+
+
+def _clamped_nest(nest: Nest, ends: Ends) -> Nest:
+    """Return a nest whose loads from the fields in `ends` stay inside of them."""
+    if not any(isinstance(row, Load) and row.buffer in ends for row in nest.body):
+        return nest
+    rows: list[Instruction] = []
+    moved: list[Row] = []
+    for row in nest.body:
+        each = with_operands(row, moved.__getitem__)
+        if isinstance(each, Load) and each.buffer in ends:
+            each = _clamped(each, rows, nest, ends)
+        moved.append(len(rows))
+        rows.append(each)
+    states = tuple((dtype, moved[row]) for dtype, row in nest.states)
+    return classes.evolve(nest, body=tuple(rows), states=states, marks=None)
+
+
+def _clamped(load: Load, rows: list[Instruction], nest: Nest, ends: Ends) -> Load:
+    """Return a load whose index along each axis is a row of its own."""
+    depth = {loop.range.dim: level for level, loop in enumerate(nest.loops, 1)}
+    shared = sum(loop.kind == "parallel" for loop in nest.loops)
+
+    def write(row: Instruction) -> Row:
+        rows.append(row)
+        return len(rows) - 1
+
+    def compute(op: str, one: Row, other: Row) -> Row:
+        level = max(rows[one].level, rows[other].level)
+        part = load.part if level == len(nest.loops) else 0
+        made = Compute(dtype="int64", level=level, part=part, op=op, args=(one, other))
+        return write(made)
+
+    indices: list[Row] = []
+    for (dim, row, offset), (start, stop) in zip(load.places, ends[load.buffer], strict=True):
+        if row is None and dim in depth:
+            level = max(depth[dim], shared)
+            part = load.part if level == len(nest.loops) else 0
+            found = write(Index(dtype="int64", level=level, part=part, dim=dim))
+        elif row is None:
+            found = write(Constant(dtype="int64", text=str(offset)))
+        elif rows[row].dtype != "int64":
+            at = rows[row]
+            found = write(
+                Compute(dtype="int64", level=at.level, part=at.part, op="cast", args=(row,))
+            )
+        else:
+            found = row
+        if offset and (row is not None or dim in depth):
+            found = compute("add", found, write(Constant(dtype="int64", text=str(offset))))
+        last = write(Number(dtype="int64", bound=add(stop, -1)))
+        first = write(Number(dtype="int64", bound=start))
+        indices.append(compute("maximum", compute("minimum", found, last), first))
+    return classes.evolve(load, rows=tuple(indices), offsets=(0,) * len(load.dims))

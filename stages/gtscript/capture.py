@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import ast
+import enum
 import inspect
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
+
+import numpy as np
 
 from ...runtime.language.capture import source_of
 from ...runtime.process.source import PYTHON_PARSER, SourceText
-from .annotations import annotation_of, dtype_name, type_of
-from .constants import constant_at, constant_of
+from .annotations import DTYPES, MissingTypeError, annotation_of, dtype_name, type_of
 from .definition import (
     Annotation,
     Argument,
+    AxisBound,
     Constant,
     FieldOf,
     FunctionDefinition,
     Number,
     Opaque,
     Parameter,
+    ScalarOf,
     StencilDefinition,
 )
 from .errors import GTScriptDefinitionError, GTScriptValueError
@@ -138,7 +142,7 @@ def _evaluated(text: str, function: Any) -> Any:
 def _default(parameter: inspect.Parameter) -> Constant | None:
     if parameter.default is parameter.empty or parameter.default is None:
         return None
-    found = constant_of(parameter.default)
+    found = _constant_of(parameter.default)
     if isinstance(found, Opaque):
         raise GTScriptValueError(
             None, parameter.name, parameter.default,
@@ -171,7 +175,7 @@ def _constants(
             continue
         value = next((scope[root] for scope in scopes if root in scope), _NOTHING)
         if value is not _NOTHING:
-            found[path] = constant_at(value, rest)
+            found[path] = _constant_at(value, rest)
     return tuple(sorted(found.items()))
 
 
@@ -186,7 +190,7 @@ def _externals(
         for path in _mentioned(texts.pop()):
             root, *rest = path.split(".")
             if root in given and path not in found:
-                found[path] = constant_at(given[root], rest)
+                found[path] = _constant_at(given[root], rest)
                 constants.append(found[path])
         for each in constants:
             if isinstance(each, FunctionDefinition) and each not in seen:
@@ -233,3 +237,56 @@ def path_of(node: ast.AST) -> str:
         parts.append(node.attr)
         node = node.value
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
+_MARK = "__gtscript_function__"
+
+
+def _constant_at(value: Any, path: Sequence[str]) -> Constant:
+    """Follow attributes from a value, and return what stands there as a constant."""
+    for name in path:
+        try:
+            value = getattr(value, name)
+        except AttributeError:
+            return Opaque(f"attribute '{name}' of '{type(value).__name__}', which it lacks")
+    return _constant_of(value)
+
+
+def _constant_of(value: Any) -> Constant:
+    """Return a value as a constant.
+
+    >>> _constant_of(2.5), _constant_of(np.float32(1))
+    (Number(dtype='float', text='2.5'), Number(dtype='float32', text='1.0'))
+    """
+    if isinstance(value, bool | np.bool_):
+        return Number("bool", str(bool(value)))
+    if isinstance(value, enum.IntEnum):
+        return Number("int", str(value.value))
+    if isinstance(value, np.generic):
+        name = value.dtype.name
+        return Number(name, repr(value.item())) if name in DTYPES else Opaque(f"a number '{name}'")
+    if isinstance(value, int):
+        return Number("int", str(int(value)))
+    if isinstance(value, float):
+        return Number("float", repr(float(value)))
+    if all(hasattr(value, part) for part in ("axis", "index", "offset")):
+        axis = getattr(value.axis, "name", value.axis)
+        return AxisBound(str(axis), int(value.index), int(value.offset))
+    if hasattr(value, "axes") and hasattr(value, "dtype"):
+        return _type(value)
+    dtype = dtype_name(value)
+    if dtype is not None:
+        return ScalarOf(dtype)
+    marked = getattr(value, _MARK, None)
+    if callable(marked):
+        marked = marked()
+    if isinstance(marked, FunctionDefinition):
+        return marked
+    return Opaque(f"a '{type(value).__name__}'")
+
+
+def _type(value: Any) -> Constant:
+    try:
+        return annotation_of("type", value, {})
+    except (GTScriptValueError, MissingTypeError):
+        return Opaque("the type of a field with an unknown dtype")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...runtime.process import classes
-from ..artifacts import Lowered, Spans
+from ..artifacts import Spans, Variant
 from ..base import Artifact, Stage
-from ..numerics import EXACTNESS
-from ..option_kinds import FLAG, option
+from ..lower.stage import Lower
 from .info import StencilInfo
 from .parsed import ParsedStencil
+
+if TYPE_CHECKING:  # as for `Lower`
+    from ..ir.dataflow import Dataflow
 
 
 @classes.frozen
@@ -39,45 +41,14 @@ class ParseStencil(Stage):
 
 
 @classes.frozen
-class LowerStencil(Stage):
-    """Turn the typed tree of a stencil into dataflow, and run the passes of `Lower`.
-
-    Attributes:
-        fold: whether the pass `fold_constants` runs on literals and static arguments.
-        numerics: the exactness of results: 'strict' keeps them; 'contract' fuses a product and a
-            sum into one operation that rounds once, on every backend.
-        checked: whether the program is checked, as `Lower` has it.
-
-    """
+class LowerStencil(Lower):
+    """Turn the typed tree of a stencil into dataflow; passes and options are those of `Lower`."""
 
     name: ClassVar[str] = "lower_stencil"
-    needs: ClassVar[tuple[str, ...]] = ("parsed", "variant")
+    is_awaited: ClassVar[bool] = True
     accepts: ClassVar[Mapping[str, type[Artifact]]] = {"parsed": ParsedStencil}
-    provides: ClassVar[Mapping[str, type[Artifact]]] = {"lowered": Lowered}
 
-    fold: bool = option(FLAG, True)
-    numerics: str = option(EXACTNESS, "contract")
-    checked: bool = option(FLAG, False)
-
-    def run(self, **inputs: Any) -> Mapping[str, Artifact]:
-        """Lower `parsed` for `variant`."""
-        from ..lower.passes import chosen, lower_dataflow
+    def _built(self, parsed: Any, variant: Variant) -> Dataflow:
         from .lower.build import build
 
-        passes = chosen(self.fold, self.numerics, self.checked)
-        program = build(inputs["parsed"], inputs["variant"])
-        return {"lowered": lower_dataflow(program, passes)}
-
-    def after_passes(self, **inputs: Any) -> Mapping[str, str]:
-        """Return the listing of the dataflow after each pass."""
-        from ..lower.passes import chosen, lower_dataflow
-        from .lower.build import build
-
-        texts: dict[str, str] = {}
-
-        def keep(name: str, lowered: Lowered) -> None:
-            texts[name] = lowered.text
-
-        passes = chosen(self.fold, self.numerics, self.checked)
-        lower_dataflow(build(inputs["parsed"], inputs["variant"]), passes, keep)
-        return texts
+        return build(parsed, variant)

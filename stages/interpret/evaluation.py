@@ -7,28 +7,34 @@ empty box needs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
+from typing import Final
 
 import numpy as np
 
 from ...runtime.calls.refused_arguments import too_small
 from ...runtime.fields.alignment import is_same_array
+from ...runtime.process import classes
 from ...runtime.process.errors import OverlapError
 from ..artifacts import Lowered
+from ..ir.bounds import Const, Range
 from ..ir.dataflow import (
     Collect,
     Dataflow,
+    Displace,
     Gather,
     Input,
     Neighbours,
     Reduce,
+    Ref,
     Statement,
     Store,
 )
-from ..lower.boxes.areas import Dims
+from ..lower.boxes.areas import Area, Dims, Need
+from .accesses import led_to
 from .boxed import Memory, Spans, view
 from .call import Arguments, Call
-from .reaching import needed
 from .validity import check_valid
 from .values import values_of
 
@@ -39,7 +45,7 @@ def interpret(lowered: Lowered, arguments: Arguments) -> None:
     for statement in lowered.program.statements:
         stores = list(call.live(statement))
         _check_overlap(list(call.outputs(statement)), arguments)
-        boxes = needed(call, stores)
+        boxes = _needed(call, stores)
         done = values_of(call, boxes, {store.value for store, _ in stores})
         results = []
         for store, spans in stores:
@@ -95,3 +101,29 @@ def _check(name: str, done: str, dims: Dims, spans: Spans, field: Memory, loose:
             continue
         if start < first or stop > first + count:
             raise too_small(name, dim, done, (start, stop), (first, first + count))
+
+
+_MANY: Final = 1 << 16  # indices; for fewer it costs more to compute the distances twice
+
+
+def _needed(call: Call, stores: Sequence[tuple[Store, Spans]]) -> dict[Ref, Spans]:
+    """Return the box of each value that these stores need, in the order of the rows.
+
+    A displacement may lead to all of its argument, whose bounds may be far apart. Where these are,
+    its distances are computed first, and only what they lead to is needed.
+    """
+
+    def narrowed(value: Displace, whole: Range, need: Need) -> Range:
+        start, stop = call.number(whole.start), call.number(whole.stop)
+        if stop - start <= _MANY or not need:
+            return whole
+        around, dims = call.walk.areas.of(value.dims, need), call.program.values[value.by].dims
+        own = Area(tuple(each for each in around if each.dim in dims))
+        boxes = exact.boxes(exact.walk.from_seeds([(value.by, call.walk.areas.number(own))]))
+        by = values_of(call, boxes, {value.by}).boxed[value.by]
+        spans = tuple((call.number(each.start), call.number(each.stop)) for each in around)
+        places = led_to(value, by, spans, (start, stop))
+        return Range(value.dim, Const(int(places.min())), Const(int(places.max()) + 1))
+
+    exact = classes.evolve(call, walk=classes.evolve(call.walk, narrowed=narrowed))
+    return exact.needed(list(stores))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, TypeAlias, get_args
-from typing import Literal as OneOf
+from typing import Final, Literal as OneOf, TypeAlias, get_args
 
 from ...runtime.language.dimension import Dimension, DimensionKind
 from .bounds import (

@@ -16,8 +16,7 @@ a read of one that is known at the call only is a choice among them. A table kee
 
 from __future__ import annotations
 
-from typing import Literal as OneOf
-from typing import TypeAlias
+from typing import Literal as OneOf, TypeAlias
 
 from ...runtime.process import classes
 

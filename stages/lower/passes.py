@@ -13,7 +13,7 @@ from .build import build
 from .contract import contract
 from .fold_constants import fold_constants
 from .push_shifts import push_checked_shifts, push_shifts
-from .remove_dead import remove_dead
+from .rewrite import remove_dead
 from .split_regions import split_regions
 
 Pass: TypeAlias = Callable[[Dataflow], Dataflow]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...runtime.process import classes
-from ..artifacts import Lowered, Parsed
+from ..artifacts import Lowered, Parsed, Variant
 from ..base import Artifact, Stage
 from ..numerics import EXACTNESS
 from ..option_kinds import FLAG, option
+
+if TYPE_CHECKING:  # a start from the store lowers nothing, see decision 0005
+    from ..ir.dataflow import Dataflow
+    from .passes import Watch
 
 
 @classes.frozen
@@ -37,20 +41,22 @@ class Lower(Stage):
 
     def run(self, **inputs: Any) -> Mapping[str, Artifact]:
         """Lower `parsed` for `variant`."""
-        from .passes import chosen, lower
-
-        passes = chosen(self.fold, self.numerics, self.checked)
-        return {"lowered": lower(inputs["parsed"], inputs["variant"], passes)}
+        return {"lowered": self._lowered(inputs)}
 
     def after_passes(self, **inputs: Any) -> Mapping[str, str]:
         """Return the listing of the dataflow after each pass."""
-        from .passes import chosen, lower
-
         texts: dict[str, str] = {}
-
-        def keep(name: str, lowered: Lowered) -> None:
-            texts[name] = lowered.text
-
-        passes = chosen(self.fold, self.numerics, self.checked)
-        lower(inputs["parsed"], inputs["variant"], passes, keep)
+        self._lowered(inputs, lambda name, lowered: texts.update({name: lowered.text}))
         return texts
+
+    def _lowered(self, inputs: Mapping[str, Any], *watch: Watch) -> Lowered:
+        from .passes import chosen, lower_dataflow
+
+        program = self._built(inputs["parsed"], inputs["variant"])
+        return lower_dataflow(program, chosen(self.fold, self.numerics, self.checked), *watch)
+
+    def _built(self, parsed: Any, variant: Variant) -> Dataflow:
+        """Return the dataflow of a typed tree, before all passes."""
+        from .build import build
+
+        return build(parsed, variant)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 from ...runtime.language.dimension import DimensionKind, check_dims
 from ...runtime.language.operations import POINTWISE
@@ -12,28 +12,105 @@ from ...runtime.language.types import (
     FLOATS,
     CollectionType,
     DataType,
+    DomainType,
     FieldType,
     ScalarType,
     TupleType,
 )
+from ...runtime.process import classes
 from ...runtime.process.errors import DomainError
 from ..ir import syntax
-from .arithmetic import combine, written_as
-from .choices import concat_where, map_elements, where
+from .arithmetic import combine, common_type, written_as
 from .meanings import Axis, Builtin, Meaning, Number, Pack, Row, ScalarName, describe
 from .promotion import (
     BOOL,
     Numeric,
     RowType,
+    common_dims,
     dims_of,
     dtype_of,
     is_arithmetic,
     is_floating,
+    is_logical,
+    same_structure,
     with_dtype,
 )
+from .regions import expect_region, is_region
 from .scope import Scope
 from .shifts import as_offset, without
 from .source import Located
+
+_Chooser: TypeAlias = FieldType | DomainType
+
+
+def _where(scope: Scope, node: ast.Call, name: str) -> Row:
+    """Read `where(mask, a, b)`."""
+    mask, then, otherwise = (scope.value(each) for each in node.args)
+    if not (isinstance(mask.type, FieldType) and is_logical(mask.type)):
+        hint = "To choose by a scalar condition write 'a if condition else b'."
+        if is_region(mask):
+            hint = "To choose by a region write 'concat_where(region, a, b)'."
+        raise scope.type_error(
+            node.args[0],
+            f"Expected 0-th argument to be a field of type 'bool', got '{mask.type}'.",
+            notes=["'where(mask, a, b)' chooses at every point, so its mask is a field of 'bool'."],
+            hints=[hint],
+        )
+    type_ = _choice(scope, node, name, mask.type, then.type, otherwise.type)
+    return scope.add(
+        syntax.Select(condition=mask.ref, then=then.ref, otherwise=otherwise.ref, type=type_), node
+    )
+
+
+def _concat_where(scope: Scope, node: ast.Call, name: str) -> Row:
+    """Read `concat_where(region, a, b)`."""
+    region = expect_region(scope, node.args[0])
+    then, otherwise = (scope.value(each) for each in node.args[1:])
+    assert isinstance(region.type, DomainType)  # `expect_region` checked
+    type_ = _choice(scope, node, name, region.type, then.type, otherwise.type)
+    return scope.add(
+        syntax.ConcatWhere(region=region.ref, then=then.ref, otherwise=otherwise.ref, type=type_),
+        node,
+    )
+
+
+def _choice(
+    scope: Scope, node: ast.Call, name: str, chooser: _Chooser, then: RowType, otherwise: RowType
+) -> DataType:
+    """Return the type of a choice; it may recurse, because the nesting of tuples is bounded."""
+    if isinstance(then, Numeric) and isinstance(otherwise, Numeric):
+        both = common_type(scope, node, name, [then, otherwise])
+        dims = common_dims(chooser.dims, dims_of(both))
+        if dims is None:
+            raise scope.type_error(
+                node,
+                f"Could not promote '{chooser}' and '{both}' to common type in call to '{name}'.",
+                notes=["No field can have the dimensions of both."],
+            )
+        return FieldType(dims, dtype_of(both))
+    if not isinstance(then, TupleType | CollectionType) or not same_structure(then, otherwise):
+        raise scope.type_error(
+            node,
+            f"Expected 2nd and 3rd argument of '{name}' to have the same structure, "
+            f"got '{then}' and '{otherwise}'.",
+        )
+    return _map_elements(
+        then,
+        lambda index, each: _choice(scope, node, name, chooser, each, _element(otherwise, index)),
+    )
+
+
+def _map_elements(
+    type_: TupleType | CollectionType, change: Callable[[int, DataType], DataType]
+) -> DataType:
+    """Return the tuple type with `change` applied to each pair of elements."""
+    elements = tuple(change(index, _element(type_, index)) for index in range(len(type_.elements)))
+    return classes.evolve(type_, elements=elements)
+
+
+def _element(type_: RowType, index: int) -> DataType:
+    return type_.elements[index]  # type: ignore[union-attr,return-value]  # structures were compared
+
 
 REDUCTIONS: Final = {"neighbor_sum": "sum", "max_over": "max", "min_over": "min"}
 
@@ -128,7 +205,7 @@ def _converted(type_: RowType, dtype: ScalarType) -> DataType:
     if isinstance(type_, Numeric):
         return with_dtype(type_, dtype)
     assert isinstance(type_, TupleType | CollectionType)  # `_astype` checked
-    return map_elements(type_, lambda __, each: _converted(each, dtype))
+    return _map_elements(type_, lambda __, each: _converted(each, dtype))
 
 
 def _reduction(scope: Scope, node: ast.Call, name: str) -> Row:
@@ -185,8 +262,8 @@ def _invalid(scope: Scope, at: Located, name: str, note: str) -> Exception:
 
 
 _RULES: Final[dict[str, tuple[int, Rule]]] = {
-    "where": (3, where),
-    "concat_where": (3, concat_where),
+    "where": (3, _where),
+    "concat_where": (3, _concat_where),
     "broadcast": (2, _broadcast),
     "astype": (2, _astype),
     "as_offset": (2, _as_offset),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from ...runtime.language.definition import Definition
+from ...runtime.language.dimension import Dimension, DimensionKind
 from ...runtime.language.operations import POINTWISE
-from ...runtime.language.types import SCALARS
+from ...runtime.language.types import SCALARS, CollectionType, FieldType, TupleType
 from ...runtime.process import classes
 from ...runtime.process.errors import DSLError, FieldforgeError
 from ...runtime.process.sha256 import sha256
@@ -15,7 +16,6 @@ from ..artifacts import Spans
 from ..ir import codec, syntax
 from . import builtin_typing
 from .programs import read_calls
-from .reach import Reach, reach_of
 from .scans import ScanAxisError, check_body, read_options
 from .scope import Scope
 from .signature import read_parameters, read_return
@@ -35,7 +35,7 @@ class Tree:
     key: str
     spans: Spans
     callees: tuple[Tree, ...]
-    reach: Reach
+    reach: _Reach
 
     @property
     def callee(self) -> syntax.Callee:
@@ -66,7 +66,7 @@ def _parse(definition: Definition, callees: Mapping[int, Tree]) -> Tree:
     root = _root(scope, definition, parameters)
     by_key = {tree.key: tree for tree in callees.values()}
     called = tuple(by_key[key] for key in scope.called)
-    reach = reach_of(root, [tree.reach for tree in called])
+    reach = _reach_of(root, [tree.reach for tree in called])
     _check_axes(scope, definition.name, reach)
     return Tree(
         root, _key(root), Spans(source.span(source.function), tuple(scope.spans)), called, reach
@@ -109,7 +109,7 @@ def _scope(source: Source, definition: Definition, callees: Mapping[int, Tree]) 
     )
 
 
-def _check_axes(scope: Scope, name: str, reach: Reach) -> None:
+def _check_axes(scope: Scope, name: str, reach: _Reach) -> None:
     if len(reach.axes) > 1:
         shown = ", ".join(sorted(f"'{axis.value}'" for axis in reach.axes))
         raise ScanAxisError(
@@ -135,3 +135,50 @@ def _too_deep(definition: Definition) -> DSLError:
     error = DSLError(span, f"Definition '{definition.name}' is nested too deeply to be read.")
     error.add_note(f"While processing the definition of '{definition.name}'.")
     return error
+
+
+@classes.frozen
+class _Reach:
+    """Names of required and of optional neighbour tables; axes of scans; local dimensions."""
+
+    needed: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
+    axes: frozenset[Dimension] = frozenset()
+    unstructured: bool = False
+
+    @property
+    def tables(self) -> tuple[tuple[str, bool], ...]:
+        """The tables sorted by name, each with whether it is required."""
+        return tuple((name, name in self.needed) for name in sorted(self.needed | self.asked))
+
+
+def _reach_of(root: syntax.Root, callees: Iterable[_Reach]) -> _Reach:
+    """Return the reach of a root, given the reaches of its callees."""
+    nodes = root.nodes
+    below = list(callees)
+    needed = {
+        node.offset.name for node in nodes if isinstance(node, syntax.Neighbour | syntax.Neighbours)
+    }
+    asked = {node.dim.value for node in nodes if isinstance(node, syntax.Reduction)}
+    axes = {root.axis} if isinstance(root, syntax.Scan) else set()
+    types: set[Any] = {node.type for node in nodes} | {each.type for each in root.parameters}
+    return _Reach(
+        frozenset(needed).union(*(each.needed for each in below)),
+        frozenset(asked).union(*(each.asked for each in below)),
+        frozenset(axes).union(*(each.axes for each in below)),
+        bool(needed) or any(each.unstructured for each in below) or _has_local(types),
+    )
+
+
+def _has_local(types: Iterable[Any]) -> bool:
+    return any(dim.kind is DimensionKind.LOCAL for type_ in types for dim in _dims(type_))
+
+
+def _dims(type_: Any) -> Iterator[Dimension]:
+    waiting = [type_]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, FieldType):
+            yield from part.dims
+        elif isinstance(part, TupleType | CollectionType):
+            waiting += part.elements

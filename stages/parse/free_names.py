@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any, Final
 
@@ -134,6 +134,25 @@ def callees_of(definition: Definition) -> tuple[Definition, ...]:
     found = reached_operators(definition).values()
     unique = {id(each): each for one in found for each in instances(one)}
     return tuple(each for each in unique.values() if each is not definition)
+
+
+def callees_first(root: Definition, is_done: Callable[[Definition], bool]) -> Iterator[Definition]:
+    """Yield a definition and all that it calls, as far as they are not done, callees first.
+
+    What is yielded is done before the next one is asked for. A worklist, because chains of calls
+    may be long.
+    """
+    stack, begun = [root], set[Definition]()
+    while stack:
+        current = stack[-1]
+        below = () if current in begun or is_done(current) else callees_of(current)
+        begun.add(current)
+        waiting = [each for each in below if each not in begun and not is_done(each)]
+        stack += waiting
+        if not waiting:
+            stack.pop()
+            if not is_done(current):
+                yield current
 
 
 def _attribute(value: Any, name: str) -> Any:

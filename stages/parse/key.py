@@ -19,7 +19,7 @@ from ...runtime.language.generics import instances
 from ...runtime.language.structure import elements
 from .free_names import (
     builtin_name,
-    callees_of,
+    callees_first,
     definition_of,
     is_namespace,
     is_number,
@@ -51,29 +51,10 @@ def components(definition: Definition) -> dict[str, str]:
     seen = list(_members_seen.items())  # other threads may add to it during the loop
     if any(member(place, name)[1] is not value for (_, name), (place, value) in seen):
         forget()
-    _digest_callees(definition)
+    for each in callees_first(definition, _digests.__contains__):
+        if each is not definition:
+            _digests[each] = components_key(dict(_parts(each)))
     return dict(_parts(definition))
-
-
-def _digest_callees(root: Definition) -> None:
-    """Digest every operator that `root` reaches, callees first, with a worklist."""
-    stack, begun = list(callees_of(root)), {root}
-    while stack:
-        current = stack[-1]
-        if current in _digests:
-            stack.pop()
-            continue
-        waiting = []
-        if current not in begun:
-            begun.add(current)
-            waiting = [
-                each for each in callees_of(current) if each not in _digests and each not in begun
-            ]
-        if waiting:
-            stack += waiting
-            continue
-        _digests[current] = components_key(dict(_parts(current)))
-        stack.pop()
 
 
 def _parts(definition: Definition) -> Iterator[tuple[str, str]]:

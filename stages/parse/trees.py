@@ -11,7 +11,7 @@ from ...runtime.language.types import FieldType, OperatorType, leaves
 from ..artifacts import Parsed, Spans
 from ..ir import syntax
 from .definition import Tree, parse_definition
-from .free_names import callees_of
+from .free_names import callees_first, callees_of
 from .summary import Summary
 
 # Definitions are values that find their callees through decorated objects, so a tree stays valid
@@ -89,20 +89,8 @@ def _written_together(program: syntax.Program) -> Iterator[tuple[str, ...]]:
 
 
 def tree_of(definition: Definition) -> Tree:
-    """Return the tree of a definition; a worklist parses the callees first."""
-    stack, begun = [definition], set()
-    while stack:
-        current = stack[-1]
-        if current in _trees:
-            stack.pop()
-            continue
-        callees = [] if current in begun else callees_of(current)
-        begun.add(current)
-        waiting = [each for each in callees if each not in begun and each not in _trees]
-        if waiting:
-            stack += waiting
-            continue
-        found = {id(each): _trees[each] for each in callees_of(current) if each in _trees}
-        _trees[current] = parse_definition(current, found)
-        stack.pop()
+    """Return the tree of a definition, parsed after its callees."""
+    for each in callees_first(definition, _trees.__contains__):
+        found = {id(callee): _trees[callee] for callee in callees_of(each) if callee in _trees}
+        _trees[each] = parse_definition(each, found)
     return _trees[definition]

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from ...runtime.gpu.host_block import FIBRES
-from ...runtime.gpu.host_grid import LOOPS, PLACE, REPORT
-from ...runtime.gpu.host_grid import WIDE as ACCESSES
+from ...runtime.gpu.host_grid import LOOPS, PLACE, REPORT, WIDE as ACCESSES
 from ...runtime.gpu.host_shared import SHARED
 from .dialect import BLOCK, MASKED, ONCE, TYPES, WIDE
 from .vendor import Library, Usage, Vendor, never

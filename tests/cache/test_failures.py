@@ -11,8 +11,8 @@ import pytest
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.failures import Failure, parse_failure
 from fieldforge.cache.layered import Layered
+from fieldforge.cache.locks import build_once
 from fieldforge.cache.memory import Memory
-from fieldforge.cache.once import build_once
 from fieldforge.cache.sealed import seal
 from fieldforge.runtime.process.errors import CompilationError
 

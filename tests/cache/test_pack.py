@@ -16,7 +16,8 @@ from click.testing import CliRunner
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.layered import Layered
 from fieldforge.cache.memory import Memory
-from fieldforge.cache.pack import Pack, Recorder, read_outputs, unpack, write_pack
+from fieldforge.cache.pack import Pack, Recorder, unpack, write_pack
+from fieldforge.cache.store import read_outputs
 from fieldforge.runtime.process.errors import StoreError, StorePermissionError
 from fieldforge.stages.compile.pins import Pin, add_pins, find_pin, parse_pins, read_pins
 from fieldforge.stages.target import Target, host_isa, runs_here

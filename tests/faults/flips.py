@@ -12,8 +12,8 @@ from pathlib import Path
 import attrs
 
 from fieldforge.cache.disk import Disk
-from fieldforge.cache.pack import Pack, read_outputs, write_pack
-from fieldforge.cache.store import keep_result
+from fieldforge.cache.pack import Pack, write_pack
+from fieldforge.cache.store import keep_result, read_outputs
 
 from .report import tell
 from .sample import key

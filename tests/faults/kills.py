@@ -24,7 +24,7 @@ import attrs
 
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.eviction import Budget
-from fieldforge.cache.once import build_once
+from fieldforge.cache.locks import build_once
 from fieldforge.runtime.process.settings import Settings, set_current
 from fieldforge.stages.compile.build_folder import build_folder
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import fieldforge as ff
 from fieldforge.cache.memory import Memory

@@ -170,8 +170,7 @@ def test_14_asnumpy_looks_into_tuples():
 
 
 def test_14_types_are_read_from_annotations_and_values():
-    from fieldforge.type_system import type_specifications as ts
-    from fieldforge.type_system import type_translation as translation
+    from fieldforge.type_system import type_specifications as ts, type_translation as translation
 
     field = translation.from_type_hint(ff.Field[ff.Dims[I], ff.int32])
 

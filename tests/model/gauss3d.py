@@ -65,8 +65,12 @@ def _run(grid: Path, output: Path, given: Any) -> Any:
 def _config(output: Path, given: Any) -> Any:
     from icon4py.model.atmosphere.diffusion import diffusion
     from icon4py.model.atmosphere.dycore import solve_nonhydro
-    from icon4py.model.common import initial_condition, prescribed_tendencies, topography
-    from icon4py.model.common import time as model_time
+    from icon4py.model.common import (
+        initial_condition,
+        prescribed_tendencies,
+        time as model_time,
+        topography,
+    )
     from icon4py.model.common.grid import geometry_config, vertical
     from icon4py.model.common.initial_condition.analytical import gauss3d
     from icon4py.model.common.interpolation import interpolation_factory

@@ -102,8 +102,7 @@ def differences(tables: Any, mesh: Mapping[str, int]) -> Iterator[str]:
 
 def diffusion(states: States, backend: Any) -> dict[str, Any]:
     """Run an initial and an ordinary step of horizontal diffusion."""
-    from icon4py.model.atmosphere.diffusion import diffusion as model
-    from icon4py.model.atmosphere.diffusion import diffusion_states as own
+    from icon4py.model.atmosphere.diffusion import diffusion as model, diffusion_states as own
     from icon4py.model.common.grid.states import CellParams
     from icon4py.model.common.states.prognostic_state import PrognosticState
 
@@ -127,8 +126,7 @@ def diffusion(states: States, backend: Any) -> dict[str, Any]:
 
 def dynamics(states: States, backend: Any) -> dict[str, Any]:
     """Run two substeps of the dynamical core: advection of velocity, predictor and corrector."""
-    from icon4py.model.atmosphere.dycore import dycore_states as own
-    from icon4py.model.atmosphere.dycore import solve_nonhydro as model
+    from icon4py.model.atmosphere.dycore import dycore_states as own, solve_nonhydro as model
     from icon4py.model.common import utils
     from icon4py.model.common.grid.states import CellParams
     from icon4py.model.common.states.nonhydro_states import DiagnosticStateNonHydro

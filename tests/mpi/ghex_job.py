@@ -11,9 +11,9 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.examples.icosahedral import Cell, Edge, K, icosahedral
-from fieldforge.runtime.decomposition.bisection import bisect
 from fieldforge.runtime.decomposition.ghex_exchange import GhexExchange
 from fieldforge.runtime.decomposition.mesh import decompose
+from fieldforge.runtime.decomposition.partitioning import bisect
 
 NZ = 5
 KINDS = [

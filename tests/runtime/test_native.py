@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from fieldforge.runtime._core import Entry, FieldView, Library, Program
 from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word

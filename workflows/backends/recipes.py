@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import known, pipelines
+from . import pipelines
 from .backend import Backend
+from .ready_made import CPU, DACE_CPU, DACE_GPU, GPU, REFERENCE
 
 
 def cpu(**options: Any) -> Backend:
@@ -13,12 +14,12 @@ def cpu(**options: Any) -> Backend:
 
     Options are those of its stages: `cpu(fold=False, target=CpuTarget(isa="x86-64-v3"))`.
     """
-    return known.CPU.backend(**options)
+    return CPU.backend(**options)
 
 
 def dace(**options: Any) -> Backend:
     """Return the backend that writes its C++ with DaCe; it needs the extra 'dace' to build."""
-    return known.DACE_CPU.backend(**options)
+    return DACE_CPU.backend(**options)
 
 
 def gpu(**options: Any) -> Backend:
@@ -26,7 +27,7 @@ def gpu(**options: Any) -> Backend:
 
     `gpu(target=GpuTarget("gfx90a"))` names a GPU that need not be there.
     """
-    return known.GPU.backend(**options)
+    return GPU.backend(**options)
 
 
 def dace_gpu(**options: Any) -> Backend:
@@ -34,12 +35,12 @@ def dace_gpu(**options: Any) -> Backend:
 
     `dace_gpu(target=GpuTarget("gfx90a"))` names a GPU that need not be there.
     """
-    return known.DACE_GPU.backend(**options)
+    return DACE_GPU.backend(**options)
 
 
 def reference(**options: Any) -> Backend:
     """Return the backend that interprets the dataflow IR with NumPy: slow, and the oracle."""
-    return known.REFERENCE.backend(**options)
+    return REFERENCE.backend(**options)
 
 
 def registry() -> dict[str, Any]:

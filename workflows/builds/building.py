@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ...runtime import _core
 from ...runtime.language.definition import Definition
@@ -23,10 +24,10 @@ from ..engine.handle import Handle, Result
 from ..engine.policy import NotLoadedError, NotStoredError, current_policy
 from ..engine.session import engine
 from ..graph.graph import Workflow
-from .build_budget import excess
 
 if TYPE_CHECKING:  # for traces only; a call from the store does not import it, see decision 0005
     from ..engine.inspection import Trace
+
 
 ENTRY = "entry"
 OUT = "out"
@@ -182,3 +183,67 @@ def _entry_stage(flow: Workflow, backend: Backend) -> str:
             hints=["Take one branch of it with 'workflow.upto(...)'."],
         )
     return ends[0]
+
+
+_NEST: Final = r"(?m)^ +nest n\d+ "
+_ROW: Final = r"(?m)^ +%\d+ "
+
+
+@classes.frozen
+class _Excess:
+    """A build that exceeded its budget: its slowest stage, and the warning."""
+
+    stage: str
+    message: str
+
+
+def excess(program: str, results: Mapping[str, Result], budget: float | None) -> _Excess | None:
+    """Return the warning for a build, or None; stages found in the store count no time."""
+    ran = [result for result in results.values() if result.outcome == "ran"]
+    total = sum(result.seconds for result in ran)
+    if budget is None or total <= budget:
+        return None
+    slowest = max(ran, key=lambda result: result.seconds)
+    return _Excess(
+        slowest.name,
+        f"'{program}' took {total:.2f} s to build, {budget:g} s are its budget: stage "
+        f"'{slowest.name}' took {slowest.seconds:.2f} s{_size(slowest, results)}.",
+    )
+
+
+def _size(slowest: Result, results: Mapping[str, Result]) -> str:
+    """Describe the work of a stage: values, or loop nests and lines of generated code."""
+    artifacts = [_artifact(slowest)]
+    if slowest.name == "compile" and "codegen" in results:
+        artifacts = [_artifact(results["codegen"])]
+    for artifact in artifacts:
+        if hasattr(artifact, "source") and hasattr(artifact, "loops"):
+            return _size_of_code(artifact.source, artifact.loops)
+        values = getattr(getattr(artifact, "program", None), "values", None)
+        if values is not None:
+            return f" on {_many(len(values), 'value')}"
+    return ""
+
+
+def _size_of_code(source: str, loops: str) -> str:
+    from ...stages.units import count_units  # few builds take so long
+
+    starts = [found.start() for found in re.finditer(_NEST, loops)]
+    lines, nests = source.count("\n"), _many(len(starts), "nest")
+    units = count_units(source)
+    where = "a translation unit" if units == 1 else f"{units} translation units"
+    text = f" on {where} of {lines} lines with {nests}"
+    if not starts:
+        return text
+    ends = [*starts[1:], len(loops)]
+    rows = [len(re.findall(_ROW, loops[a:b])) for a, b in zip(starts, ends, strict=True)]
+    largest = max(range(len(rows)), key=rows.__getitem__)
+    return f"{text}, the largest of them nest {largest} with {_many(rows[largest], 'value')}"
+
+
+def _artifact(result: Result) -> Any:
+    return next((handle.get() for handle in result.outputs.values()), None)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

@@ -15,9 +15,8 @@ from ..backends.backend import Backend
 from ..backends.first_tier import first_tier, why_no_first_tier
 from .backend_text import options_text
 from .capsule import Capsule
-from .comparing import Difference, differences
 from .inside import find_inside
-from .replaying import execute, interpret
+from .replaying import Difference, differences, execute, interpret
 from .values import Array
 from .written import written_leaves
 

@@ -6,7 +6,7 @@ again when they are read. Named collections become tuples, which programs accept
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -19,8 +19,6 @@ from ...runtime.language.domain import Domain
 from ...runtime.language.structure import elements
 from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
-from .aliasing import Memory, place_of, shared_memory
-from .statistics import drawn, statistics_of
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Json: TypeAlias = dict[str, Any]
@@ -39,7 +37,7 @@ class Writer:
     """
 
     seed: int | None = None
-    shared: Mapping[Any, Memory] = classes.field(factory=dict)
+    shared: Mapping[Any, _Memory] = classes.field(factory=dict)
     arrays: dict[str, Array] = classes.field(factory=dict, init=False)
     _seen: dict[Any, Json] = classes.field(factory=dict, init=False)
 
@@ -77,7 +75,7 @@ class Writer:
         }
 
     def _field(self, name: str, field: Any) -> Json:
-        place = place_of(field)
+        place = _place_of(field)
         if place in self._seen:
             return self._seen[place]
         array = field.asnumpy()
@@ -93,11 +91,11 @@ class Writer:
         elif self.seed is None:
             self.arrays[key] = np.array(array.transpose(order), order="C")
         else:
-            row |= statistics_of(array.transpose(order), self.seed, len(self._seen))
+            row |= _statistics_of(array.transpose(order), self.seed, len(self._seen))
         self._seen[place] = row
         return row
 
-    def _view(self, field: Any, memory: Memory) -> Json:
+    def _view(self, field: Any, memory: _Memory) -> Json:
         """Keep a field inside the memory that it shares; bytes between fields are zero."""
         array = field.asnumpy()
         layout: Json = {
@@ -145,7 +143,7 @@ class Reader:
     def _field(self, row: Json) -> Any:
         if "memory" in row:
             return self._view(row)
-        kept = drawn(row) if "statistics" in row else self.arrays[row["field"]].copy()
+        kept = _drawn(row) if "statistics" in row else self.arrays[row["field"]].copy()
         array = kept.transpose(np.argsort(row["order"]))
         domain = _domain(row["domain"], array.shape)
         if self.allocator is not None:
@@ -207,3 +205,87 @@ def _domain(rows: list[list[Any]], shape: tuple[int, ...]) -> Domain:
 
 def _first(indices: Any) -> int:
     return int(indices.start)
+
+
+def _statistics_of(array: np.ndarray[Any, Any], seed: int, number: int) -> dict[str, Any]:
+    """Describe an array by type, shape, extremes, mean and deviation; `number` varies the seed."""
+    finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
+    known = {"min": 0.0, "max": 0.0, "mean": 0.0, "deviation": 0.0}
+    if finite.size:
+        wide = finite.astype(np.float64)
+        known = {
+            "min": float(wide.min()),
+            "max": float(wide.max()),
+            "mean": float(wide.mean()),
+            "deviation": float(wide.std()),
+        }
+    known["not_finite"] = float(array.size - finite.size)
+    return {
+        "statistics": known,
+        "seed": [seed, number],
+        "shape": list(array.shape),
+        "dtype": array.dtype.name,
+    }
+
+
+def _drawn(row: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """Draw an array with the statistics of a row; the same row gives the same numbers.
+
+    >>> row = _statistics_of(np.array([1, 2, 3]), 7, 0)
+    >>> bool((_drawn(row) == _drawn(row)).all()), _drawn(row).max() <= 3
+    (True, np.True_)
+    """
+    known, shape, dtype = row["statistics"], tuple(row["shape"]), np.dtype(row["dtype"])
+    random = np.random.default_rng(row["seed"])
+    if dtype.kind == "b":
+        return np.asarray(random.random(shape) < known["mean"])
+    if dtype.kind in "iu":
+        return random.integers(int(known["min"]), int(known["max"]), shape, dtype, endpoint=True)
+    numbers = random.normal(known["mean"], known["deviation"], shape)
+    return np.clip(numbers, known["min"], known["max"]).astype(dtype)
+
+
+_ALIGNMENT: Final = 64  # so that a field lies as before within a line of the cache
+_Place: TypeAlias = tuple[Any, ...]
+
+
+@classes.frozen
+class _Memory:
+    """The stretch of memory that several fields lie in: its name, first address and bytes."""
+
+    name: str
+    start: int
+    size: int
+
+
+def _place_of(field: Any) -> _Place:
+    """Return what tells two fields apart: memory, layout and domain."""
+    return field.pointer, field.shape, field.strides, field.dims, tuple(field.starts)
+
+
+def shared_memory(fields: Iterable[Any]) -> dict[_Place, _Memory]:
+    """Return the memory of each field whose memory overlaps that of another field."""
+    hulls = {_place_of(field): _hull(field) for field in fields if 0 not in field.shape}
+    groups: list[tuple[int, int, list[_Place]]] = []
+    for place, (low, high) in sorted(hulls.items(), key=lambda row: row[1]):
+        if groups and low < groups[-1][1]:
+            start, end, places = groups.pop()
+            groups.append((start, max(end, high), [*places, place]))
+        else:
+            groups.append((low, high, [place]))
+    shared = [
+        (low - low % _ALIGNMENT, high, places) for low, high, places in groups if len(places) > 1
+    ]
+    return {
+        place: _Memory(f"memory/{number}", start, end - start)
+        for number, (start, end, places) in enumerate(shared)
+        for place in places
+    }
+
+
+def _hull(field: Any) -> tuple[int, int]:
+    """Return the first address of a field and that behind its last byte."""
+    steps = [(size - 1) * by for size, by in zip(field.shape, field.strides, strict=True)]
+    low = field.pointer + sum(step for step in steps if step < 0)
+    high = field.pointer + sum(step for step in steps if step > 0)
+    return low, high + field.dtype.itemsize

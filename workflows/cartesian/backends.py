@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, TypeVar
 from ...runtime.storage import presets
 from ...runtime.storage.layout import LayoutInfo
 from ..backends.backend import Backend as Compiling
-from ..backends.ready_made import BACKENDS
+from ..backends.ready_made import BACKENDS, find_backend
 
 PYTHON: Final = "python"
 CPP: Final = "c++"
@@ -156,6 +156,34 @@ def _register_all() -> None:
             "storage_info": info,
         }
         register(type(_class_name(name), (Backend,), body))
+
+
+def class_for(backend: Compiling) -> type[Backend]:
+    """Return a class for a backend with options; it is registered under no name.
+
+    >>> from fieldforge import cpu
+    >>> class_for(cpu.with_options(numerics="strict")).name
+    'cpu'
+    """
+    known = REGISTRY.get(backend.name)
+    if known is not None and find_backend(backend.name) is backend:
+        return known
+    info = presets.from_name(backend.name) or presets.from_name("cpu")
+    assert info is not None, "'cpu' has a preset"
+
+    def selected(_: type[Backend]) -> Compiling:
+        return backend
+
+    body: dict[str, Any] = {
+        "__doc__": f"The backend '{backend.name}' with options.",
+        "__module__": __name__,
+        "name": backend.name,
+        "options": known.options if known is not None else {},
+        "languages": known.languages if known is not None else None,
+        "storage_info": info,
+        "selected": classmethod(selected),
+    }
+    return type("OwnBackend", (Backend,), body)
 
 
 _register_all()

@@ -11,12 +11,11 @@ from typing import Any, Final, TypeVar
 from ...stages.gtscript.capture import capture_function
 from ...stages.gtscript.definition import FunctionDefinition
 from ..backends.backend import Backend as Compiling
-from .backends import Backend
+from .backends import Backend, class_for
 from .build_times import TIMES
 from .builder import StencilBuilder
 from .definitions import LITERAL_FLOAT_PRECISION, LITERAL_INT_PRECISION, BuildOptions
 from .lazy import LazyStencil
-from .own_backend import class_for
 
 Enumeration = TypeVar("Enumeration", bound=type[IntEnum])
 Subroutine = TypeVar("Subroutine", bound=Callable[..., Any])
@@ -81,12 +80,12 @@ def stencil(
         "externals": externals,
         "cache_settings": cache_settings,
     }
-    flags = {"rebuild": rebuild, "raise_if_not_cached": raise_if_not_cached}
-    _check(given, {"format_source": format_source, **flags}, name)
-    options = _options(name, _module_of_caller(), kwargs)
-    options.format_source = format_source
-    options.rebuild, options.raise_if_not_cached = rebuild, raise_if_not_cached
-    options.build_info, options.cache_settings = build_info, cache_settings or {}
+    flags = {
+        "format_source": format_source,
+        "rebuild": rebuild,
+        "raise_if_not_cached": raise_if_not_cached,
+    }
+    options = _options(name, _module_of_caller(), kwargs, given, flags)
     options.literal_int_precision = _precision("literal_int_precision", literal_int_precision)
     options.literal_float_precision = _precision("literal_float_precision", literal_float_precision)
     if build_info is not None:
@@ -139,12 +138,12 @@ def lazy_stencil(
     (0, 0, 0)
     """
     given = {"build_info": build_info, "dtypes": dtypes, "externals": externals}
-    flags = {"rebuild": rebuild, "raise_if_not_cached": raise_if_not_cached}
-    _check(given, {"format_source": format_source, **flags}, name)
-    options = _options(name, _module_of_caller(), kwargs)
-    options.format_source = format_source
-    options.rebuild, options.raise_if_not_cached = rebuild, raise_if_not_cached
-    options.build_info = build_info
+    flags = {
+        "format_source": format_source,
+        "rebuild": rebuild,
+        "raise_if_not_cached": raise_if_not_cached,
+    }
+    options = _options(name, _module_of_caller(), kwargs, given, flags)
 
     def decorate(function: Any) -> Any:
         made = LazyStencil(_builder(function, backend, options, externals, dtypes))
@@ -265,13 +264,24 @@ def _module_of_caller() -> str:
     return str(caller.f_globals.get("__name__", "__main__")) if caller is not None else "__main__"
 
 
-def _options(name: str | None, module: str, given: Mapping[str, Any]) -> BuildOptions:
+def _options(
+    name: str | None,
+    module: str,
+    more: Mapping[str, Any],
+    given: Mapping[str, Any],
+    flags: Mapping[str, bool],
+) -> BuildOptions:
+    """Check what `stencil` is called with; `more` are options of the backend."""
+    _check(given, flags, name)
     above, _, own = (name or "").rpartition(".")
     return BuildOptions(
         own,
         above or module,
-        backend_opts={key: value for key, value in given.items() if not key.startswith("_")},
-        impl_opts={key: value for key, value in given.items() if key.startswith("_")},
+        backend_opts={key: value for key, value in more.items() if not key.startswith("_")},
+        impl_opts={key: value for key, value in more.items() if key.startswith("_")},
+        build_info=given["build_info"],
+        cache_settings=given.get("cache_settings") or {},
+        **flags,
     )
 
 

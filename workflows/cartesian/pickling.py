@@ -15,9 +15,8 @@ from ...runtime.process import classes
 from ...stages.gtscript.definition import StencilDefinition
 from ..backends.backend import Backend as Compiling
 from ..entries.pickling import check_importable, imported, other_definition
-from .backends import REGISTRY, Backend
+from .backends import REGISTRY, Backend, class_for
 from .definitions import BuildOptions
-from .own_backend import class_for
 
 
 @classes.frozen

@@ -16,7 +16,7 @@ from ..entries.calls import is_native
 from ..entries.compilation_options import CompilationOptions
 from ..entries.decorated import Made
 from ..entries.native_entry import NativeEntry
-from ..entries.noting import note, paused
+from ..entries.noting import note
 from ..entries.rebinding import Watch
 from ..options.tags import backend_for
 from ..variants.call_shape import CallShape, Provider
@@ -134,20 +134,12 @@ class StencilProgram(NativeEntry):
         Backend 'cpu' compiles the checks in, which takes one more build; others only run. Levels
         that values give are watched by the interpreter, which takes as long as a run of it.
         """
-        if self._checks is None:
-            from ..entries.checked import Checks, with_checks, written_by
-            from .levels import LevelWatch
+        self._check_call(args, kwargs, {**dict(zip(self.parameters, args, strict=False)), **kwargs})
 
-            assert self.backend is not None, "a stencil has a backend"
-            backend = with_checks(self.backend)
-            compiled: Any = None if backend is None else self._with_checks(backend)
-            plain: Any = self.with_backend(None)
-            watch = LevelWatch.of(self.__definition__)
-            self._checks = Checks(compiled, plain, written_by(self._current()), watch)
-        given = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
-        note(self.checked, args, kwargs)
-        with paused():
-            self._checks.run(args, kwargs, given)
+    def _argument_watch(self) -> Callable[[Mapping[str, Any]], None] | None:
+        from .levels import LevelWatch
+
+        return LevelWatch.of(self.__definition__)
 
     def hear(self, hears: Callable[[Variant, Mapping[str, Result]], None]) -> None:
         """Let a function receive each variant that is built, and the results by stage."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -15,11 +14,13 @@ from ...runtime.process.errors import FieldforgeError, OptionError
 from ...runtime.process.settings import read_size
 from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS, find_backend
-from ..batches.addresses import AddressError, load_module
+from ..batches.addresses import AddressError, find, load_module
 from ..batches.orders import with_some_backend
 from ..engine.engine import Engine
 from ..engine.session import using
 from ..entries.entry_point import EntryPoint, entry_of
+
+T = TypeVar("T")
 
 
 def report_errors(command: Callable[..., None]) -> Callable[..., None]:
@@ -67,7 +68,7 @@ def find_program(program: str, backend: str | None, store: Store | None = None) 
     if not colon or not where or not name:
         raise click.BadParameter(f"Expected 'MODULE:PROGRAM', got '{program}'.")
     with using(Engine(store or Memory())):
-        module = _load(where)
+        module = _found(load_module, where)
     found = with_some_backend(getattr(module, name, None), backend)
     if found is None:
         known = [
@@ -88,8 +89,19 @@ def backend_of(entry: EntryPoint) -> Backend:
     return found
 
 
-def _load(where: str) -> ModuleType:
+def find_thing(address: str) -> Any:
+    """Return the object at an address; without one, the argument is refused."""
+    return _found(find, address)
+
+
+def find_beside(words: str, program: str) -> tuple[str, Any]:
+    """Return an address, and the object there; ':name' is beside a program."""
+    where = f"{program.rpartition(':')[0]}{words}" if words.startswith(":") else words
+    return where, find_thing(where)
+
+
+def _found(look: Callable[[str], T], address: str) -> T:
     try:
-        return load_module(where)
+        return look(address)
     except AddressError as error:
         raise click.BadParameter(str(error)) from error

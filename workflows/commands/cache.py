@@ -170,8 +170,7 @@ def pack(programs: tuple[str, ...], output: str, backend: str | None) -> None:
 @report_errors
 def unpack(file: Path, trust: bool) -> None:
     """Copy the results of a pack to the store; skip damaged and unsigned ones."""
-    from ...cache.pack import Pack
-    from ...cache.pack import unpack as copy
+    from ...cache.pack import Pack, unpack as copy
 
     secret = read_secret(current().cache_key)
     owners = (file.stat().st_uid,) if trust else ()

@@ -14,9 +14,9 @@ from ...runtime.fields.constructors import as_field
 from ...runtime.language.structure import elements
 from ...runtime.language.types import FieldType, ScalarType, Type
 from ...runtime.process.errors import DomainError
-from ..batches.addresses import AddressError, find
 from ..builds.building import call_parameters
 from ..entries.entry_point import EntryPoint
+from .arguments import find_beside
 
 SEED: Final = 20
 _WORD: Final = re.compile(r"([\w.]+)=([^,\s]+)")
@@ -37,11 +37,8 @@ def read_arguments(words: str, entry: EntryPoint, program: str) -> dict[str, Any
     if "=" in words:
         _refuse_tables(entry)
         return _random_arguments(dict(_WORD.findall(words)), entry)
-    where = f"{program.rpartition(':')[0]}{words}" if words.startswith(":") else words
-    try:
-        made = find(where)()
-    except AddressError as error:
-        raise click.BadParameter(str(error)) from error
+    where, make = find_beside(words, program)
+    made = make()
     if not isinstance(made, Mapping):
         raise click.BadParameter(f"'{where}' returned a '{type(made).__name__}', not a dictionary.")
     return dict(made)

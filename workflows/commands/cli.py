@@ -19,7 +19,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "Lower programs in several processes that have different hash seeds, imports and paths.",
     ),
     "bisect": (
-        ".bisect",
+        ".capsules",
         "Find the statement, option or pass where two executions of a capsule part.",
     ),
     "build": (".builds", "Build the programs of lock files, or programs by name, into the store."),
@@ -59,7 +59,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "Show which options programs are built with, and check the files that set them.",
     ),
     "replay": (
-        ".replay",
+        ".capsules",
         "Build the program of a capsule here, run it, and compare with the record.",
     ),
     "report": (

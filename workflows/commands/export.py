@@ -8,11 +8,10 @@ from typing import Any
 
 import click
 
-from ..batches.addresses import AddressError, find
 from ..batches.orders import with_some_backend
 from ..export.export import export as write_library
 from ..export.program import LAYOUTS, USUAL
-from .arguments import report_errors
+from .arguments import find_thing, report_errors
 from .tables import tables_option, with_tables
 
 
@@ -49,10 +48,7 @@ def export(
     A model calls them without Python. Each function checks its arguments as a call in Python does,
     and returns a code; the library has the text.
     """
-    try:
-        found = [find(program) for program in programs]
-    except AddressError as error:
-        raise click.BadParameter(str(error)) from error
+    found = list(map(find_thing, programs))
     known: dict[str, Any] = {}
     for each, program in zip(found, programs, strict=True):
         entry = with_some_backend(each)

@@ -11,9 +11,9 @@ import click
 import numpy as np
 
 from ...runtime.meshes import isolated
-from ..batches.addresses import AddressError, find
 from ..entries.entry_point import EntryPoint
 from ..variants.tables import Table, TableKind, tables_of
+from .arguments import find_beside
 from .mesh_order import read_mesh
 
 tables_option = click.option(
@@ -62,11 +62,7 @@ def read_tables(words: str, names: list[str], address: str) -> Mapping[str, Any]
     if "=" in words:
         return dict(_sizes(words))
     if ":" in words:
-        where = f"{address.rpartition(':')[0]}{words}" if words.startswith(":") else words
-        try:
-            found = find(where)
-        except AddressError as error:
-            raise click.BadParameter(str(error)) from error
+        where, found = find_beside(words, address)
         made = found() if callable(found) else found
         if not isinstance(made, Mapping):
             kind = type(made).__name__

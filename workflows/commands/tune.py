@@ -12,8 +12,7 @@ from ..entries.decorated import address_of
 from ..options.database import tuned_file, use_options
 from ..options.tags import backend_for
 from ..tuning.report import Report
-from ..tuning.tune import TuningInterrupt
-from ..tuning.tune import tune as find_options
+from ..tuning.tune import TuningInterrupt, tune as find_options
 from .arguments import find_program, program_argument, report_errors
 from .call_arguments import hinted_ranges, read_arguments
 from .printed import print_table

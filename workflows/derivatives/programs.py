@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from ...runtime.language.definition import Definition
 from ...runtime.language.types import FLOATS, FieldType, ScalarType, Type, leaves
 from ...runtime.process import classes
-from ...runtime.process.errors import DerivativeError, nearest
+from ...runtime.process.errors import DerivativeError, did_you_mean
 from ...stages.adjoint.names import partner
 from ...stages.ir import syntax
 from ..builds.building import parsed, summary
@@ -99,10 +99,9 @@ class Program:
 
     def _check(self, what: str, name: str) -> None:
         if name not in self.types:
-            close = nearest(name, self.types)
             raise DerivativeError(
                 f"'{what}' names '{name}', which is no parameter of '{self.name}'.",
-                hint=f"Did you mean '{close}'?" if close else None,
+                hint=did_you_mean(name, self.types),
             )
         if what != "keep" and self.not_floats(name):
             raise DerivativeError(

@@ -35,9 +35,7 @@ class Handle:
     def files(self) -> Files:
         """Return the files of the artifact."""
         files = self._files
-        if files is None:
-            files = self.get().files()
-        return files
+        return self.get().files() if files is None else files
 
     def drop_files(self) -> None:
         """Keep the files no longer: the artifact stays as long as the process."""

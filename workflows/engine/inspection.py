@@ -7,11 +7,10 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from ...cache.explain import Difference, differences
-from ...cache.record import Record
+from ...cache.explain import Difference, differences, nearest
 from ...cache.store import Store
 from ...runtime.process import classes
-from ...runtime.process.errors import WorkflowError, nearest
+from ...runtime.process.errors import WorkflowError, did_you_mean
 from ...stages.base import Stage
 from ..graph.edges import Step as PlanStep
 from ..reports.view import BuildView, Feed, StageView
@@ -38,11 +37,10 @@ class _Listings(dict[str, str]):
 
     def __missing__(self, name: str) -> str:
         known = ", ".join(f"'{own}'" for own in self)
-        close = nearest(name, list(self))
         raise WorkflowError(
             f"Stage '{self.stage}' ran no pass '{name}', "
             + (f"expected one of {known}." if self else "and has no passes."),
-            hints=[f"Did you mean '{close}'?"] if close else [],
+            hint=did_you_mean(name, list(self)),
         )
 
 
@@ -118,7 +116,8 @@ class Step:
 
     @cached_property
     def _why(self) -> tuple[Difference, ...] | None:
-        record = _nearest_other(self._store, self._result)
+        own = self._result
+        record = nearest(self._store, own.stage, own.program, self.components, own.key)
         if record is None or is_stranger(dict(record.components), self.components):
             return None
         return differences(record.components, self.components)
@@ -161,10 +160,9 @@ class Trace(Mapping[str, Step]):
     def __getitem__(self, name: str) -> Step:
         if name not in self._steps:
             known = ", ".join(f"'{own}'" for own in self._steps)
-            close = nearest(name, self._steps)
             raise WorkflowError(
                 f"The trace of '{self.program}' has no stage '{name}', expected one of {known}.",
-                hints=[f"Did you mean '{close}'?"] if close else [],
+                hint=did_you_mean(name, self._steps),
             )
         return self._steps[name]
 
@@ -273,16 +271,3 @@ def _seen(step: Step, is_new: bool, whole: bool) -> StageView:
 
 def _duration(seconds: float) -> str:
     return f"{seconds * 1e3:8.2f} ms"
-
-
-def _nearest_other(store: Store, result: Result) -> Record | None:
-    """Return the most similar other stored result of this stage and program."""
-    best, found = (-1, -1), None
-    for record in store.records(result.stage, result.program):
-        if record.key == result.key:
-            continue
-        old = dict(record.components)
-        shared = sum(old.get(label) == part for label, part in result.components.items())
-        if (shared, record.created) > best:
-            best, found = (shared, record.created), record
-    return found

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from ...cache.fingerprint import artifact_digest, components_key
+from ...cache.locks import build_once
 from ...cache.memory import SingleFlight
-from ...cache.once import build_once
 from ...cache.record import Record
 from ...cache.store import Files, Store, keep_result
 from ...runtime.process import classes

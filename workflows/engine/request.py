@@ -18,7 +18,7 @@ from ...cache.disk import Disk
 from ...cache.functions import home
 from ...cache.memory import Memory
 from ...cache.record import parse_record
-from ...cache.store import Store
+from ...cache.store import Store, read_outputs
 from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...stages.compile.slots import Slots, using_slots
@@ -128,12 +128,10 @@ def read_reply(content: bytes) -> Reply:
 def pack(store: Store, key: str) -> bytes | None:
     """Encode a stored result with all its files; None if it is missing."""
     record = store.find(key)
-    if record is None:
+    outputs = read_outputs(store, record) if record else None
+    if record is None or outputs is None:
         return None
-    outputs = {output.port: store.read(record, output.port) for output in record.outputs}
-    if any(files is None for files in outputs.values()):
-        return None
-    files = {port: dict(found) for port, found in outputs.items() if found is not None}
+    files = {port: dict(found) for port, found in outputs.items()}
     return pickle.dumps((record.encode(), files), pickle.HIGHEST_PROTOCOL)
 
 

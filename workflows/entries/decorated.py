@@ -77,7 +77,7 @@ class Decorated:
 
     @classmethod
     def _of(cls, made: Made) -> Self:
-        raise NotImplementedError
+        return cls(made)  # type: ignore[call-arg]  # the constructors below take it
 
     def _changed(self, **changes: Any) -> Self:
         if "definition" in changes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -54,19 +54,29 @@ class EntryPoint(Compilable):
         other programs run embedded. `FIELDFORGE_CHECK` names programs whose calls are all checked.
         """
         self._check_original("Checked calls")
+        bound = dict(self._made.bound)
+        names = [name for name in parameter_names(self.definition) if name not in bound]
+        self._check_call(args, kwargs, {**dict(zip(names, args, strict=False)), **bound, **kwargs})
+
+    def _check_call(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Mapping[str, Any]
+    ) -> None:
+        """Make a call with checks; `given` are all arguments by name."""
         if self._checks is None:
             from .checked import Checks, with_checks, written_by
 
             backend = with_checks(self.backend)
             compiled: Any = None if backend is None else self._with_checks(backend)
-            embedded: Any = self.with_backend(None)
-            self._checks = Checks(compiled, embedded, written_by(self._current()))
-        bound = dict(self._made.bound)
-        names = [name for name in parameter_names(self.definition) if name not in bound]
-        given = {**dict(zip(names, args, strict=False)), **bound, **kwargs}
+            plain: Any = self.with_backend(None)
+            written = written_by(self._current())
+            self._checks = Checks(compiled, plain, written, self._argument_watch())
         note(self.checked, args, kwargs)
         with paused():
             self._checks.run(args, kwargs, given)
+
+    def _argument_watch(self) -> Callable[[Mapping[str, Any]], None] | None:
+        """Return what looks at the arguments of a checked call first, if anything does."""
+        return None
 
     def _with_checks(self, backend: Backend) -> Self:
         """Return the same function with a backend that compiles checks in.

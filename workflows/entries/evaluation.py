@@ -7,8 +7,7 @@ from typing import Any
 
 from ...runtime.fields.constructors import empty
 from ...runtime.language.dimension import Dimension
-from ...runtime.language.domain import Domain
-from ...runtime.language.domain import domain as make_domain
+from ...runtime.language.domain import Domain, domain as make_domain
 from ...runtime.language.structure import leaves_of
 from ...runtime.language.types import FieldType, ScalarType
 from ...runtime.process.errors import ArgumentError, DomainError

@@ -39,10 +39,6 @@ class FieldOperator(NativeEntry):
         self._on_part, self._scratch = {}, {}
         return self
 
-    @classmethod
-    def _of(cls, made: Made) -> Any:
-        return FieldOperator(made)
-
     def _call_in_python(
         self,
         *args: Any,

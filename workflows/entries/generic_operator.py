@@ -54,10 +54,6 @@ class GenericOperator(FieldOperator):
         self._operators = {}
         return self
 
-    @classmethod
-    def _of(cls, made: Made) -> Any:
-        return GenericOperator(made)
-
     def _call_in_python(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         """Call the instance for the types of the arguments."""
         if out is None and context.active():

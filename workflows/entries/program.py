@@ -11,7 +11,7 @@ from ...runtime import _core
 from ...runtime.calls import observation
 from ...runtime.calls.on_reject import reject
 from ...runtime.language.argument_binding import bind_arguments
-from ...runtime.process.errors import ArgumentError, nearest
+from ...runtime.process.errors import ArgumentError, did_you_mean
 from ..variants.static_arguments import check_names
 from .calls import is_native
 from .decorated import Made, parameter_names, signature_of
@@ -39,10 +39,6 @@ class Program(NativeEntry):
 
     _free: frozenset[str]
     _fixed: _core.BoundCall | None = None  # calls natively where arguments are bound
-
-    @classmethod
-    def _of(cls, made: Made) -> Any:
-        return Program(made)
 
     def with_bound_args(self, **bound: Any) -> Any:
         """Fix arguments by name; calls can no longer give them. `bind` does the same, faster.
@@ -169,10 +165,9 @@ class Program(NativeEntry):
     def _check_free(self, name: str, free: list[str]) -> None:
         self._check_not_bound(name)
         if name not in free:
-            close = nearest(name, free)
             raise ArgumentError(
                 f"'{self.__name__}' has no parameter '{name}' to bind.",
-                hint=f"Did you mean '{close}'?" if close else None,
+                hint=did_you_mean(name, free),
             )
 
     def _call_in_python(

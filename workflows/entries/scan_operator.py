@@ -40,10 +40,6 @@ class ScanOperator(FieldOperator):
         self._direct = {}
         return self
 
-    @classmethod
-    def _of(cls, made: Made) -> Any:
-        return ScanOperator(made)
-
     def _run(
         self,
         args: tuple[Any, ...],
@@ -67,26 +63,33 @@ class ScanOperator(FieldOperator):
 
     def _typed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> FieldOperator:
         """Return the wrapper operator for arguments of these types."""
+        parameters = self._parameters
+        given = {**dict(zip(parameters, args, strict=False)), **kwargs}
+        return self._of_types(
+            tuple(_type_of(given.get(name), type_) for name, type_ in parameters.items())
+        )
+
+    @property
+    def _parameters(self) -> dict[str, Type]:
+        """The types of the parameters after the state, by name."""
         _, *parameters = self._variants.shape.summary.signature.parameters
-        names = [name for name, _ in parameters]
-        given = {**dict(zip(names, args, strict=False)), **kwargs}
-        types = tuple(_type_of(given.get(name), type_) for name, type_ in parameters)
+        return dict(parameters)
+
+    def _of_types(self, types: tuple[Type, ...]) -> FieldOperator:
+        """Return the wrapper operator for the types of all arguments."""
         found = self._direct.get(types)
         if found is None:
-            found = self._direct[types] = self._made_for(names, types)
+            self._check_types(types)
+            definition = _wrapper(self, list(self._parameters), types)
+            made = classes.evolve(
+                self._made, definition=definition, watch=watch(definition), checked=None
+            )
+            found = self._direct[types] = FieldOperator(made)
         return found
-
-    def _made_for(self, names: list[str], types: tuple[Type, ...]) -> FieldOperator:
-        self._check_types(types)
-        definition = _wrapper(self, names, types)
-        return FieldOperator(
-            classes.evolve(self._made, definition=definition, watch=watch(definition), checked=None)
-        )
 
     def _check_types(self, types: tuple[Type, ...]) -> None:
         """Refuse arguments whose elements have other types than the parameters."""
-        _, *parameters = self._variants.shape.summary.signature.parameters
-        for (name, expected), given in zip(parameters, types, strict=True):
+        for (name, expected), given in zip(self._parameters.items(), types, strict=True):
             if _dtypes(given) != _dtypes(expected):
                 raise ArgumentError(
                     f"Expected argument '{name}' of scan operator '{self.__name__}' to be a field "
@@ -122,22 +125,19 @@ class ScanOperator(FieldOperator):
 
     def _with_types(self, given: Mapping[str, Any]) -> FieldOperator:
         """Return the wrapper operator for types by parameter."""
-        _, *parameters = self._variants.shape.summary.signature.parameters
-        names = [name for name, _ in parameters]
+        parameters = self._parameters
         for name in given:
-            if name not in names:
+            if name not in parameters:
                 raise ArgumentError(
                     f"'types' names '{name}', which is no argument of '{self.__name__}'.",
-                    hint=f"Its arguments are {', '.join(map(repr, names))}.",
+                    hint=f"Its arguments are {', '.join(map(repr, parameters))}.",
                 )
-        types = tuple(
-            type_from_annotation(given[name]) if name in given else type_
-            for name, type_ in parameters
+        return self._of_types(
+            tuple(
+                type_from_annotation(given[name]) if name in given else type_
+                for name, type_ in parameters.items()
+            )
         )
-        found = self._direct.get(types)
-        if found is None:
-            found = self._direct[types] = self._made_for(names, types)
-        return found
 
     def trace(
         self,

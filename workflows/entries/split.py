@@ -10,10 +10,9 @@ import numpy as np
 from ...runtime.decomposition.cuts import ENDLESS, Box, Cut, Step, Touch, cut, is_empty, outside
 from ...runtime.language.definition import Definition
 from ...runtime.language.dimension import DimensionKind
-from ...runtime.language.domain import Domain, Infinity, UnitRange
-from ...runtime.language.domain import domain as make_domain
+from ...runtime.language.domain import Domain, Infinity, UnitRange, domain as make_domain
 from ...runtime.process import classes
-from ...runtime.process.errors import ArgumentError, nearest
+from ...runtime.process.errors import ArgumentError, did_you_mean
 from ...stages.ir.bounds import Ranges
 from ...stages.lower.boxes.footprints import Footprint, footprints, horizontal
 from ..builds.building import parsed
@@ -118,10 +117,9 @@ def _box(found: Footprint, has_domain: bool, numbers: Numbers) -> Box | None:
 def _check(program: str, where: str, names: Mapping[str, Any], types: Mapping[str, Any]) -> None:
     for name in names:
         if name.partition(".")[0] not in types:
-            close = nearest(name, types)
             raise ArgumentError(
                 f"'{where}' of 'split' names '{name}', which is no parameter of '{program}'.",
-                hint=f"Did you mean '{close}'?" if close else None,
+                hint=did_you_mean(name, types),
             )
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...runtime.calls.plan import Argument, Code, Plan, Word
-from ...runtime.calls.plan_values import evaluate
+from ...runtime.calls.plan import Argument, Code, Plan, Word, evaluate
 from ...runtime.fields.alignment import first
 from ...runtime.language.definition import Definition
 from ...runtime.language.dimension import Dimension
-from ...runtime.language.domain import Domain
-from ...runtime.language.domain import domain as make_domain
+from ...runtime.language.domain import Domain, domain as make_domain
 from ...runtime.language.structure import leaves_of
 from ...runtime.process.errors import ArgumentError
 from ...stages.artifacts import Variant

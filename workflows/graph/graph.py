@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
@@ -11,7 +12,6 @@ from ...stages.base import Stage
 from . import text as graph_text
 from .edges import Edge, Nodes, Step, accepted, ancestors, chain_edges, check, order
 from .function_stage import as_stage
-from .merge import merged
 
 
 def _nodes(nodes: Iterable[tuple[str, Stage]]) -> Nodes:
@@ -56,7 +56,7 @@ class Workflow:
 
         A stage that differs between branches gets the branch as a prefix: 'cpu.codegen'.
         """
-        return cls(*merged({name: (flow.plan, flow.edges) for name, flow in branches.items()}))
+        return cls(*_merged({name: (flow.plan, flow.edges) for name, flow in branches.items()}))
 
     @classmethod
     def parse(cls, text: str, registry: Mapping[str, Any]) -> Self:
@@ -209,3 +209,36 @@ class Workflow:
                     f"Input '{edge.need}' of stage '{edge.target}' expects '{wanted.__name__}', "
                     f"got '{new[edge.port].__name__}' from the new stage '{edge.source}'."
                 )
+
+
+def _merged(
+    branches: Mapping[str, tuple[Iterable[Step], Iterable[Edge]]],
+) -> tuple[Nodes, frozenset[Edge]]:
+    """Return nodes and edges of the union; ambiguous names get their branch as a prefix."""
+    index_of: dict[tuple[str, str | None], int] = {}
+    meanings: dict[Any, int] = {}
+    first: list[tuple[str, Step]] = []
+    for branch, (plan, _) in branches.items():
+        for step in plan:
+            feeds = tuple(
+                (feed.need, feed.port, index_of.get((branch, feed.source))) for feed in step.feeds
+            )
+            meaning = (step.name, step.stage, feeds)
+            if meaning not in meanings:
+                meanings[meaning] = len(first)
+                first.append((branch, step))
+            index_of[branch, step.name] = meanings[meaning]
+    occurs = Counter(step.name for _, step in first)
+    names = [
+        f"{branch}.{step.name}" if occurs[step.name] > 1 else step.name for branch, step in first
+    ]
+    edges = frozenset(
+        classes.evolve(
+            edge,
+            source=names[index_of[branch, edge.source]],
+            target=names[index_of[branch, edge.target]],
+        )
+        for branch, (_, own) in branches.items()
+        for edge in own
+    )
+    return tuple((name, step.stage) for name, (_, step) in zip(names, first, strict=True)), edges

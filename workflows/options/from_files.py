@@ -99,8 +99,6 @@ def _is_plain(value: Any) -> bool:
         return all(map(_is_plain, classes.astuple(value)))
     if isinstance(value, str):
         return _WORD.fullmatch(value) is not None
-    return isinstance(value, bool | int | float | None) or _is_function(value)
-
-
-def _is_function(value: Any) -> bool:
-    return callable(value) and not isinstance(value, type)
+    return isinstance(value, bool | int | float | None) or (
+        callable(value) and not isinstance(value, type)
+    )

@@ -7,7 +7,6 @@ from html import escape
 from typing import Final
 
 from .stages import DETAILS, Detail, build
-from .tables import overview, step
 from .view import BuildView, StageView, StepView
 
 MOST: Final = 1_000_000  # bytes of a page
@@ -79,12 +78,12 @@ def fragment(view: BuildView) -> str:
 
 def overview_fragment(title: str, views: Sequence[BuildView]) -> str:
     """Return what a notebook shows of several builds."""
-    return _fragment(title, overview(views, linked=False))
+    return _fragment(title, _overview(views, linked=False))
 
 
 def step_fragment(view: StepView) -> str:
     """Return what a notebook shows of a recorded step."""
-    return _fragment(view.title, step(view))
+    return _fragment(view.title, _step(view))
 
 
 def workflow_fragment(title: str, stages: tuple[StageView, ...]) -> str:
@@ -108,9 +107,9 @@ def _page(views: Sequence[BuildView], steps: Sequence[StepView], detail: Detail)
 
 
 def _all(views: Sequence[BuildView], steps: Sequence[StepView], detail: Detail) -> Iterable[str]:
-    yield from map(step, steps)
+    yield from map(_step, steps)
     if views:
-        yield overview(views, linked=detail != "overview")
+        yield _overview(views, linked=detail != "overview")
     if detail == "overview":
         yield '<p class="note">The page would be too large with every stage; report some alone.</p>'
         return
@@ -122,3 +121,49 @@ def _all(views: Sequence[BuildView], steps: Sequence[StepView], detail: Detail) 
             f"<small>{seconds * 1e3:.0f} ms</small></summary>"
             f'<div id="build-{number}">{build(view, detail=detail)}</div></details>'
         )
+
+
+def _overview(views: Sequence[BuildView], *, linked: bool = True) -> str:
+    """Return a table of builds: what was found or built, the time, and why."""
+    rows = []
+    speed = "<th>µs a call<th>GB/s" if any(view.measured for view in views) else ""
+    for number, view in enumerate(views):
+        seconds = sum(stage.seconds for stage in view.stages)
+        name = escape(view.title)
+        title = f'<a href="#build-{number}">{name}</a>' if linked else name
+        why = view.reason or view.note
+        rows.append(
+            f"<tr><td>{title}<td>{escape(view.result)}"
+            f'<td class="number">{seconds * 1e3:.1f}{_measured(view) if speed else ""}'
+            f'<td><pre class="why">{escape(why)}</pre>'
+        )
+    head = f"<tr><th>build<th>result<th>ms{speed}<th>why"
+    return f'<div class="scroll"><table class="builds">{head}{"".join(rows)}</table></div>'
+
+
+def _step(view: StepView) -> str:
+    """Return the calls of a recorded step in order; equal calls in a row share a line."""
+    rows, number = [], 0
+    while number < len(view.calls):
+        call, last = view.calls[number], number + 1
+        while last < len(view.calls) and view.calls[last] == call:
+            last += 1
+        shown = f"{number}" if last == number + 1 else f"{number} to {last - 1}"
+        words = ", ".join(f"{name}={text}" for name, text in call.arguments.items())
+        rows.append(
+            f'<tr><td class="number">{shown}<td>{escape(call.program)}'
+            f"<td><code>{escape(words)}</code>"
+        )
+        number = last
+    slots = ", ".join(view.slots) or "none"
+    head = "<tr><th>call<th>program<th>arguments"
+    table = f'<div class="scroll"><table class="parts">{head}{"".join(rows)}</table></div>'
+    said = f"{len(view.calls)} calls; fields that a replay may exchange: {escape(slots)}."
+    return f"<p>{said}</p>{table}"
+
+
+def _measured(view: BuildView) -> str:
+    if view.measured is None:
+        return "<td><td>"
+    found = view.measured
+    return f'<td class="number">{found.seconds * 1e6:.1f}<td class="number">{found.rate / 1e9:.1f}'

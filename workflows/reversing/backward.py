@@ -7,19 +7,19 @@ and overwrites it under another name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from ...runtime.calls.halo_adjoint import NATIVE, fill_halo_adjoint
 from ...runtime.fields.device import DeviceType
 from ...runtime.process import classes
+from ...runtime.process.errors import DerivativeError
 from ...stages.adjoint.names import partner
 from ...stages.ir.dataflow import Input
 from ..derivatives.derivative import adjoint
 from .acts import Act, Entry, Slot, Wanted, add, copy, exchanging, set_to
-from .adjoint_calls import AdjointCall, adjoint_calls
 from .memory import Pool
-from .recorded_calls import Key, is_field, key_of
+from .recorded_calls import Key, RecordedCall, Touched, is_field, is_of_floats, key_of
 
 NAMES = "{}_adjoint"
 
@@ -55,7 +55,7 @@ class Backward:
         """Plan all of it."""
         wanted = self.wanted
         self.home = {key: Slot(name) for key, name in wanted.of.items()}
-        for each in adjoint_calls(wanted.calls, wanted.wrt.keys(), wanted.of.keys()):
+        for each in _adjoint_calls(wanted.calls, wanted.wrt.keys(), wanted.of.keys()):
             if each.call.is_halo or each.call.is_exchange:
                 self._halos(each)
             else:
@@ -67,7 +67,7 @@ class Backward:
             elif found != Slot(name):
                 self.acts.append(Act(copy, {"target": Slot(name), "source": found}))
 
-    def _halos(self, each: AdjointCall) -> None:
+    def _halos(self, each: _AdjointCall) -> None:
         """Change the halos of adjoints in place.
 
         Between ranks they become what the owners have: all that points of other ranks hand back
@@ -88,7 +88,7 @@ class Backward:
             given = {**each.call.arguments, **own}
             self.acts.append(Act(fill_halo_adjoint, given, None, on_host))
 
-    def _program(self, each: AdjointCall) -> None:
+    def _program(self, each: _AdjointCall) -> None:
         given = {name: self.home[each.touched(name).key] for name in each.of}
         homes: dict[Key, Any] = {}
         added, extra = [], []
@@ -116,7 +116,7 @@ class Backward:
             self._free(self.home.pop(key))
         self.home |= homes
 
-    def _call(self, each: AdjointCall, given: Mapping[str, Any], added: tuple[str, ...]) -> None:
+    def _call(self, each: _AdjointCall, given: Mapping[str, Any], added: tuple[str, ...]) -> None:
         made = self._derived(each, added)
         partners = {partner(name, NAMES): place for name, place in given.items()}
         arguments = {}
@@ -130,7 +130,7 @@ class Backward:
                 self.needed.setdefault(each.number, set()).add(key_of(value))
         self.acts.append(Act(made.program, arguments, each.call.provider, made.program._is_plain))
 
-    def _derived(self, each: AdjointCall, added: tuple[str, ...]) -> Derived:
+    def _derived(self, each: _AdjointCall, added: tuple[str, ...]) -> Derived:
         key = (each.call.program, each.wrt, each.of, added)
         if key not in self.derived:
             self.derived[key] = derived(each, added)
@@ -157,7 +157,7 @@ class Backward:
             self.pool.give(place)
 
 
-def derived(each: AdjointCall, added: tuple[str, ...]) -> Derived:
+def derived(each: _AdjointCall, added: tuple[str, ...]) -> Derived:
     """Derive the adjoint of a call; it is built by the first call, whatever its program says."""
     program = each.call.program.with_compilation_options(enable_jit=True)
     made = adjoint(program, wrt=each.wrt, of=each.of, accumulate=added, names=NAMES)
@@ -167,3 +167,94 @@ def derived(each: AdjointCall, added: tuple[str, ...]) -> Derived:
     values = traced[stage].artifact.program.values
     read = {value.name.partition(".")[0] for value in values if isinstance(value, Input)}
     return Derived(made, parameters, frozenset(read))
+
+
+@classes.frozen(eq=False)
+class _AdjointCall:
+    """The adjoint of one call; `of` and `wrt` are parameters, one in both is handed on in place.
+
+    Attributes:
+        number: which call of the recording.
+        call: that call.
+        of: what is given.
+        wrt: what is computed.
+        over: the memory of `of` whose adjoint ends here, because all of it is overwritten; in
+            order, because plans are alike on all ranks.
+
+    """
+
+    number: int
+    call: RecordedCall
+    of: tuple[str, ...]
+    wrt: tuple[str, ...]
+    over: tuple[Key, ...]
+
+    def touched(self, name: str) -> Touched:
+        """Return what is touched by a parameter."""
+        return next(each for each in self.call.touched if name in (*each.read_by, *each.written_by))
+
+
+def _adjoint_calls(
+    calls: Sequence[RecordedCall], wrt: Set[Key], of: Set[Key]
+) -> Iterator[_AdjointCall]:
+    """Yield the adjoints of a step, the first to run first.
+
+    Forwards, memory moves if a call writes it that reads what moves. Backwards, a memory is live
+    while the cost depends on it. A call has an adjoint if it moves and writes what is live.
+    """
+    live = set(of)
+    numbered = list(enumerate(zip(calls, _moving(calls, wrt), strict=True)))
+    for number, (call, moving) in reversed(numbered):
+        made = _adjoint_call(number, call, moving, live)
+        live -= {each.key for each in call.touched if each.written_by}
+        if made is not None:
+            yield made
+            live |= {made.touched(name).key for name in made.wrt}
+
+
+def _moving(calls: Sequence[RecordedCall], wrt: Set[Key]) -> Iterator[frozenset[Key]]:
+    """Yield the memory that moves before each call."""
+    moving = set(wrt)
+    for call in calls:
+        yield frozenset(moving)
+        moves = any(each.read_by and each.key in moving for each in call.touched)
+        for each in call.touched:
+            if each.written_by and moves and is_of_floats(each.field):
+                moving.add(each.key)
+            elif each.written_by and each.covered:
+                moving.discard(each.key)
+
+
+def _adjoint_call(
+    number: int, call: RecordedCall, moving: Set[Key], live: Set[Key]
+) -> _AdjointCall | None:
+    written = [each for each in call.touched if each.written_by and each.key in live]
+    read = [each for each in call.touched if each.read_by and each.key in moving]
+    kept = [each for each in written if each.key in moving and not each.covered]
+    if not kept and not (written and read):
+        return None
+    for each in written:
+        if len(each.written_by) > 1:
+            raise DerivativeError(
+                f"Call {number} of the recording, of '{call.name}', writes one field by the "
+                f"parameters '{each.written_by[0]}' and '{each.written_by[1]}'.",
+                hint="Pass different fields.",
+            )
+    of = tuple(each.written_by[0] for each in written)
+    wrt = dict.fromkeys(name for each in read for name in each.read_by)
+    # the points that a call leaves as they are keep their adjoints
+    wrt |= dict.fromkeys(each.written_by[0] for each in kept)
+    stay = {each.key for each in kept}
+    over = tuple(each.key for each in written if each.key not in stay)
+    _check_names(number, call, (*of, *wrt))
+    return _AdjointCall(number, call, of, tuple(wrt), over)
+
+
+def _check_names(number: int, call: RecordedCall, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in call.arguments:
+            raise DerivativeError(
+                f"Call {number} of the recording, of '{call.name}', takes the collection "
+                f"'{name.partition('.')[0]}', and adjoints of steps take fields.",
+                hint="Give each field a parameter of its own.",
+            )

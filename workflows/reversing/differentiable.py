@@ -10,8 +10,7 @@ import numpy as np
 
 from ...runtime.fields.device import DeviceType
 from ...runtime.fields.field import make
-from ...runtime.language.domain import Domain, DomainLike
-from ...runtime.language.domain import domain as make_domain
+from ...runtime.language.domain import Domain, DomainLike, domain as make_domain
 from ...runtime.language.types import FieldType
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, DerivativeError

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, DerivativeError
 from .carried import Carried
 from .gradient_run import NAMES, Run
 from .memory import Memory, copied
-from .named_gradients import named
-from .progress import Progress, shown
 from .schedules import (
     DISK,
     MEMORY,
@@ -24,6 +24,8 @@ from .schedules import (
 )
 from .states import Room, States, folder_of
 
+_Observe: TypeAlias = Callable[[int, int], None]  # the steps made, and all steps
+_Progress: TypeAlias = _Observe | Literal["auto"] | None
 Cost: TypeAlias = Callable[..., tuple[float, Mapping[str, Any]]]
 
 
@@ -55,7 +57,7 @@ def reversed_loop(
     checkpoints: Checkpoints = None,
     on_disk: int = 0,
     folder: str | Path | None = None,
-    progress: Progress = "auto",
+    progress: _Progress = "auto",
 ) -> ReversedLoop:
     """Return what computes a cost of a loop of steps, and its gradient with respect to the start.
 
@@ -139,7 +141,7 @@ class ReversedLoop:
     checkpoints: Checkpoints
     on_disk: int
     folder: Path | None
-    progress: Progress
+    progress: _Progress
     memory: Memory = classes.field(repr=False)
     rooms: Mapping[str, Memory] = classes.field(repr=False)
     reports: list[LoopReport] = classes.field(factory=list, repr=False)
@@ -180,7 +182,7 @@ class ReversedLoop:
         total = forward_steps(actions) + steps
         with (
             folder_of(actions, self.folder) as folder,
-            shown(self.progress, total) as tell,
+            _shown(self.progress, total) as tell,
         ):
             states = self._states(folder)
             run = Run(self, steps, states, tell)
@@ -190,7 +192,7 @@ class ReversedLoop:
         self.reports[:] = [LoopReport(total - steps, steps, states.most[MEMORY], states.most[DISK])]
         found = run.gradient()
         return math.fsum(run.values), {
-            name: named(field, name, start.get(name)) for name, field in found.items()
+            name: _named(field, name, start.get(name)) for name, field in found.items()
         }
 
     def _states(self, folder: Path | None) -> States:
@@ -200,3 +202,37 @@ class ReversedLoop:
             for after, before in self.pairs.items()
         }
         return States(rooms, {name: slots[name] for name in rooms}, folder)
+
+
+def _named(field: Any, name: str, start: Any) -> Any:
+    """Return a gradient like the array of xarray that it belongs to; otherwise the field.
+
+    It keeps dimensions and coordinates. Its units are those of a cost that has none.
+    """
+    if not hasattr(start, "coords"):
+        return field
+    made = start.copy(data=field.asnumpy())
+    made.name = f"dJ_d{name}"
+    own, units = start.attrs.get("long_name", name), start.attrs.get("units")
+    made.attrs = {"long_name": f"derivative of the cost by {own}"}
+    if units is not None:
+        made.attrs["units"] = f"({units})-1"
+    return made
+
+
+@contextmanager
+def _shown(progress: _Progress, total: int) -> Iterator[Callable[[int], None]]:
+    """Yield what is told the steps made; 'auto' draws a bar if there is a terminal."""
+    if progress is None or (progress == "auto" and not sys.stderr.isatty()):
+        yield lambda _: None
+        return
+    if progress != "auto":
+        yield lambda done: progress(done, total)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns: Any = ("gradient", BarColumn(), MofNCompleteColumn(), "steps", TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("gradient", total=total)
+        yield lambda done: bar.update(task, completed=done)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.process.errors import ArgumentError, DerivativeError, nearest
+from ...runtime.process.errors import ArgumentError, DerivativeError, did_you_mean
 from ...stages.adjoint.names import partner
 from .acts import Wanted
 from .carried import Carried
@@ -134,10 +134,9 @@ class StepAdjoint:
 def _check(what: str, names: Sequence[str], fields: Mapping[str, Any]) -> None:
     for name in names:
         if name not in fields:
-            close = nearest(name, fields)
             raise DerivativeError(
                 f"'{what}' names '{name}', which is no slot of the step that is a field.",
-                hint=f"Did you mean '{close}'?" if close else "Name it in 'ff.record(...)'.",
+                hint=did_you_mean(name, fields) or "Name it in 'ff.record(...)'.",
             )
         if not is_of_floats(fields[name]):
             raise DerivativeError(f"'{what}' names '{name}', which is no field of floats.")

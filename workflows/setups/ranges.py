@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...runtime.calls.plan import Argument, Box, Code, Plan, Word
-from ...runtime.calls.plan_values import evaluate
+from ...runtime.calls.plan import Argument, Box, Code, Plan, Word, evaluate
 from ...runtime.calls.refused_arguments import too_small
 from ...runtime.language.structure import leaves_of
 from ...runtime.process.errors import DomainError

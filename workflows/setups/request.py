@@ -11,7 +11,7 @@ from ...runtime.fields.bare_array import advice
 from ...runtime.language.operations import of_same_value
 from ...runtime.language.types import FieldType, ScalarType, Type, type_of_value
 from ...runtime.process import classes
-from ...runtime.process.errors import ArgumentError, FieldforgeError, nearest
+from ...runtime.process.errors import ArgumentError, FieldforgeError, did_you_mean
 
 VERTICAL: Final = "vertical"
 HORIZONTAL: Final = "horizontal"
@@ -168,7 +168,7 @@ def _check_names(
             if name not in types:
                 raise ArgumentError(
                     f"'{where}' names '{name}', which is no parameter of '{program}'.",
-                    hint=_meant(name, types),
+                    hint=did_you_mean(name, types),
                 )
             if name in seen:
                 raise ArgumentError(
@@ -185,7 +185,7 @@ def _check_static(program: str, types: Mapping[str, Type], chosen: Sequence[str]
             raise ArgumentError(
                 f"'static_args' names '{name}', which is neither a group nor a parameter of "
                 f"'{program}'.",
-                hint=_meant(name, [*GROUPS, *types]),
+                hint=did_you_mean(name, [*GROUPS, *types]),
             )
         if not _is_number(types[name]):
             raise ArgumentError(
@@ -258,8 +258,3 @@ def _is_number(type_: Type) -> bool:
 
 def _is_float(type_: Type) -> bool:
     return isinstance(type_, ScalarType) and type_.name.startswith("float")
-
-
-def _meant(name: str, known: Iterable[str]) -> str | None:
-    close = nearest(name, known)
-    return f"Did you mean '{close}'?" if close else None

@@ -9,7 +9,7 @@ from ...runtime.language.dimension import Dimension
 from ...runtime.language.domain import domain as make_domain
 from ...runtime.language.structure import leaves_of
 from ...runtime.language.types import FieldType, Type, leaves
-from ...runtime.process.errors import ArgumentError, DomainError, nearest
+from ...runtime.process.errors import ArgumentError, DomainError, did_you_mean
 from .naming import leaf_name
 
 KnownRanges: TypeAlias = tuple[tuple[str, str, int, int], ...]  # leaf, dimension, start, stop
@@ -60,10 +60,9 @@ def _fields(parameters: Parameters) -> Iterator[tuple[str, str, FieldType]]:
 
 def _check_key(program: str, key: str, names: set[str], dims: Mapping[str, Dimension]) -> None:
     if key not in names and key not in dims:
-        close = nearest(key, [*sorted(names), *sorted(dims)])
         raise ArgumentError(
             f"'{program}' has neither a field nor a dimension '{key}'.",
-            hint=f"Did you mean '{close}'?" if close else None,
+            hint=did_you_mean(key, [*sorted(names), *sorted(dims)]),
         )
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from ..runtime.fields import device as _device
 from ..runtime.fields.device import Device, DeviceType
 from ..runtime.language.dimension import Dimension
-from ..runtime.language.dtype import DType
-from ..runtime.language.dtype import as_dtype as dtype
+from ..runtime.language.dtype import DType, as_dtype as dtype
 
 Scalar: TypeAlias = bool | int | float | np.bool_ | np.integer[Any] | np.floating[Any]
 SCALAR_TYPES = (bool, int, float, np.bool_, np.integer, np.floating)

@@ -5,8 +5,7 @@ Results lie in the store of fieldforge, and its settings say how they are built.
 
 from typing import Any
 
-from ..workflows.cartesian.compilers import CACHE_SETTINGS
-from ..workflows.cartesian.compilers import build_settings as _build_settings
+from ..workflows.cartesian.compilers import CACHE_SETTINGS, build_settings as _build_settings
 
 GT4PY_COMPILE_OPT_LEVEL = "3"
 GT4PY_EXTRA_COMPILE_OPT_FLAGS = ""

@@ -5,22 +5,35 @@ import types as types
 
 from numpy import float32, float64, int32, int64
 
-from ..runtime.words.axes import IJ, IJK, IK, JK, I, J, K
-from ..runtime.words.axes import Axis as Axis
-from ..runtime.words.axes import AxisIndex as AxisIndex
-from ..runtime.words.axes import AxisInterval as AxisInterval
-from ..runtime.words.axes import ShiftedAxis as ShiftedAxis
-from ..runtime.words.axes import mask_from_axes as mask_from_axes
-from ..runtime.words.field_types import VALID_DATA_TYPES as _VALID_DATA_TYPES
-from ..runtime.words.field_types import Field
-from ..runtime.words.field_types import FieldDescriptor as _FieldDescriptor
-from ..runtime.words.field_types import GlobalTable as GlobalTable
-from ..runtime.words.field_types import Sequences as Sequence
-from ..runtime.words.vocabulary import BACKWARD, FORWARD, PARALLEL
-from ..runtime.words.vocabulary import WORDS as _WORDS
-from ..workflows.cartesian.decorators import enum as enum
-from ..workflows.cartesian.decorators import function, lazy_stencil, stencil
-from ..workflows.cartesian.decorators import lazy_function as lazy_function
+from ..runtime.words.axes import (
+    IJ,
+    IJK,
+    IK,
+    JK,
+    Axis as Axis,
+    AxisIndex as AxisIndex,
+    AxisInterval as AxisInterval,
+    I,
+    J,
+    K,
+    ShiftedAxis as ShiftedAxis,
+    mask_from_axes as mask_from_axes,
+)
+from ..runtime.words.field_types import (
+    VALID_DATA_TYPES as _VALID_DATA_TYPES,
+    Field,
+    FieldDescriptor as _FieldDescriptor,
+    GlobalTable as GlobalTable,
+    Sequences as Sequence,
+)
+from ..runtime.words.vocabulary import BACKWARD, FORWARD, PARALLEL, WORDS as _WORDS
+from ..workflows.cartesian.decorators import (
+    enum as enum,
+    function,
+    lazy_function as lazy_function,
+    lazy_stencil,
+    stencil,
+)
 
 computation = _WORDS["computation"]
 interval = _WORDS["interval"]

@@ -14,6 +14,7 @@ from ..runtime.process.errors import (
     DSLTypeError,
     EmbeddedExecutionError,
     FieldforgeError,
+    FieldforgeError as GT4PyError,
     IndexOutOfBounds,
     InputDataError,
     InvalidAnnotationError,
@@ -34,7 +35,6 @@ from ..runtime.process.errors import (
     UnsupportedPythonFeatureError,
     WorkflowError,
 )
-from ..runtime.process.errors import FieldforgeError as GT4PyError
 from . import exceptions
 
 __all__ = [

@@ -4,6 +4,7 @@ from ..runtime.process.errors import (
     CompilationError,
     DSLError,
     DSLTypeError,
+    FieldforgeError as GT4PyError,
     InvalidAnnotationError,
     InvalidParameterAnnotationError,
     MissingArgumentError,
@@ -12,7 +13,6 @@ from ..runtime.process.errors import (
     UndefinedSymbolError,
     UnsupportedPythonFeatureError,
 )
-from ..runtime.process.errors import FieldforgeError as GT4PyError
 
 __all__ = [
     "CompilationError",

@@ -20,6 +20,7 @@ from ..runtime.process.metrics import (
     Source,
     add_sample_to_current_source,
     dump,
+    dump_at_exit as _dump_metrics_at_exit,  # noqa: F401  (gt4py's name)
     dump_json,
     dumps,
     dumps_json,
@@ -32,7 +33,6 @@ from ..runtime.process.metrics import (
     is_level_enabled,
     set_current_source_key,
 )
-from ..runtime.process.metrics import dump_at_exit as _dump_metrics_at_exit  # noqa: F401  (gt4py's name)
 
 __all__ = [
     "ALL",

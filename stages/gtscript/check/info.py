@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...ir.stencil import Assign, Variable
+from ...ir.stencil import Assign
 from ..definition import FieldOf
 from ..info import (
     CENTRE,
@@ -123,7 +123,7 @@ class _Sure:
                 continue
             if not self._is_set(read.variable, assign.mask):
                 self.named.add(variable.name)
-                yield f"`{_plain(variable)}` may be uninitialized."
+                yield f"`{variable.name.partition('.')[0]}` may be uninitialized."
 
     def assign(self, assign: Assign) -> None:
         """Note an assignment."""
@@ -150,7 +150,3 @@ class _Sure:
             if getattr(node, "op", "") == "not" and node.args[0] in known:  # type: ignore[union-attr]  # a 'not' has one
                 return True
         return False
-
-
-def _plain(variable: Variable) -> str:
-    return variable.name.partition(".")[0]

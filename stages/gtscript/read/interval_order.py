@@ -26,7 +26,7 @@ def check_order(scope: Scope, node: ast.With, numbers: Sequence[int]) -> None:
     tables = scope.tables
     is_backward = any(tables.blocks[number].order == "backward" for number in numbers)
     texts = [
-        "interval" + shown(_call_of(each)).rpartition("interval")[2]
+        "interval" + shown(each.items[0].context_expr).rpartition("interval")[2]
         for each in node.body
         if isinstance(each, ast.With)
     ]
@@ -83,10 +83,6 @@ def _levels(scope: Scope, bounds: Sequence[Bound]) -> Iterator[Level]:
         read = tables.nodes[each]
         if isinstance(read, Read) and tables.variables[read.variable].kind == "scalar":
             yield Level(tables.variables[read.variable].name)
-
-
-def _call_of(node: ast.With) -> ast.expr:
-    return node.items[0].context_expr
 
 
 def _refused(scope: Scope, node: ast.With, rule: str, texts: tuple[str, str]) -> GTError:

@@ -207,12 +207,8 @@ def spelled(text: str, dtype: str) -> str:
     if dtype == "bool":
         return "True" if text in ("True", "1", "1.0") else "False"
     if dtype.startswith("int"):
-        return respell(text if _is_whole(text) else str(int(float(text))), dtype)
+        return respell(text if text.lstrip("+-").isdecimal() else str(int(float(text))), dtype)
     return respell(text, dtype)
-
-
-def _is_whole(text: str) -> bool:
-    return text.lstrip("+-").isdecimal()
 
 
 def shown(node: ast.AST) -> str:

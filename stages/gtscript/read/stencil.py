@@ -8,8 +8,7 @@ from typing import cast
 
 from ....runtime.language.definition import Definition
 from ...ir.stencil import Block, End, Order, Variable
-from ...parse.source import Source
-from ...parse.source import read as read_source
+from ...parse.source import Source, read as read_source
 from ..capture import path_of
 from ..definition import Argument, FieldOf, StencilDefinition
 from ..errors import GTScriptSyntaxError

@@ -8,8 +8,7 @@ of their own, further in. A reason ends the line as a comment.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
-from typing import Literal as OneOf
+from typing import Any, Final, Literal as OneOf, TypeAlias
 
 from ....runtime.process import classes
 from ..bounds import PatchMember, PatchOrder

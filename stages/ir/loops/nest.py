@@ -10,8 +10,7 @@ carries its reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeAlias, TypeVar
-from typing import Literal as OneOf
+from typing import Any, ClassVar, Literal as OneOf, TypeAlias, TypeVar
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes

@@ -7,24 +7,40 @@ whatever its distance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Final, TypeAlias
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ....runtime.process.errors import DSLError
-from ...ir.bounds import Bound, Const, add, greatest, least, maximum, minimum, subtract
+from ...ir import bounds
+from ...ir.bounds import (
+    Bound,
+    Const,
+    ScalarSymbol,
+    add,
+    greatest,
+    least,
+    maximum,
+    minimum,
+    subtract,
+)
 from ...ir.column_rows import Column
 from ...ir.dataflow import (
     Collect,
     Displace,
     Gather,
+    Index,
     Input,
     Leaf,
+    Literal,
+    Map,
     Neighbours,
     Ref,
     Region,
     Result,
+    Scalar,
     Scan,
     Shift,
     Side,
@@ -32,7 +48,6 @@ from ...ir.dataflow import (
     Value,
 )
 from .. import regions
-from .distances import Distances, distances
 
 Span: TypeAlias = tuple[Bound | None, Bound | None]  # None is infinity
 Place: TypeAlias = tuple[Ref, Dimension]
@@ -50,7 +65,7 @@ class Spans:
     tables: Mapping[str, Table]
     leaves: Mapping[str, Leaf]
     _known: dict[Place, Span] = classes.field(factory=dict)
-    _far: dict[Place, Distances] = classes.field(factory=dict)
+    _far: dict[Place, _Distances] = classes.field(factory=dict)
 
     def of(self, ref: Ref, dim: Dimension) -> tuple[Bound, Bound]:
         """Return the range of a value along one of its dimensions, at least one index long."""
@@ -111,7 +126,7 @@ class Spans:
         if (ref, dim) not in self._far:
             value = self.values[ref]
             assert isinstance(value, Displace)
-            self._far[ref, dim] = distances(self.values, value.by, dim)
+            self._far[ref, dim] = _distances_of(self.values, value.by, dim)
         return self._far[ref, dim] or ()
 
     def _sources(self, ref: Ref, dim: Dimension) -> Iterator[Place]:
@@ -188,3 +203,74 @@ class Spans:
 def _endless(dim: Dimension, hint: str) -> DSLError:
     text = f"A displaced value has no known range of indices along '{dim.value}'."
     return DSLError(None, text, hints=(hint,))
+
+
+_Distances: TypeAlias = tuple[Bound, ...] | None  # None says that only data know them
+
+_MOST: Final = 64
+_OPERATIONS: Final[dict[str, Callable[..., Bound]]] = {
+    "add": bounds.add,
+    "sub": bounds.subtract,
+    "mul": bounds.multiply,
+    "neg": lambda value: bounds.multiply(value, -1),
+    "minimum": bounds.minimum,
+    "maximum": bounds.maximum,
+    "cast": lambda value: value,
+}
+
+
+def _distances_of(values: Sequence[Value], ref: Ref, dim: Dimension) -> _Distances:
+    """Return what a row of integers may be along `dim` beyond the ends of all fields in it.
+
+    A distance without an end is made of numbers, scalar parameters and regions of these. Beyond the
+    last edge of its regions it is constant; which constant it is, the call decides.
+    """
+    done: dict[Ref, _Distances] = {}
+    stack = [ref]
+    while stack:
+        missing = [each for each in values[stack[-1]].operands if each not in done]
+        stack += missing
+        if not missing:
+            row = stack.pop()
+            done[row] = _of(values[row], dim, done)
+    return done[ref]
+
+
+def _of(value: Value, dim: Dimension, done: dict[Ref, _Distances]) -> _Distances:
+    match value:
+        case Input() if dim in value.dims:  # ends by itself
+            return ()
+        case Index():  # whatever it leads to is clamped
+            return ()
+        case Literal():
+            is_whole = value.dtype.startswith(("int", "uint"))
+            return (Const(int(value.text)),) if is_whole else None
+        case Scalar():
+            return (ScalarSymbol(value.name),) if value.dtype.startswith(("int", "uint")) else None
+        case Region():
+            return _joined([done[value.then], done[value.otherwise]])
+        case Map(op="select"):
+            return _joined([done[each] for each in value.args[1:]])
+        case Map():
+            return _combined(_OPERATIONS.get(value.op), [done[each] for each in value.args])
+        case Shift() | Displace():
+            return done[value.arg]
+    return None
+
+
+def _joined(parts: Sequence[_Distances]) -> _Distances:
+    found: dict[Bound, None] = {}
+    for part in parts:
+        if part is None:
+            return None
+        found |= dict.fromkeys(part)
+    return tuple(found) if len(found) <= _MOST else None
+
+
+def _combined(operation: Callable[..., Bound] | None, parts: Sequence[_Distances]) -> _Distances:
+    if () in parts:
+        return ()
+    known = [part for part in parts if part is not None]
+    if operation is None or len(known) < len(parts):
+        return None
+    return _joined([tuple(operation(*each) for each in product(*known))])

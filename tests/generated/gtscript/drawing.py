@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from fieldforge.stages.gtscript.errors import GTError
-from fieldforge.stages.gtscript.inform import info_of
+from fieldforge.stages.gtscript.parse import parse
 
 from ...stages.gtscript.cases import Case, case_of
 from ...stages.gtscript.stencils import definition_of
@@ -466,7 +466,7 @@ def _levels(drawing: Drawing, text: str) -> int:
     if not drawing.chance(3):
         return most
     try:
-        least = info_of(definition_of(text)).domain.min_sequential_axis_size
+        least = parse(definition_of(text))["info"].domain.min_sequential_axis_size
     except GTError:
         return most
     return min(max(least, drawing.least), most)

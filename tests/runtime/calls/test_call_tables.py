@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fieldforge.runtime._core import Entry, FieldView, Program
 from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word

@@ -2,8 +2,7 @@
 
 import pytest
 
-from fieldforge.runtime.calls.plan import Word
-from fieldforge.runtime.calls.plan_values import evaluate
+from fieldforge.runtime.calls.plan import Word, evaluate
 
 
 def words(text):

@@ -12,11 +12,11 @@ import fieldforge as ff
 from fieldforge.errors import ArgumentError
 from fieldforge.examples.icosahedral import Cell, Edge, K, icosahedral
 from fieldforge.runtime import gpu
-from fieldforge.runtime.decomposition.bisection import bisect
 from fieldforge.runtime.decomposition.blocks import blocks
 from fieldforge.runtime.decomposition.exchange import LostRankError, local_exchanges
 from fieldforge.runtime.decomposition.ghex_exchange import GhexExchange, has_ghex
 from fieldforge.runtime.decomposition.mesh import decompose
+from fieldforge.runtime.decomposition.partitioning import bisect
 from fieldforge.runtime.fields.device import Device, DeviceType
 
 I, J = ff.Dimension("I"), ff.Dimension("J")

@@ -11,8 +11,8 @@ import pytest
 import fieldforge as ff
 from fieldforge.errors import ArgumentError
 from fieldforge.examples.icosahedral import Cell, Edge, Vertex, icosahedral
-from fieldforge.runtime.decomposition.bisection import bisect
 from fieldforge.runtime.decomposition.mesh import check, decompose, part_of
+from fieldforge.runtime.decomposition.partitioning import bisect
 
 MESH = icosahedral(2, 2)
 HALO = 2

@@ -14,10 +14,9 @@ import pytest
 import fieldforge as ff
 from fieldforge.examples.icosahedral import Cell, Edge, icosahedral
 from fieldforge.runtime.decomposition import mpi_exchange
-from fieldforge.runtime.decomposition.bisection import bisect
-from fieldforge.runtime.decomposition.gpu_aware import is_aware
 from fieldforge.runtime.decomposition.mesh import decompose
-from fieldforge.runtime.decomposition.mpi_exchange import MpiExchange
+from fieldforge.runtime.decomposition.mpi_exchange import MpiExchange, is_aware
+from fieldforge.runtime.decomposition.partitioning import bisect
 from fieldforge.runtime.fields.device import Device, DeviceType
 
 ON_NULL = Device(DeviceType.NULL, 0)

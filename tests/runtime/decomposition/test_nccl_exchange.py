@@ -22,9 +22,9 @@ from fieldforge.examples.icosahedral import Cell, Edge, K, icosahedral
 from fieldforge.examples.shallow_water.simulation import Case, simulate
 from fieldforge.runtime import gpu
 from fieldforge.runtime.decomposition import nccl
-from fieldforge.runtime.decomposition.bisection import bisect
 from fieldforge.runtime.decomposition.mesh import decompose
 from fieldforge.runtime.decomposition.nccl_exchange import NcclExchange
+from fieldforge.runtime.decomposition.partitioning import bisect
 from fieldforge.runtime.fields.device import Device, DeviceType
 from fieldforge.workflows.backends.ready_made import BACKENDS
 

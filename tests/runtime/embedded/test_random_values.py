@@ -3,8 +3,7 @@
 import functools
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fieldforge.runtime.embedded.builtins import as_offset, concat_where, neighbor_sum
 from fieldforge.runtime.embedded.embedded import apply, callee

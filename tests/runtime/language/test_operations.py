@@ -3,8 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fieldforge.runtime.language.operations import apply, cast, literal
 

@@ -1,8 +1,7 @@
 """Section 1.3: ranges of indices."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fieldforge.runtime.language.ranges import Infinity, UnitRange, unit_range
 

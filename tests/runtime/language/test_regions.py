@@ -4,8 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fieldforge.runtime.embedded.embedded import apply
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind

@@ -6,7 +6,7 @@ from fieldforge.runtime.calls.plan import Code, Status, Word
 from fieldforge.runtime.calls.plan_text import show_plan
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.stages.artifacts import Bound, Interface
-from fieldforge.stages.bind.codes import Symbols, code_of
+from fieldforge.stages.bind.plans import Symbols, code_of
 from fieldforge.stages.bind.stage import Bind
 from fieldforge.stages.ir.bounds import (
     Apply,

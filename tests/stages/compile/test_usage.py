@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldforge.stages.compile.usage import usage
+from fieldforge.stages.compile.kernels import usage
 from fieldforge.stages.vendors.amd import AMD
 from fieldforge.stages.vendors.nvidia import NVIDIA
 

@@ -7,7 +7,7 @@ import pytest
 from fieldforge.stages.gtscript import errors
 from fieldforge.stages.gtscript.capture import capture
 from fieldforge.stages.gtscript.info import StencilInfo
-from fieldforge.stages.gtscript.inform import info_of
+from fieldforge.stages.gtscript.parse import parse
 
 from .stencils import define, definition_of
 
@@ -124,7 +124,7 @@ def stencil(body, order="PARALLEL", interval="..."):
 
 def refused(body, **rest):
     with pytest.raises(errors.GTError) as caught:
-        info_of(stencil(body, **rest))
+        parse(stencil(body, **rest))
     return caught.value
 
 
@@ -168,7 +168,7 @@ def test_an_index_that_chooses_among_too_many_elements():
     text += "    with computation(PARALLEL), interval(...):\n        b = v.A[n, n]\n"
 
     with pytest.raises(errors.StencilRefusedError, match="81 elements of 'v', 64 are the most"):
-        info_of(definition_of(text))
+        parse(definition_of(text))
 
 
 @pytest.mark.parametrize(("body", "words"), LATER)
@@ -226,7 +226,7 @@ def nested(order, intervals):
     blocks = "".join(f"        with interval({each}):\n            b = a\n" for each in intervals)
     more = "n: int, m: int, q: Field[IJ, np.int64]"
     text = f"def s({FIELDS}, {more}):\n    with computation({order}):\n{blocks}"
-    return info_of(definition_of(text))
+    return parse(definition_of(text))["info"]
 
 
 @pytest.mark.parametrize(
@@ -273,18 +273,12 @@ def test_imports_and_externals():
     ]:
         text = f"def s({FIELDS}):\n    {line}\n    with computation(PARALLEL), interval(...):\n"
         with pytest.raises(kind):
-            info_of(definition_of(f"{text}        b = a\n"))
+            parse(definition_of(f"{text}        b = a\n"))
 
 
 def test_a_branch_that_may_not_have_assigned_is_a_warning():
-    info = info_of(stencil("if a > 0:\n            t = 1.0\n        b = t"))
+    info = parse(stencil("if a > 0:\n            t = 1.0\n        b = t"))["info"]
 
     assert info.warnings == ("`t` may be uninitialized.",)
-    assert (
-        info_of(
-            stencil(
-                "if a > 0:\n            t = 1.0\n        else:\n            t = 2.0\n        b = t"
-            )
-        ).warnings
-        == ()
-    )
+    whole = "if a > 0:\n            t = 1.0\n        else:\n            t = 2.0\n        b = t"
+    assert parse(stencil(whole))["info"].warnings == ()

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.stages.ir import bounds

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fieldforge.runtime.language import operations
 from fieldforge.runtime.language.operation_table import NUMBERS
@@ -24,7 +23,7 @@ from fieldforge.stages.ir.literal import number, spell
 from fieldforge.stages.ir.verify import verify
 from fieldforge.stages.lower.fold_constants import INEXACT, fold_constants, keeps_values
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.stages.lower.remove_dead import remove_dead
+from fieldforge.stages.lower.rewrite import remove_dead
 
 
 def folded(build):

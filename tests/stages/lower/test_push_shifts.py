@@ -18,7 +18,7 @@ from fieldforge.stages.ir.verify import verify
 from fieldforge.stages.lower.domains import whole
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.lower.push_shifts import SPREAD, push_checked_shifts, push_shifts
-from fieldforge.stages.lower.remove_dead import remove_dead
+from fieldforge.stages.lower.rewrite import remove_dead
 
 from .trees import I, J
 

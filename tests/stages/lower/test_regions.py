@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fieldforge.stages.ir.bounds import Const, ScalarSymbol, evaluate
 from fieldforge.stages.ir.dataflow import Region

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from fieldforge.stages.artifacts import Lowered
 from fieldforge.stages.ir.dataflow_text import parse
-from fieldforge.stages.lower.remove_dead import remove_dead
+from fieldforge.stages.lower.rewrite import remove_dead
 
 BEFORE = """\
 program run(u, out)

@@ -9,9 +9,9 @@ from fieldforge.stages.target import CpuTarget, Target
 from fieldforge.workflows.backends import recipes
 from fieldforge.workflows.backends.backend import Backend
 from fieldforge.workflows.backends.first_tier import first_tier
-from fieldforge.workflows.backends.known import ROWS
 from fieldforge.workflows.backends.ready_made import (
     BACKENDS,
+    ROWS,
     cpu,
     find_backend,
     gtfn_cpu,

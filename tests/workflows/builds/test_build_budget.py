@@ -5,7 +5,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.errors import OptionError
 from fieldforge.runtime.process.settings import Settings
-from fieldforge.workflows.builds.build_budget import excess
+from fieldforge.workflows.builds.building import excess
 from fieldforge.workflows.engine.events import Warned
 from fieldforge.workflows.engine.handle import Handle, Result
 

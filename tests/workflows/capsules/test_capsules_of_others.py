@@ -15,10 +15,9 @@ import pytest
 import fieldforge as ff
 from fieldforge.runtime.fields.field import make
 from fieldforge.stages.ir import codec
-from fieldforge.workflows.capsules.aliasing import shared_memory
 from fieldforge.workflows.capsules.capsule import HEAD, Capsule
 from fieldforge.workflows.capsules.replaying import replay
-from fieldforge.workflows.capsules.values import CapsuleError
+from fieldforge.workflows.capsules.values import CapsuleError, shared_memory
 
 from .smoothing import I, J, scaled, smooth, split
 

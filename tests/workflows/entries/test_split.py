@@ -10,10 +10,10 @@ from fieldforge.cache.memory import Memory
 from fieldforge.errors import ArgumentError
 from fieldforge.examples.icosahedral import C2E, E2C, C2EDim, Cell, Edge, icosahedral
 from fieldforge.experimental import concat_where
-from fieldforge.runtime.decomposition.bisection import bisect
 from fieldforge.runtime.decomposition.blocks import blocks
 from fieldforge.runtime.decomposition.exchange import local_exchanges
 from fieldforge.runtime.decomposition.mesh import decompose
+from fieldforge.runtime.decomposition.partitioning import bisect
 from fieldforge.workflows.engine.events import Finished
 
 pytestmark = pytest.mark.needs_compiler

@@ -16,8 +16,7 @@ import fieldforge as ff
 from fieldforge.errors import OptionError, OverlapError
 from fieldforge.examples import nabla
 from fieldforge.examples.exported import model as example
-from fieldforge.examples.icosahedral import E2VDim, Edge, V2EDim, Vertex, icosahedral
-from fieldforge.examples.icosahedral import K as Level
+from fieldforge.examples.icosahedral import E2VDim, Edge, K as Level, V2EDim, Vertex, icosahedral
 from fieldforge.stages.sizes import Patches
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.export import export as exporting

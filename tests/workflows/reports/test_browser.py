@@ -12,7 +12,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.workflows.reports.page import page
-from fieldforge.workflows.summaries.collecting import shown, sorted_out
+from fieldforge.workflows.summaries.report import shown, sorted_out
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)

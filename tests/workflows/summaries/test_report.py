@@ -12,7 +12,7 @@ import fieldforge as ff
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.reports.page import page
 from fieldforge.workflows.reports.view import BuildView, MeasuredView, StageView
-from fieldforge.workflows.summaries.collecting import shown, sorted_out
+from fieldforge.workflows.summaries.report import shown, sorted_out
 
 pytestmark = pytest.mark.needs_compiler
 

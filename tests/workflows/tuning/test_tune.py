@@ -16,8 +16,7 @@ from fieldforge.workflows.engine.engine import Engine
 from fieldforge.workflows.options.architecture import names_of
 from fieldforge.workflows.options.database import database, tuned_file, use_options
 from fieldforge.workflows.options.tags import backend_for
-from fieldforge.workflows.tuning import bench as benches
-from fieldforge.workflows.tuning import tune as tuning
+from fieldforge.workflows.tuning import bench as benches, tune as tuning
 from fieldforge.workflows.tuning.journal import Journal
 from fieldforge.workflows.tuning.report import Report
 from fieldforge.workflows.tuning.search import Trial

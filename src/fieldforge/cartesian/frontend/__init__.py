@@ -1,7 +1,6 @@
 """Counterpart of `gt4py.cartesian.frontend`."""
 
-from ...workflows.cartesian.loading import FRONTENDS as REGISTRY
-from ...workflows.cartesian.loading import frontend_from_name as from_name
+from ...workflows.cartesian.loading import FRONTENDS as REGISTRY, frontend_from_name as from_name
 from . import exceptions, gtscript_frontend
 
 __all__ = ["REGISTRY", "exceptions", "from_name", "gtscript_frontend"]

@@ -18,8 +18,7 @@ from ...cpu.text.ahead import indices, rows_ahead
 from ...cpu.text.streams import LINE, aligned, is_far, stored_strips
 from ...cpu.text.strips import SIMD, lanes_of
 from ...rows.addresses import InRow
-from ...rows.body import body_of, pointers
-from ...rows.body import line as line_of
+from ...rows.body import body_of, line as line_of, pointers
 from ...rows.dialect import cpp, held_pointer
 from ...rows.options import WriterOptions
 from ...rows.scope import Scope, stored_type

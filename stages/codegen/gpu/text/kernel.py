@@ -14,8 +14,7 @@ from ....ir.loops.traverse import bodies
 from ....ir.strides import Stride
 from ....vendors.dialect import BLOCK
 from ....vendors.vendor import Vendor
-from ...rows.checks import NOTE, tested_stores
-from ...rows.checks import functions as test_functions
+from ...rows.checks import NOTE, functions as test_functions, tested_stores
 from ...rows.expressions import TYPES
 from ...rows.options import WriterOptions
 from ...rows.scope import WITHIN, Passed, Scope, places_of, stored_type

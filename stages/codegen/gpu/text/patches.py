@@ -13,8 +13,7 @@ from ....ir.loops.traverse import arrays_of, nodes_of
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from ..passes.sharing_in_patches import fillers_of
-from .lines import arrays as define
-from .lines import buffers_of, indented, shared_arrays
+from .lines import arrays as define, buffers_of, indented, shared_arrays
 from .near import PatchArrays, all_at_once, one_by_one
 
 # Words of each nest at the begin of the lists: where its near indices and its elements begin, and

@@ -12,8 +12,7 @@ from ...rows.expressions import Expression, literal
 from ...rows.extrema import spelled
 from ...rows.operations import written_out
 from ...rows.options import WriterOptions
-from ...rows.spellings import SPELLINGS as CPP
-from ...rows.spellings import Spelling, extreme
+from ...rows.spellings import SPELLINGS as CPP, Spelling, extreme
 from ...spellings import complete
 
 # CUDA, HIP and the host's C library have the functions of C under their own names.

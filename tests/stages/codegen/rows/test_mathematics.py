@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mathematics import Function, definitions, drawn, errors, special
-from mathematics import compiled as newly_compiled
+from mathematics import Function, compiled as newly_compiled, definitions, drawn, errors, special
 
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.artifacts import Lowered, Variant

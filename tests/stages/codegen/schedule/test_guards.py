@@ -3,8 +3,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.stages.codegen.schedule.guards import (

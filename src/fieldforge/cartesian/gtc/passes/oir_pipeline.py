@@ -2,19 +2,21 @@
 
 from ....workflows.cartesian.oir_passes import PASSES, DefaultPipeline, OirPipeline
 
-AdjacentLoopMerging = PASSES["AdjacentLoopMerging"]
-HorizontalExecutionMerging = PASSES["HorizontalExecutionMerging"]
-OnTheFlyMerging = PASSES["OnTheFlyMerging"]
-LocalTemporariesToScalars = PASSES["LocalTemporariesToScalars"]
-WriteBeforeReadTemporariesToScalars = PASSES["WriteBeforeReadTemporariesToScalars"]
-MaskStmtMerging = PASSES["MaskStmtMerging"]
-MaskInlining = PASSES["MaskInlining"]
-UnreachableStmtPruning = PASSES["UnreachableStmtPruning"]
-NoFieldAccessPruning = PASSES["NoFieldAccessPruning"]
-IJCacheDetection = PASSES["IJCacheDetection"]
-KCacheDetection = PASSES["KCacheDetection"]
-PruneKCacheFills = PASSES["PruneKCacheFills"]
-PruneKCacheFlushes = PASSES["PruneKCacheFlushes"]
+(
+    AdjacentLoopMerging,
+    HorizontalExecutionMerging,
+    OnTheFlyMerging,
+    LocalTemporariesToScalars,
+    WriteBeforeReadTemporariesToScalars,
+    MaskStmtMerging,
+    MaskInlining,
+    UnreachableStmtPruning,
+    NoFieldAccessPruning,
+    IJCacheDetection,
+    KCacheDetection,
+    PruneKCacheFills,
+    PruneKCacheFlushes,
+) = PASSES.values()
 
 __all__ = [
     "AdjacentLoopMerging",
