@@ -21,7 +21,6 @@ from fieldforge.runtime.embedded.builtins import (
 from fieldforge.runtime.fields.constructors import as_field, full, zeros
 from fieldforge.runtime.fields.field import Field, make
 from fieldforge.runtime.language.annotations import Dims
-from fieldforge.runtime.language.capture import capture
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import (
@@ -31,6 +30,8 @@ from fieldforge.runtime.process.errors import (
     OverlapError,
     ReadOnlyError,
 )
+
+from .decorated import Decorated
 
 I, J = Dimension("I"), Dimension("J")
 
@@ -54,22 +55,6 @@ class Wind(NamedTuple):
 class State:
     wind: Wind
     height: IField
-
-
-class Decorated:
-    """What the decorators make of a function, as far as embedded execution is concerned."""
-
-    def __init__(self, function, kind="field_operator"):
-        self.__definition__ = capture(function, kind)
-
-    def __call__(self, *args, out=None, domain=None, offset_provider=None, **kwargs):
-        if self.__definition__.kind == "program":
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
-                return embedded.run_program(
-                    self.__definition__, args, kwargs, offset_provider=offset_provider
-                )
-        return embedded.run_operator(self.__definition__, args, kwargs, out=out, domain=domain)
 
 
 def program(function):

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from fieldforge.runtime.embedded import embedded
 from fieldforge.runtime.embedded.builtins import (
     as_offset,
     broadcast,
@@ -17,7 +16,6 @@ from fieldforge.runtime.embedded.builtins import (
 from fieldforge.runtime.fields.constructors import as_connectivity, as_field, full, zeros
 from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.annotations import Dims
-from fieldforge.runtime.language.capture import capture
 from fieldforge.runtime.language.connectivity import FieldOffset
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.process.errors import (
@@ -26,6 +24,8 @@ from fieldforge.runtime.process.errors import (
     IndexOutOfBounds,
     NonContiguousDomain,
 )
+
+from . import decorated
 
 Cell, Edge, Vertex = Dimension("Cell"), Dimension("Edge"), Dimension("Vertex")
 K = Dimension("K", DimensionKind.VERTICAL)
@@ -50,16 +50,9 @@ VField = Field[Dims[Vertex], float64]
 CELLS, EDGES, VERTICES, LEVELS = 12, 20, 9, 5
 
 
-class Decorated:
-    """What the decorators make of a function, as far as embedded execution is concerned."""
-
-    def __init__(self, function):
-        self.__definition__ = capture(function, "field_operator")
-
-    def __call__(self, *args, out, offset_provider, domain=None):
-        embedded.run_operator(
-            self.__definition__, args, out=out, domain=domain, offset_provider=offset_provider
-        )
+class Decorated(decorated.Decorated):
+    def __call__(self, *args, out, **options):
+        super().__call__(*args, out=out, **options)
         return out.asnumpy()
 
 

@@ -5,7 +5,6 @@
 import numpy as np
 import pytest
 
-from fieldforge.runtime.embedded import embedded
 from fieldforge.runtime.embedded.builtins import (
     astype,
     broadcast,
@@ -20,7 +19,6 @@ from fieldforge.runtime.embedded.piecewise_field import PiecewiseField
 from fieldforge.runtime.fields.constructors import as_field, zeros
 from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.annotations import Dims
-from fieldforge.runtime.language.capture import capture
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import (
@@ -29,20 +27,12 @@ from fieldforge.runtime.process.errors import (
     IndexOutOfBounds,
 )
 
+from .decorated import Decorated
+
 I, J = Dimension("I"), Dimension("J")
 K = Dimension("K", DimensionKind.VERTICAL)
 IKField = Field[Dims[I, K], float64]
 IJField = Field[Dims[I, J], float64]
-
-
-class Decorated:
-    """What the decorators make of a function, as far as embedded execution is concerned."""
-
-    def __init__(self, function):
-        self.__definition__ = capture(function, "field_operator")
-
-    def __call__(self, *args, out=None, domain=None, **kwargs):
-        return embedded.run_operator(self.__definition__, args, kwargs, out=out, domain=domain)
 
 
 def result_of(operator, *args, shape=(4, 6), dtype=float64):

@@ -151,19 +151,6 @@ def test_scans_are_compiled_by_those_that_call_them():
         total.with_backend("reference").compile()
 
 
-@pytest.mark.parametrize("on", [None, *ON])
-def test_an_attribute_of_a_module_that_is_bound_anew_is_noticed_at_the_next_call(on, monkeypatch):
-    made = scaled.with_backend(on)
-    u, out = ones()
-    made(u, out=out)
-    assert out.asnumpy().tolist() == [2.0] * 3
-
-    monkeypatch.setattr(constants, "FACTOR", 5.0)
-    made(u, out=out)
-
-    assert out.asnumpy().tolist() == [5.0] * 3
-
-
 @pytest.mark.parametrize("on", ["reference"])
 def test_a_type_that_is_bound_anew_before_the_first_build_counts(on, monkeypatch):
     @field_operator(backend=None)
