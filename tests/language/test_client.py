@@ -17,22 +17,15 @@ from fieldforge import (
 
 from .support import (
     MESH,
-    C2CDim,
-    C2EDim,
     Cell,
-    E2CDim,
-    Edge,
     K,
-    V2EDim,
-    Vertex,
 )
 
-wpfloat, vpfloat = gtx.float64, gtx.float32
+wpfloat = gtx.float64
 T = TypeVar("T")
 CellKField: TypeAlias = gtx.Field[gtx.Dims[Cell, K], T]
 LEVELS = 6
-SIZES = {Cell: 4, Edge: 9, Vertex: 6, K: LEVELS, C2EDim: 3, C2CDim: 3, E2CDim: 2, V2EDim: 4}
-BOUNDS = {"vertical_start": 0, "vertical_end": LEVELS}
+SIZES = {Cell: 4, K: LEVELS}
 
 
 def data(*dims, seed=0, low=None, high=None):
@@ -44,10 +37,6 @@ def data(*dims, seed=0, low=None, high=None):
 
 def as_field(dims, array, dtype=None):
     return gtx.as_field(dims, array, dtype=dtype)
-
-
-def bounds(dim, start=0, stop=None):
-    return {"horizontal_start": int32(start), "horizontal_end": int32(stop or SIZES[dim]), **BOUNDS}
 
 
 def call(program, backend, **arguments):
