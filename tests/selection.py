@@ -31,10 +31,8 @@ SHARES: Final = {
         "test_chains_of_stencils_agree_bit_for_bit_in_any_layout": 2,
         # the same in three layouts:
         "test_an_empty_domain_touches_nothing": 3,
-        "test_sparse_coefficients_levels_and_scalars_meet_in_any_layout": 3,
         "test_a_region_of_neighbours_is_asked_by_their_index": 3,
         "test_an_array_of_one_branch_is_filled_where_that_branch_is_taken": 3,
-        "test_the_first_and_last_level_need_no_neighbours_below_and_above": 3,
         "test_a_branch_is_read_on_its_own_part_only": 2,
     }
 }

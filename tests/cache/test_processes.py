@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import random
-import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -78,23 +75,6 @@ while True:
 """
 )
 
-# Forks a writer for each number that it reads, and waits for its end.
-FORKS = (
-    COMMON
-    + """
-root = sys.argv[1]
-for line in sys.stdin:
-    n = int(line)
-    writer = os.fork()
-    if writer == 0:
-        print(os.getpid(), flush=True)
-        while True:
-            keep(Disk(root), n % 40)
-            n += 1
-    os.waitpid(writer, 0)
-"""
-)
-
 COUNT = """
 import os, sys
 from fieldforge.cache.locks import BuildLock
@@ -132,57 +112,11 @@ def test_every_key_is_built_exactly_once(processes, threads, keys, root, tmp_pat
     assert Disk(root).stats().records == keys
 
 
-@pytest.mark.in_full
-def test_every_key_is_built_exactly_once_by_many(root, tmp_path):
-    test_every_key_is_built_exactly_once(8, 8, 25, root, tmp_path)
-
-
 @pytest.mark.parametrize("delete", [pytest.param("no", marks=pytest.mark.in_full), "yes"])
 def test_locks_never_overlap_even_when_lock_files_are_deleted(delete, tmp_path):
     log = tmp_path / "count"
     finish([start(COUNT, tmp_path / "l" / "lock", log, 60, delete) for _ in range(4)])
     assert int(log.read_text()) == 240
-
-
-def kill_at_random(root: Path, kills: int) -> None:
-    chance = random.Random(5)
-    command = [sys.executable, "-c", FORKS, str(root)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as forks:
-        assert forks.stdin is not None
-        assert forks.stdout is not None
-        for n in range(kills):
-            print(n, file=forks.stdin, flush=True)
-            writer = int(forks.stdout.readline())
-            time.sleep(chance.random() * 0.03)
-            os.kill(writer, signal.SIGKILL)
-    assert forks.returncode == 0
-
-
-def check_after_kills(root: Path, events: list) -> None:
-    space: dict = {}
-    exec(COMMON, space)
-    store = Disk(root, on_event=events)
-    for n in range(40):
-        record = store.find(space["key"](n))
-        if record is not None:
-            assert store.read(record, "out") == space["content"](n)["out"]
-    space["keep"](store, 0)
-    assert os.listdir(root / "v1/tmp") == []
-
-
-def test_killing_writers_leaves_no_damaged_hit_and_no_drafts(root, events):
-    kill_at_random(root, 12)
-    check_after_kills(root, events)
-    assert "store.corrupt" not in events.names()
-
-
-@pytest.mark.in_full
-def test_killing_many_writers_leaves_no_damaged_hit_and_no_drafts(root, events):
-    kill_at_random(root, 60)
-    check_after_kills(root, events)
-    assert "store.corrupt" not in events.names()
 
 
 def test_writers_of_the_same_key_do_not_disturb_readers(root, events):

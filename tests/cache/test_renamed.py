@@ -11,7 +11,6 @@ import pytest
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.files import keep_note, read_file, read_note
 from fieldforge.runtime.process import settings
-from fieldforge.runtime.process.errors import StorePermissionError
 from fieldforge.runtime.process.private_folder import make_private, open_folder
 from fieldforge.stages.compile.build_folder import build_folder
 
@@ -81,18 +80,6 @@ def test_a_file_that_others_own_or_may_write_is_damage(place, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(os, "fstat", foreign)
         assert disk.find(key(2)) is None
-
-
-def test_a_link_in_place_of_a_folder_of_the_store_is_refused(place, tmp_path):
-    keep(Disk(place / "store"), 1)
-    (place / "store/v1/act").rename(tmp_path / "act")
-    (place / "store/v1/act").symlink_to(tmp_path / "act")
-    with pytest.raises(StorePermissionError, match="is a link or a file"):
-        Disk(place / "store")
-    (place / "store/v1").rename(tmp_path / "v1")
-    (place / "store/v1").symlink_to(tmp_path / "v1")
-    with pytest.raises(StorePermissionError, match="is a link or a file"):
-        Disk(place / "store")
 
 
 def test_a_foreign_store_in_place_of_a_deleted_one_is_a_miss(place, events):

@@ -39,16 +39,6 @@ def test_functions_bind_their_globals_when_they_are_marked(monkeypatch):
     assert value_of(made(through)) == 3.0
 
 
-def test_functions_can_be_externals():
-    def by_external(a: Field[float], b: Field[float]):
-        from __externals__ import f
-
-        with computation(PARALLEL), interval(...):
-            b = f(a)
-
-    assert value_of(made(by_external, externals={"f": lifted})) == 2.0
-
-
 def test_lazy_functions_are_bound_at_first_use():
     told = []
 
@@ -76,15 +66,6 @@ def test_members_of_enumerations_are_literals():
             b = a * Phase.ICE
 
     assert value_of(made(frozen)) == 3.0
-
-
-def test_names_of_enumerations_are_unique():
-    class OfThisTest(enum.IntEnum):
-        ONE = 1
-
-    assert gtscript.enum(OfThisTest) is OfThisTest
-    with pytest.raises(ValueError, match="Enum names must be unique"):
-        gtscript.enum(OfThisTest)
 
 
 # --- lazy stencils ----------------------------------------------------------------------

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from fieldforge import storage
-from fieldforge.cartesian import StencilObject, gtscript
+from fieldforge.cartesian import gtscript
 from fieldforge.cartesian.backend import from_name
 from fieldforge.cartesian.frontend.exceptions import GTScriptDefinitionError, GTScriptSymbolError
 from fieldforge.cartesian.gtscript import FORWARD, IJ, PARALLEL, Field, K, computation, interval
-from fieldforge.cartesian.stencil_builder import StencilBuilder
 
 F = Field[np.float64]
 CPU = ("numpy", "debug", "gt:cpu_kfirst", "gt:cpu_ifirst", "dace:cpu")
@@ -277,14 +276,3 @@ def test_enumerations_have_integers_and_their_own_names():
         gtscript.enum(enum.IntEnum("PhaseInInterfaceTest", {"ICE": 1}))
     with pytest.raises(ValueError, match=r"needs to derive from `enum.IntEnum`"):
         gtscript.enum(enum.Enum("OtherPhaseInInterfaceTest", {"ICE": 1}))
-
-
-def test_builders_give_classes_of_stencils():
-    builder = StencilBuilder(external, backend=from_name("debug")).with_externals({"w": 2.0})
-    b = np.zeros((2, 2, 2))
-
-    builder.build()()(some(2, 2, 2), b)
-
-    assert issubclass(builder.build(), StencilObject)
-    assert (builder.backend.name, builder.externals["w"]) == ("debug", 2.0)
-    assert b.tolist() == (2.0 * some(2, 2, 2)).tolist()

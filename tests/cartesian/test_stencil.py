@@ -13,7 +13,6 @@ import fieldforge as ff
 from fieldforge import storage
 from fieldforge.cache.memory import Memory
 from fieldforge.cartesian import StencilObject, backend, gtscript
-from fieldforge.cartesian.frontend.exceptions import GTScriptDefinitionError, GTScriptSymbolError
 from fieldforge.cartesian.gtc.passes.oir_pipeline import DefaultPipeline, MaskInlining
 from fieldforge.cartesian.gtscript import IJ, PARALLEL, Field, computation, interval
 from fieldforge.cartesian.stencil_builder import StencilBuilder
@@ -273,12 +272,6 @@ def test_rebuild_runs_all_stages_again(backend_name):
 # --- externals, globals, types --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backend_name", [INTERPRETED, COMPILED])
-def test_externals_are_compiled_in(backend_name):
-    assert value_of(made(scaled, backend_name, externals={"factor": 3.0})) == 3.0
-    assert value_of(made(scaled, backend_name, externals={"factor": 4.0})) == 4.0
-
-
 def test_externals_come_from_modules_of_both_names():
     def by_name(a: Field[float], b: Field[float]):
         from gt4py.cartesian.__externals__ import more
@@ -291,37 +284,12 @@ def test_externals_come_from_modules_of_both_names():
     assert value_of(made(by_name, externals={"factor": 3.0, "more": 1.0})) == 4.0
 
 
-def test_missing_externals_are_refused():
-    with pytest.raises(GTScriptDefinitionError):
-        made(scaled)
-
-
 def test_globals_are_bound_when_a_stencil_is_made(monkeypatch):
     stencil = made(by_global)
     monkeypatch.setitem(globals(), "NUMBER", 5.0)
 
     assert value_of(stencil) == 2.0
     assert value_of(made(by_global)) == 5.0
-
-
-def test_names_that_nothing_binds_are_refused():
-    def unknown(a: Field[float]):
-        with computation(PARALLEL), interval(...):
-            a = nothing  # noqa: F821
-
-    with pytest.raises(GTScriptSymbolError, match="nothing"):
-        made(unknown)
-
-
-@pytest.mark.parametrize("real", [np.float32, np.float64])
-def test_types_have_names(real):
-    stencil = made(typed, dtypes={"real": real})
-
-    a = np.ones((1, 1, 1), real)
-    stencil(a, np.ones((1, 1), real), real(0.5))
-    assert a[0, 0, 0] == 2.5
-    assert stencil.field_info["b"].dtype == real
-    assert stencil.parameter_info["w"].dtype == real
 
 
 def test_names_of_types_must_be_given():

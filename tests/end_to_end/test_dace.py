@@ -13,9 +13,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import float32, float64, int32, where
-from fieldforge.examples.diffusion import HALO, I, J, K, diffuse
-from fieldforge.examples.terrain import Region, hills
-from fieldforge.workflows.graph.graph import Workflow
+from fieldforge.examples.diffusion import I, J, K
 
 pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 
@@ -82,48 +80,6 @@ def test_statements_domains_scalars_columns_and_updates_in_place_agree_with_embe
     for ours, theirs in zip(compiled, run_several(None, memory), strict=True):
         assert np.any(theirs)
         np.testing.assert_array_equal(ours, theirs)
-
-
-def wrap(where_: dict, array: np.ndarray) -> ff.Field:
-    """Make a field over the very array, strides and all."""
-    domain = ff.domain(where_)
-    return ff.Field(array, domain.dims, tuple(r.start for r in domain.ranges))
-
-
-@pytest.mark.parametrize("step", [1, 2])
-def test_the_diffusion_has_the_bits_of_the_cpu_backend_in_any_layout(step):
-    numbers = np.random.default_rng(42)
-    u_data = numbers.normal(size=((NI + 2 * HALO) * step, NJ + 2 * HALO, NK))[::step]
-    coeff_data = numbers.uniform(0.0, 0.1, size=(NK, NJ, NI)).T
-    results = []
-    for backend in (ff.cpu, ff.dace_cpu):
-        u = wrap({I: (-HALO, NI + HALO), J: (-HALO, NJ + HALO), K: NK}, u_data)
-        coeff = wrap({I: NI, J: NJ, K: NK}, coeff_data)
-        out = wrap({I: NI, J: NJ, K: NK}, np.zeros((NI, NK * step, NJ))[:, ::step].swapaxes(1, 2))
-        diffuse.with_backend(backend)(u, coeff, out)
-        results.append(out.asnumpy())
-
-    assert np.any(results[0])
-    np.testing.assert_array_equal(results[1], results[0])
-
-
-def test_smoothed_terrain_has_the_bits_of_the_cpu_backend():
-    regions = [Region(hills(33, 27), (90.0, 70.0), backend) for backend in (ff.cpu, ff.dace_cpu)]
-
-    for region in regions:
-        for _ in range(3):
-            region.step()
-
-    np.testing.assert_array_equal(regions[1].heights, regions[0].heights)
-    np.testing.assert_array_equal(regions[1].slopes(), regions[0].slopes())
-
-
-def test_one_graph_serves_both_backends_from_one_parse_and_one_lower():
-    merged = Workflow.merge(cpu=ff.cpu.workflow, dace=ff.dace_cpu.workflow)
-
-    assert [name for name in merged.names if name.endswith(("parse", "lower", "codegen"))] == [
-        "parse", "lower", "cpu.codegen", "dace.codegen",
-    ]  # fmt: skip
 
 
 def test_a_second_process_imports_no_dace_and_nothing_is_left_behind(tmp_path: Path):

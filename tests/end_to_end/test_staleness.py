@@ -7,7 +7,6 @@ one changes what compiles them.
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
 import attrs
@@ -17,7 +16,6 @@ import pytest
 import fieldforge as ff
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.memory import Memory
-from fieldforge.runtime import _core
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated
 from fieldforge.stages.compile.stage import Compile
@@ -160,59 +158,6 @@ class Build:
 @pytest.fixture
 def build(tmp_path):
     return Build(tmp_path)
-
-
-@pytest.fixture
-def fake(tmp_path, machine):
-    """Give a compiler that writes its own version as the library."""
-
-    def fake(version: str, extra: str = "") -> Compile:
-        worker = tmp_path / "cc1plus"
-        machine.cxx.write_text(
-            f'#!/bin/sh\ncase "$1" in --version) echo "{version}"; exit;; *cc1plus) echo {worker}; '
-            f"exit;; -print*) echo none; exit;; esac\n"
-            f"/bin/cat {_core.__file__} > program.so; echo {version} >> program.so\n{extra}"
-        )
-        machine.cxx.chmod(machine.cxx.stat().st_mode | stat.S_IXUSR)
-        return machine.stage()
-
-    (tmp_path / "cc1plus").write_text("one")
-    return fake
-
-
-def test_another_compiler_under_the_same_name_compiles_again(build, fake):
-    assert build.ran(fake("one"))
-    assert not build.ran(fake("one"))
-    assert build.ran(fake("two"))
-
-
-def test_a_patched_compiler_of_the_same_version_compiles_again(build, fake):
-    assert build.ran(fake("one"))
-    assert build.ran(fake("one", "# patched\n"))
-
-
-def test_a_patched_worker_behind_the_same_driver_compiles_again(build, fake, tmp_path):
-    assert build.ran(fake("one"))
-    (tmp_path / "cc1plus").write_text("two")
-    assert build.ran(fake("one"))
-
-
-def test_another_architecture_compiles_again(build, fake):
-    stage = fake("one")
-    assert build.ran(stage, attrs.evolve(PLAIN, flags=("-march=x86-64-v2",)))
-    assert build.ran(stage, attrs.evolve(PLAIN, flags=("-march=x86-64-v3",)))
-
-
-def test_another_flag_compiles_again(build, fake):
-    stage = fake("one")
-    assert build.ran(stage)
-    assert build.ran(attrs.evolve(stage, flags=("-O0",)))
-
-
-def test_another_folder_of_headers_compiles_again(build, fake):
-    stage = fake("one")
-    assert build.ran(stage)
-    assert build.ran(attrs.evolve(stage, variables=(("CPATH", "/opt/include"), ("PATH", "/bin"))))
 
 
 def test_a_pass_of_the_user_s_that_was_edited_runs_again(machine, build):

@@ -60,58 +60,12 @@ def run(request, dtype):
     return call
 
 
-def numbers(dtype, **dims):
-    generator = np.random.default_rng(11)
-    return {
-        name: (each, generator.normal(size=[SIZES[dim] for dim in each]).astype(dtype))
-        for name, each in dims.items()
-    }
-
-
 def curl_of_curl(vn, along_dual, difference):
     v2e, e2v = TABLES["V2E"], TABLES["E2V"]
     curl = sum(vn[v2e[:, n]] * along_dual[:, n, None] for n in range(5))
     sixth = vn[v2e[:, 5]] * along_dual[:, 5, None]
     curl = np.where(v2e[:, 5, None] < 0, curl, curl + sixth)
     return curl[e2v[:, 0]] * difference[:, 0, None] + curl[e2v[:, 1]] * difference[:, 1, None]
-
-
-def test_nabla2_gives_the_bits_of_numpy(run, dtype):
-    arrays = numbers(dtype, vn=(Edge, K), along_dual=(Vertex, V2EDim), difference=(Edge, E2VDim))
-
-    out = run("nabla2", arrays, {"out": (Edge, K)})["out"]
-
-    np.testing.assert_array_equal(out, curl_of_curl(*(data for _, data in arrays.values())))
-
-
-def test_nabla4_gives_the_bits_of_numpy(run, dtype):
-    arrays = numbers(
-        dtype, u=(Vertex, K), v=(Vertex, K), laplacian=(Edge, K), normal_u=(Edge, E2C2VDim),
-        normal_v=(Edge, E2C2VDim), per_length=(Edge,), per_height=(Edge,),
-    )  # fmt: skip
-    u, v, laplacian, normal_u, normal_v, length, height = (each for _, each in arrays.values())
-    corners = TABLES["E2C2V"].T
-    wind = [
-        u[at] * normal_u[:, n, None] + v[at] * normal_v[:, n, None] for n, at in enumerate(corners)
-    ]
-
-    out = run("nabla4", arrays, {"out": (Edge, K)})["out"]
-
-    along = (wind[0] + wind[1] - 2 * laplacian) * (length * length)[:, None]
-    across = (wind[2] + wind[3] - 2 * laplacian) * (height * height)[:, None]
-    np.testing.assert_array_equal(out, 4 * (along + across))
-
-
-def test_both_components_of_the_gradient_give_the_bits_of_numpy(run, dtype):
-    arrays = numbers(dtype, psi=(Cell, K), east=(Cell, C2E2CDim), north=(Cell, C2E2CDim))
-    psi, east, north = (data for _, data in arrays.values())
-    rises = [psi[TABLES["C2E2C"][:, n]] - psi for n in range(3)]
-
-    found = run("gradient", arrays, {"psi_east": (Cell, K), "psi_north": (Cell, K)})
-
-    for name, weights in (("psi_east", east), ("psi_north", north)):
-        expected = sum(rise * weights[:, n, None] for n, rise in enumerate(rises))
-        np.testing.assert_array_equal(found[name], expected)
 
 
 def test_a_gradient_has_no_curl_and_so_no_curl_of_curl(run, dtype):

@@ -1,4 +1,4 @@
-"""The tridiagonal solve: it solves the systems, in every way to the same bits."""
+"""The tridiagonal solve: it solves the systems."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cases import tridiagonal
 
 import fieldforge as ff
 
-from .measured import assert_all_agree, run
+from .measured import run
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -16,10 +16,6 @@ pytestmark = pytest.mark.needs_compiler
 @pytest.fixture(params=tridiagonal.CASES, ids=lambda make: make.__name__)
 def make(request):
     return request.param
-
-
-def test_embedded_compiled_numpy_and_every_kernel_give_the_same_bits(make, dtype, cpu):
-    assert_all_agree(make(dtype, 0.08), dtype, cpu)
 
 
 def test_the_solution_solves_the_system(make):

@@ -237,18 +237,6 @@ class TestTypes:
         assert FrozenNamespace(a=1).a == 1
         assert FrozenNamespace is ff.FrozenNamespace
 
-    def test_dimensions_are_promoted_to_a_list(self):
-        assert ff.common.promote_dims([K], [I]) == [I, K]
-
-    def test_missing_dimensions_of_domains(self):
-        box = ff.domain({I: 3})
-
-        assert box.dim_index(K) is None
-        with pytest.raises(KeyError):
-            box["a"]
-        with pytest.raises(ValueError, match="No dimension"):
-            box.pop(K)
-
 
 class TestErrors:
     def test_the_modules_of_exceptions_are_there(self):

@@ -62,7 +62,6 @@ MESH = {
 Line = ff.Field[ff.Dims[I], ff.float64]
 Line32 = ff.Field[ff.Dims[I], ff.float32]
 Ints = ff.Field[ff.Dims[I], ff.int32]
-Longs = ff.Field[ff.Dims[I], ff.int64]
 Bools = ff.Field[ff.Dims[I], bool]
 Plane = ff.Field[ff.Dims[I, J], ff.float64]
 Column = ff.Field[ff.Dims[K], ff.float64]

@@ -125,19 +125,6 @@ def test_one_value_needs_the_indices_of_the_field():
             ff.as_field([I], value)
 
 
-def test_names_are_no_dimensions():
-    with pytest.raises(DomainError, match="with dimensions such as"):
-        ff.zeros({"I": 3})
-
-
-def test_one_value_of_a_field_is_a_number():
-    f = ff.as_field([I], [1.0, 2.0])
-
-    assert (float(f[1]), int(f[1])) == (2.0, 2)
-    with pytest.raises(DomainError, match="Only a field without dimensions is a scalar"):
-        float(f)
-
-
 @pytest.mark.parametrize(
     ("data", "options", "hint"),
     [

@@ -2,8 +2,6 @@
 
 import dataclasses
 import enum
-import sys
-import typing
 from typing import Annotated, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -12,7 +10,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.type_system import type_translation
 
-from .support import MESH, C2EDim, Cell, I, J, K, Line, Plane, field, random, run
+from .support import MESH, C2EDim, Cell, I, K, Line, field, random, run
 
 SCALARS = (
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32",
@@ -69,16 +67,6 @@ class TestScalars:
         assert str(type_translation.from_type_hint(int)) == "int64"
         assert str(type_translation.from_type_hint(float)) == "float64"
 
-    @pytest.mark.parametrize(
-        ("value", "expected"),
-        [
-            (1, "int32"), (-(2**31), "int32"), (2**31, "int64"), (1.0, "float64"), (True, "bool"),
-            (np.float32(1), "float32"), (np.uint8(1), "uint8"), (np.int64(1), "int64"),
-        ],
-    )  # fmt: skip
-    def test_2_1_values_have_a_type(self, value, expected):
-        assert str(type_translation.from_value(value)) == expected
-
     def test_2_1_an_integer_beyond_64_bits_has_none(self):
         with pytest.raises(ValueError, match="64 bits"):
             type_translation.from_value(2**63)
@@ -94,18 +82,6 @@ CellTable = ff.Field[ff.Dims[Cell, C2EDim], ff.float64]
 class TestFieldTypes:
     """2.2."""
 
-    def test_2_2_both_spellings_are_one_type(self):
-        one, other = ff.Field[ff.Dims[I, J], float], ff.Field[[I, J], float]
-
-        assert type_translation.from_type_hint(one) == type_translation.from_type_hint(other)
-        assert typing.get_args(one) == (ff.Dims[I, J], float)
-        assert tuple(typing.get_args(other)[0]) == (I, J)
-
-    @pytest.mark.parametrize("wrong", [(float,), (ff.Dims[I], float, float)], ids=["one", "three"])
-    def test_2_2_a_field_has_exactly_two_parameters(self, wrong):
-        with pytest.raises((TypeError, ValueError)):
-            type_translation.from_type_hint(ff.Field[wrong])
-
     def test_2_2_a_field_without_dimensions(self, backend):
         @ff.field_operator(backend=None)
         def scaled(u: Line, s: ff.Field[[], ff.float64]) -> Line:
@@ -117,15 +93,6 @@ class TestFieldTypes:
         np.testing.assert_array_equal(
             run(scaled, field(I, u), number, on={I: 4}, backend=backend), u * 2.5
         )
-
-    def test_2_2_dtype_may_be_a_string(self):
-        from fieldforge import float64
-
-        names = {"float64": float64}
-        annotation = ff.Field[ff.Dims[I], "float64"]
-
-        found = type_translation.from_type_hint(annotation, globalns=names)
-        assert str(found) == "Field[[I], float64]"
 
     def test_2_2_aliases_are_looked_through(self, backend):
         @ff.field_operator(backend=None)
@@ -146,15 +113,6 @@ class TestFieldTypes:
         out = run(same, field((I, K), u), on={I: 3, K: 2}, dtype=np.float32, backend=backend)
 
         np.testing.assert_array_equal(out, u)
-
-    @pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax of Python 3.12")
-    def test_2_2_type_statements_are_looked_through(self):
-        names = {"ff": ff, "I": I}
-        exec("type Real = ff.Field[ff.Dims[I], ff.float64]", names)
-        exec("type Any[T] = ff.Field[ff.Dims[I], T]", names)
-
-        assert str(type_translation.from_type_hint(names["Real"])) == "Field[[I], float64]"
-        assert str(type_translation.from_type_hint(names["Any"][float])) == "Field[[I], float64]"
 
     def test_2_2_a_sparse_field_is_a_parameter(self, backend):
         @ff.field_operator(backend=None)
@@ -227,14 +185,6 @@ class TestTuplesAndCollections:
         for found, expected in zip(out, (z, x, y), strict=True):
             np.testing.assert_array_equal(found.asnumpy(), expected)
 
-    @pytest.mark.parametrize("annotation", [tuple, tuple[float, ...]], ids=["bare", "unbounded"])
-    def test_2_3_tuples_have_a_length(self, annotation):
-        with pytest.raises(ff.errors.InvalidAnnotationError):
-
-            @ff.field_operator
-            def wrong(a: annotation) -> Line:
-                return a[0]
-
     def test_2_3_a_named_tuple_goes_in_and_out(self, backend):
         u, v = random(3, seed=1), random(3, seed=2)
         out = Wind(ff.zeros({I: 3}), ff.zeros({I: 3}))
@@ -294,37 +244,6 @@ class TestTuplesAndCollections:
         np.testing.assert_array_equal(out.low.asnumpy(), np.minimum(u, 0.0))
         np.testing.assert_array_equal(out.high.asnumpy(), np.maximum(u, 0.0))
 
-    def test_2_3_a_dataclass_that_cannot_be_rebuilt_is_no_container(self):
-        @dataclasses.dataclass
-        class Default:
-            u: Line = None
-
-        @dataclasses.dataclass
-        class Factory:
-            u: Line = dataclasses.field(default_factory=list)
-
-        @dataclasses.dataclass
-        class Init:
-            u: Line
-            hidden: dataclasses.InitVar[int]
-
-        @dataclasses.dataclass
-        class Own:
-            u: Line
-
-            def __init__(self, a):
-                self.u = a
-
-        for kind in (Default, Factory, Init, Own):
-            with pytest.raises(ff.errors.DSLError) as caught:
-
-                @ff.field_operator
-                def wrong(a: kind) -> Line:
-                    return a.u
-
-            words = " ".join([caught.value.message, *caught.value.notes])
-            assert "is not a valid field container" in words
-
 
 class Flavour(int, enum.Enum):
     PLAIN = 1
@@ -333,12 +252,6 @@ class Flavour(int, enum.Enum):
 
 class TestOtherTypes:
     """2.4."""
-
-    def test_2_4_types_are_compared_by_structure(self):
-        one = type_translation.from_type_hint(tuple[Line, Plane])
-
-        assert one == type_translation.from_type_hint(tuple[Line, Plane])
-        assert one != type_translation.from_type_hint(tuple[Plane, Line])
 
     @pytest.mark.parametrize(
         ("given", "expected"),

@@ -120,24 +120,6 @@ class TestNeighbours:
 
         np.testing.assert_array_equal(out, v[e2v[c2e[:, 2], 1]])
 
-    def test_5_only_cartesian_shifts_come_several_at_once(self):
-        with pytest.raises(ff.errors.DSLError) as caught:
-
-            @ff.field_operator
-            def wrong(v: VertexK) -> EdgeK:
-                return v(E2V[0], K + 1)
-
-        assert caught.value.location is not None
-
-    def test_5_the_source_dimension_must_be_there(self):
-        with pytest.raises(
-            ff.errors.DSLError, match="Incompatible offset can not shift field defined on Cell from"
-        ):
-
-            @ff.field_operator
-            def wrong(c: CellField) -> EdgeField:
-                return c(E2V[0])
-
 
 class TestLocalArithmetic:
     def test_5_neighbour_fields_are_computed_with(self, backend):
@@ -195,15 +177,6 @@ class TestLocalArithmetic:
 
         products = np.where((e2c >= 0)[:, :, None], c[e2c] * w, 0.0)
         np.testing.assert_allclose(out, products.sum(axis=1) + w[:, 1], rtol=1e-13, atol=1e-15)
-
-    def test_5_two_local_dimensions_do_not_meet(self):
-        with pytest.raises(ff.errors.DSLError) as caught:
-
-            @ff.field_operator
-            def wrong(e: EdgeField, v: VertexField) -> CellField:
-                return neighbor_sum(e(C2E) * v(C2V), axis=C2EDim)
-
-        assert caught.value.location is not None
 
 
 class TestReductionsOfReductions:

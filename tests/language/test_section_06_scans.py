@@ -14,7 +14,6 @@ from fieldforge.experimental import concat_where
 from .support import (
     E2V,
     MESH,
-    Column,
     Edge,
     EdgeK,
     I,
@@ -79,67 +78,6 @@ def layered(state: Parcels, x: float64) -> Parcels:
         upper=Parcel(mass=state.upper.mass + state.lower, level=state.upper.level + 1),
         lower=state.lower * 0.5 + x,
     )
-
-
-class TestDefinition:
-    def test_6_the_axis_is_vertical(self):
-        with pytest.raises(
-            ff.errors.DSLTypeError,
-            match="Argument 'axis' to scan operator 'wrong' must be a vertical dimension",
-        ):
-
-            @ff.scan_operator(axis=I, forward=True, init=0.0)
-            def wrong(state: float64, x: float64) -> float64:
-                return state + x
-
-    def test_6_forward_is_a_truth_value(self):
-        with pytest.raises(
-            ff.errors.DSLTypeError,
-            match="Argument 'forward' to scan operator 'wrong' must be a boolean",
-        ):
-
-            @ff.scan_operator(axis=K, forward="up", init=0.0)
-            def wrong(state: float64, x: float64) -> float64:
-                return state + x
-
-    def test_6_init_has_exactly_the_type_of_the_state(self):
-        with pytest.raises(
-            ff.errors.DSLTypeError,
-            match="Argument 'init' to scan operator 'wrong' must have same type as 'state' "
-            "argument: expected 'float64', got 'int32'",
-        ):
-
-            @ff.scan_operator(axis=K, forward=True, init=0)
-            def wrong(state: float64, x: float64) -> float64:
-                return state + x
-
-    def test_6_there_is_a_carry(self):
-        with pytest.raises(ff.errors.DSLError, match=r"must have at least one argument"):
-
-            @ff.scan_operator(axis=K, forward=True, init=0.0)
-            def wrong() -> float64:
-                return 1.0
-
-    def test_6_the_carry_has_the_type_of_the_result(self):
-        with pytest.raises(ff.errors.DSLTypeError, match="must have same type as its return"):
-
-            @ff.scan_operator(axis=K, forward=True, init=0.0)
-            def wrong(state: float64, x: float64) -> int32:
-                return 1
-
-    @pytest.mark.parametrize("body", ["state + x(K + 1)", "state + ff.neighbor_sum(x, axis=K)"])
-    def test_6_the_body_is_scalar(self, body):
-        import linecache
-
-        text = f"def wrong(state: float64, x: float64) -> float64:\n    return {body}\n"
-        linecache.cache["<scan>"] = (1, None, text.splitlines(True), "<scan>")
-        space = {"ff": ff, "K": K, "float64": float64}
-        exec(compile(text, "<scan>", "exec"), space)
-
-        with pytest.raises(ff.errors.DSLError) as caught:
-            ff.scan_operator(space["wrong"], axis=K, forward=True, init=0.0)
-
-        assert caught.value.location.line == 2
 
 
 class TestMeaning:
@@ -450,23 +388,6 @@ class TestPrograms:
         expected = np.zeros((3, 6))
         expected[:, 1:5] = np.cumsum(u[:, 1:5], axis=1)
         np.testing.assert_allclose(out.asnumpy(), expected, rtol=1e-13)
-
-    def test_6_scans_of_one_program_share_an_axis(self):
-        L = ff.Dimension("L", ff.DimensionKind.VERTICAL)
-
-        @ff.scan_operator(axis=L, forward=True, init=0.0)
-        def other(state: float64, x: float64) -> float64:
-            return state + x
-
-        with pytest.raises(TypeError, match="axis"):
-
-            @ff.program
-            def both(
-                u: Column, v: ff.Field[ff.Dims[L], float64],
-                a: Column, b: ff.Field[ff.Dims[L], float64],
-            ):  # fmt: skip
-                total(u, out=a)
-                other(v, out=b)
 
     def test_6_an_output_may_be_an_input(self, backend):
         u = random(3, 5)

@@ -79,55 +79,6 @@ def test_a_compiled_call_gives_total_and_compute_to_the_source_of_its_variant():
     assert total >= compute
 
 
-def test_the_minimal_level_takes_whole_calls_only():
-    measure(metrics.MINIMAL)
-
-    with (
-        observation.program_call(smooth, (), {}, None),
-        observation.compiled_call(smooth, (), {}, None, ("smooth", "cpu"), "u: I"),
-    ):
-        pass
-
-    [source] = metrics.sources.values()
-    assert list(source.metrics) == ["total"]
-
-
-def test_an_embedded_call_has_a_source_named_embedded():
-    measure(metrics.ALL)
-
-    with (
-        observation.program_call(smooth, (), {}, {}),
-        observation.embedded_call(smooth, (), {}, {}),
-    ):
-        pass
-
-    assert list(metrics.sources) == ["smooth<'embedded'>"]
-
-
-def test_hooks_see_the_call_and_the_key_of_its_source():
-    measure(metrics.MINIMAL)
-    seen = []
-
-    @contextmanager
-    def watch(program, args, offset_provider, enable_jit, kwargs):
-        yield
-        seen.append((program, args, offset_provider, enable_jit, kwargs))
-        seen.append(metrics.get_current_source_key())
-
-    hooks.program_call_context.register(watch)
-    try:
-        with (
-            observation.program_call(smooth, (1,), {"n": 2}, {"E2V": None}, False),
-            observation.compiled_call(smooth, (1,), {}, None, ("smooth", "cpu"), "u: I"),
-        ):
-            pass
-    finally:
-        hooks.program_call_context.remove(watch)
-
-    assert seen[0] == (smooth, (1,), {"E2V": None}, False, {"n": 2})
-    assert seen[1] in metrics.sources
-
-
 def test_a_call_that_fails_leaves_no_sample_and_no_key():
     measure(metrics.ALL)
 

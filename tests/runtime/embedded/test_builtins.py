@@ -1,6 +1,5 @@
 import math
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -30,11 +29,6 @@ from fieldforge.runtime.process.errors import ArgumentError, DomainError
 I, J = Dimension("I"), Dimension("J")
 K = Dimension("K", DimensionKind.VERTICAL)
 FLOATING = [name for name, row in POINTWISE.items() if row.takes is FLOATS and hasattr(np, name)]
-
-
-class Wind(NamedTuple):
-    u: object
-    v: object
 
 
 def test_4_the_names_are_those_of_the_language():
@@ -119,30 +113,6 @@ def test_4_abs_and_neg_take_integers_too():
 
     assert language.abs(f).asnumpy().tolist() == [3, -(2**31)]
     assert language.neg(f).asnumpy().tolist() == [3, -(2**31)]
-
-
-def test_4_where_chooses_point_by_point():
-    mask = as_field([I], [True, False, True])
-    a = as_field([K], [1.0, 2.0])
-
-    result = where(mask, a, 0.0)
-
-    assert result.domain == domain({I: 3, K: 2})
-    assert result.asnumpy().tolist() == [[1.0, 2.0], [0.0, 0.0], [1.0, 2.0]]
-
-
-def test_4_where_takes_tuples_and_collections():
-    mask = as_field([I], [True, False])
-    f = as_field([I], [5.0, 6.0])
-
-    first, (second,) = where(mask, (f, (1,)), (0.0, (2,)))
-    wind = where(mask, Wind(f, 1.0), Wind(-f, 2.0))
-
-    assert first.asnumpy().tolist() == [5.0, 0.0]
-    assert second.asnumpy().tolist() == [1, 2]
-    assert isinstance(wind, Wind)
-    assert wind.u.asnumpy().tolist() == [5.0, -6.0]
-    assert wind.v.asnumpy().tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize("mask", [True, np.bool_(False), as_field([I], [1, 0])])

@@ -3,24 +3,19 @@
 import numpy as np
 import pytest
 
-from fieldforge.runtime.embedded import embedded
 from fieldforge.runtime.embedded.builtins import (
     as_offset,
-    astype,
     broadcast,
     concat_where,
     float32,
     float64,
     int32,
     max_over,
-    min_over,
     neighbor_sum,
-    where,
 )
 from fieldforge.runtime.fields.constructors import as_connectivity, as_field, full, zeros
 from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.annotations import Dims
-from fieldforge.runtime.language.capture import capture
 from fieldforge.runtime.language.connectivity import FieldOffset
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.process.errors import (
@@ -29,6 +24,8 @@ from fieldforge.runtime.process.errors import (
     IndexOutOfBounds,
     NonContiguousDomain,
 )
+
+from . import decorated
 
 Cell, Edge, Vertex = Dimension("Cell"), Dimension("Edge"), Dimension("Vertex")
 K = Dimension("K", DimensionKind.VERTICAL)
@@ -53,16 +50,9 @@ VField = Field[Dims[Vertex], float64]
 CELLS, EDGES, VERTICES, LEVELS = 12, 20, 9, 5
 
 
-class Decorated:
-    """What the decorators make of a function, as far as embedded execution is concerned."""
-
-    def __init__(self, function):
-        self.__definition__ = capture(function, "field_operator")
-
-    def __call__(self, *args, out, offset_provider, domain=None):
-        embedded.run_operator(
-            self.__definition__, args, out=out, domain=domain, offset_provider=offset_provider
-        )
+class Decorated(decorated.Decorated):
+    def __call__(self, *args, out, **options):
+        super().__call__(*args, out=out, **options)
         return out.asnumpy()
 
 
@@ -85,52 +75,6 @@ def tables(rng):
     }
 
 
-def summed(terms):
-    """Add slot after slot, as the language says."""
-    total = np.zeros_like(terms[:, 0])
-    for slot in range(terms.shape[1]):
-        total = total + terms[:, slot]
-    return total
-
-
-@Decorated
-def divergence(vn: EKField, geofac: Field[[Cell, C2EDim], float64]) -> CKField:
-    return neighbor_sum(geofac * vn(C2E), axis=C2EDim)
-
-
-def test_5_the_divergence_is_the_weighted_sum_over_the_edges(rng, tables):
-    vn, geofac = rng.standard_normal((EDGES, LEVELS)), rng.standard_normal((CELLS, 3))
-
-    result = divergence(
-        as_field([Edge, K], vn),
-        as_field([Cell, C2EDim], geofac),
-        out=zeros({Cell: CELLS, K: LEVELS}),
-        offset_provider=tables,
-    )
-
-    expected = summed(geofac[:, :, None] * vn[tables["C2E"].asnumpy()])
-    assert np.array_equal(result, expected)
-
-
-@Decorated
-def nabla2(u: VField, primal: EField) -> EField:
-    return 4.0 * ((u(E2V[0]) + u(E2V[1])) * primal + (u(E2V[2]) - u(E2V[3])) / primal)
-
-
-def test_5_single_neighbours_are_columns_of_the_table(rng, tables):
-    u, primal = rng.standard_normal(VERTICES), rng.standard_normal(EDGES)
-
-    result = nabla2(
-        as_field([Vertex], u),
-        as_field([Edge], primal),
-        out=zeros({Edge: EDGES}),
-        offset_provider=tables,
-    )
-
-    n = [u[tables["E2V"].asnumpy()[:, slot]] for slot in range(4)]
-    assert np.array_equal(result, 4.0 * ((n[0] + n[1]) * primal + (n[2] - n[3]) / primal))
-
-
 @Decorated
 def sum_of_edges(e: EField) -> VField:
     return neighbor_sum(e(V2E), axis=V2EDim)
@@ -139,30 +83,6 @@ def sum_of_edges(e: EField) -> VField:
 @Decorated
 def largest(e: EField) -> VField:
     return max_over(e(V2E), axis=V2EDim)
-
-
-@Decorated
-def smallest(e: EField) -> VField:
-    return min_over(e(V2E), axis=V2EDim)
-
-
-@pytest.mark.parametrize(
-    ("operator", "of_values", "of_none"),
-    [
-        (sum_of_edges, lambda values: summed(np.array([values]))[0], 0.0),
-        (largest, np.max, np.finfo(np.float64).min),
-        (smallest, np.min, np.finfo(np.float64).max),
-    ],
-)
-def test_5_2_reductions_leave_out_missing_neighbours(rng, tables, operator, of_values, of_none):
-    e = rng.standard_normal(EDGES)
-    e[5] = -np.inf
-
-    result = operator(as_field([Edge], e), out=zeros({Vertex: VERTICES}), offset_provider=tables)
-
-    for row, got in zip(tables["V2E"].asnumpy(), result, strict=True):
-        values = e[row[row >= 0]]
-        assert got == (of_values(values) if values.size else of_none)
 
 
 def test_4_a_maximum_is_the_first_of_one_infinite_neighbour_and_nan_propagates():
@@ -210,60 +130,6 @@ def test_5_2_the_lone_neighbour_of_a_skip_entry_is_refused_where_it_is_written(t
     assert np.array_equal(result[:gap], e[column[:gap]])
 
 
-def test_5_reductions_nest_and_are_shifted(rng, tables):
-    @Decorated
-    def smoothed(e: EField) -> EField:
-        sums = neighbor_sum(e(V2E) * 0.5, axis=V2EDim)
-        return neighbor_sum(sums(E2V) - sums(E2V[0]), axis=E2VDim) + sums(E2V[1])
-
-    e = rng.standard_normal(EDGES)
-    result = smoothed(as_field([Edge], e), out=zeros({Edge: EDGES}), offset_provider=tables)
-
-    v2e, e2v = tables["V2E"].asnumpy(), tables["E2V"].asnumpy()
-    sums = np.zeros(VERTICES)
-    for slot in range(6):
-        sums = np.where(v2e[:, slot] >= 0, sums + e[v2e[:, slot]] * 0.5, sums)
-    assert np.array_equal(result, summed(sums[e2v] - sums[e2v[:, 0]][:, None]) + sums[e2v[:, 1]])
-
-
-def test_5_neighbour_fields_are_computed_with_slot_by_slot(rng, tables):
-    @Decorated
-    def weighted(e: EField, w: Field[[Cell, C2EDim], float64], s: float64) -> CField:
-        chosen = where(e(C2E) > 0.0, w, 2.0 * e(C2E))
-        return neighbor_sum(astype(astype(chosen, float32), float64) + s, axis=C2EDim)
-
-    e, w = rng.standard_normal(EDGES), rng.standard_normal((CELLS, 3))
-    result = weighted(
-        as_field([Edge], e),
-        as_field([Cell, C2EDim], w),
-        0.25,
-        out=zeros({Cell: CELLS}),
-        offset_provider=tables,
-    )
-
-    near = e[tables["C2E"].asnumpy()]
-    chosen = np.where(near > 0.0, w, 2.0 * near).astype(np.float32).astype(np.float64)
-    assert np.array_equal(result, summed(chosen + 0.25))
-
-
-def test_5_a_slot_of_a_sparse_field_is_read_by_its_index(rng, tables):
-    @Decorated
-    def interpolated(f: CKField, coeff: Field[[Edge, E2CDim], float64]) -> EKField:
-        return coeff[E2CDim(0)] * f(E2C[0]) + coeff[E2CDim(1)] * f(E2C[1])
-
-    f, coeff = rng.standard_normal((CELLS, LEVELS)), rng.standard_normal((EDGES, 2))
-    result = interpolated(
-        as_field([Cell, K], f),
-        as_field([Edge, E2CDim], coeff),
-        out=zeros({Edge: EDGES, K: LEVELS}),
-        offset_provider=tables,
-    )
-
-    e2c = tables["E2C"].asnumpy()
-    expected = coeff[:, :1] * f[e2c[:, 0]] + coeff[:, 1:] * f[e2c[:, 1]]
-    assert np.array_equal(result, expected)
-
-
 def test_5_a_neighbour_field_may_be_an_output_and_a_constant_has_neighbours(rng, tables):
     @Decorated
     def near(e: EField) -> Field[[Cell, C2EDim], float64]:
@@ -283,32 +149,6 @@ def test_5_a_constant_is_counted_once_for_each_valid_neighbour(tables):
     result = count(zeros({Edge: EDGES}), out=zeros({Vertex: VERTICES}), offset_provider=tables)
 
     assert np.array_equal(result, (tables["V2E"].asnumpy() >= 0).sum(axis=1))
-
-
-def test_5_a_data_dependent_shift_follows_one_to_a_neighbour(rng, tables):
-    @Decorated
-    def hydrostatic(
-        theta: CKField, offsets: Field[[Cell, C2E2CDim, K], int32], mask: Field[[Cell, K], bool]
-    ) -> CKField:
-        near = theta(C2E2C[0])(as_offset(Koff, offsets[C2E2CDim(0)] + 1))
-        return where(mask, near, theta)
-
-    theta = rng.standard_normal((CELLS, LEVELS))
-    offsets = rng.integers(-2, 3, (CELLS, 3, LEVELS)).astype(np.int32)
-    level = np.arange(LEVELS)[None, :] + offsets[:, 0] + 1
-    mask = (level >= 0) & (level < LEVELS)
-
-    result = hydrostatic(
-        as_field([Cell, K], theta),
-        as_field([Cell, C2E2CDim, K], offsets),
-        as_field([Cell, K], mask),
-        out=zeros({Cell: CELLS, K: LEVELS}),
-        offset_provider={**tables, "Koff": K},
-    )
-
-    near = theta[tables["C2E2C"].asnumpy()[:, 0]]
-    moved = np.take_along_axis(near, np.clip(level, 0, LEVELS - 1), axis=1)
-    assert np.array_equal(result, np.where(mask, moved, theta))
 
 
 def test_4_a_column_is_displaced_by_a_field_with_more_dimensions(rng):

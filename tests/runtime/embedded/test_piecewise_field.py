@@ -5,7 +5,6 @@
 import numpy as np
 import pytest
 
-from fieldforge.runtime.embedded import embedded
 from fieldforge.runtime.embedded.builtins import (
     astype,
     broadcast,
@@ -20,7 +19,6 @@ from fieldforge.runtime.embedded.piecewise_field import PiecewiseField
 from fieldforge.runtime.fields.constructors import as_field, zeros
 from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.annotations import Dims
-from fieldforge.runtime.language.capture import capture
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import (
@@ -29,21 +27,12 @@ from fieldforge.runtime.process.errors import (
     IndexOutOfBounds,
 )
 
+from .decorated import Decorated
+
 I, J = Dimension("I"), Dimension("J")
 K = Dimension("K", DimensionKind.VERTICAL)
 IKField = Field[Dims[I, K], float64]
-KField = Field[Dims[K], float64]
 IJField = Field[Dims[I, J], float64]
-
-
-class Decorated:
-    """What the decorators make of a function, as far as embedded execution is concerned."""
-
-    def __init__(self, function):
-        self.__definition__ = capture(function, "field_operator")
-
-    def __call__(self, *args, out=None, domain=None, **kwargs):
-        return embedded.run_operator(self.__definition__, args, kwargs, out=out, domain=domain)
 
 
 def result_of(operator, *args, shape=(4, 6), dtype=float64):
@@ -55,16 +44,6 @@ def result_of(operator, *args, shape=(4, 6), dtype=float64):
 @pytest.fixture
 def a():
     return np.random.default_rng(1).standard_normal((4, 6))
-
-
-def test_4_a_middle_part_is_taken_between_scalars_that_reach_to_infinity(a):
-    @Decorated
-    def middle(x: IKField, n: int32) -> IKField:
-        return concat_where((1 <= K) & (K < n), x(K + 1) - x(K - 1), 0.0)
-
-    expected = np.zeros((4, 6))
-    expected[:, 1:5] = a[:, 2:] - a[:, :-2]
-    assert np.array_equal(result_of(middle, as_field([I, K], a), 5), expected)
 
 
 def test_8_each_branch_needs_data_on_its_own_part_only(a):
@@ -88,47 +67,6 @@ def test_8_disjoint_parts_and_open_ranges(a):
     expected[:, 2] += 10.0
     x = as_field({I: 4, K: (1, 5)}, a[:, 1:5])
     assert np.array_equal(result_of(ends, x, 5), expected)
-
-
-def test_8_a_box_in_two_dimensions_with_everything_around_it(a):
-    @Decorated
-    def inner(x: IKField, n: int32, s: float64) -> IKField:
-        edges = (0 < K) & (K < n) & (1 <= I) & (I < 3)
-        return 2.0 * concat_where(edges, x, s) + 1.0
-
-    expected = np.full((4, 6), 2.0 * 0.5 + 1.0)
-    expected[1:3, 1:5] = 2.0 * a[1:3, 1:5] + 1.0
-    x = as_field({I: (1, 3), K: (1, 5)}, a[1:3, 1:5])
-    assert np.array_equal(result_of(inner, x, 5, 0.5), expected)
-
-
-def test_8_conditions_nest_and_branches_may_have_fewer_dimensions(a):
-    @Decorated
-    def nested(x: IKField, column: KField) -> IKField:
-        lower = concat_where(K < 1, column, x)
-        return concat_where(I == 0, 3.0, concat_where(K < 4, lower, lower(K - 1)))
-
-    expected = a.copy()
-    expected[:, 0] = a[0, 0]
-    expected[:, 4:] = a[:, 3:5]
-    expected[0] = 3.0
-    x, column = as_field([I, K], a), as_field([K], a[0])
-    assert np.array_equal(result_of(nested, x, column), expected)
-
-
-def test_4_tuples_are_joined_element_by_element(a):
-    @Decorated
-    def swap(x: IKField, y: IKField) -> tuple[IKField, tuple[IKField, IKField]]:
-        return concat_where(K < 3, (x, (y, x)), (y, (x, y)))
-
-    x, y = as_field([I, K], a), as_field([I, K], -a)
-    out = zeros({I: 4, K: 6}), (zeros({I: 4, K: 6}), zeros({I: 4, K: 6}))
-    swap(x, y, out=out)
-
-    below = np.arange(6) < 3
-    assert np.array_equal(out[0].asnumpy(), np.where(below, a, -a))
-    assert np.array_equal(out[1][0].asnumpy(), np.where(below, -a, a))
-    assert np.array_equal(out[1][1].asnumpy(), np.where(below, a, -a))
 
 
 def test_8_pieces_go_through_every_operation(a):

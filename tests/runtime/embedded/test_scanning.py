@@ -1,24 +1,16 @@
 """Section 6: scans walk columns level by level, against loops over points written by hand."""
 
-import dataclasses
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 
 from fieldforge.runtime.embedded import embedded
 from fieldforge.runtime.embedded.builtins import (
     concat_where,
-    float32,
     float64,
-    int32,
-    maximum,
-    sqrt,
 )
 from fieldforge.runtime.fields.constructors import as_field, zeros
 from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.annotations import Dims
-from fieldforge.runtime.language.capture import capture
 from fieldforge.runtime.language.definition import ScanOptions
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.process.errors import (
@@ -27,21 +19,12 @@ from fieldforge.runtime.process.errors import (
     IndexOutOfBounds,
 )
 
+from .decorated import Decorated
+
 I, J = Dimension("I"), Dimension("J")
 K = Dimension("K", DimensionKind.VERTICAL)
 IKField = Field[Dims[I, K], float64]
-KField = Field[Dims[K], float64]
 IField = Field[Dims[I], float64]
-
-
-class Decorated:
-    """What the decorators make of a function, as far as embedded execution is concerned."""
-
-    def __init__(self, function, kind="field_operator", scan=None):
-        self.__definition__ = capture(function, kind, scan=scan)
-
-    def __call__(self, *args, out=None, domain=None, **kwargs):
-        return embedded.run_operator(self.__definition__, args, kwargs, out=out, domain=domain)
 
 
 def scan(axis=K, forward=True, init=0.0):
@@ -49,16 +32,6 @@ def scan(axis=K, forward=True, init=0.0):
         return Decorated(function, "scan_operator", ScanOptions(axis, forward, init))
 
     return decorate
-
-
-def program(function):
-    made = Decorated(function, "program")
-
-    def call(*args, **kwargs):
-        with pytest.warns(UserWarning, match="runs embedded"):
-            embedded.run_program(made.__definition__, args, kwargs)
-
-    return call
 
 
 @pytest.fixture
@@ -71,11 +44,6 @@ def running_sum(state: float64, x: float64) -> float64:
     return state * 0.5 + x
 
 
-@scan(forward=False)
-def running_sum_down(state: float64, x: float64) -> float64:
-    return state * 0.5 + x
-
-
 def walked(x, levels, state=0.0):
     result = np.full_like(x, np.nan)
     state = np.full(x.shape[:-1], state)
@@ -83,62 +51,6 @@ def walked(x, levels, state=0.0):
         state = state * 0.5 + x[..., k]
         result[..., k] = state
     return result
-
-
-@pytest.mark.parametrize(
-    ("operator", "levels"), [(running_sum, range(6)), (running_sum_down, range(5, -1, -1))]
-)
-def test_6_a_state_is_carried_up_or_down_the_column(a, operator, levels):
-    out = zeros({I: 4, K: 6})
-
-    operator(as_field([I, K], a), out=out)
-
-    assert np.array_equal(out.asnumpy(), walked(a, levels))
-
-
-def test_6_a_part_of_the_levels_starts_from_init_again(a):
-    out = zeros({I: 4, K: 6})
-
-    running_sum(as_field([I, K], a), out=out, domain={I: (1, 3), K: (2, 5)})
-
-    expected = np.zeros((4, 6))
-    expected[1:3, 2:5] = walked(a, range(2, 5))[1:3, 2:5]
-    assert np.array_equal(out.asnumpy(), expected)
-
-
-@scan(init=(0.0, 0.0))
-def eliminated(
-    state: tuple[float64, float64], a: float64, b: float64, c: float64, d: float64
-) -> tuple[float64, float64]:
-    cp, dp = state
-    m = b - a * cp
-    return c / m, (d - a * dp) / m
-
-
-@scan(forward=False)
-def substituted(x: float64, cp: float64, dp: float64) -> float64:
-    return dp - cp * x
-
-
-@Decorated
-def tridiagonal(a: IKField, b: IKField, c: IKField, d: IKField) -> IKField:
-    cp, dp = eliminated(a, b, c, d)
-    return substituted(cp, dp)
-
-
-def test_6_a_tridiagonal_system_is_solved_by_two_scans():
-    rng = np.random.default_rng(2)
-    n, size = 3, 8
-    a, c = rng.random((2, n, size))
-    b, d = 3.0 + rng.random((n, size)), rng.random((n, size))
-    a[:, 0] = c[:, -1] = 0.0
-    out = zeros({I: n, K: size})
-
-    tridiagonal(*(as_field([I, K], x) for x in (a, b, c, d)), out=out)
-
-    for i in range(n):
-        matrix = np.diag(b[i]) + np.diag(a[i, 1:], -1) + np.diag(c[i, :-1], 1)
-        assert np.allclose(out.asnumpy()[i], np.linalg.solve(matrix, d[i]), rtol=1e-12)
 
 
 def test_6_the_levels_are_those_of_the_output_whatever_consumers_shift(a):
@@ -152,157 +64,6 @@ def test_6_the_levels_are_those_of_the_output_whatever_consumers_shift(a):
     sums = walked(a, range(6))
     before = np.concatenate([np.full((4, 1), 7.0), sums[:, :-1]], axis=1)
     assert np.array_equal(out.asnumpy(), before + sums)
-
-
-def test_6_arguments_may_be_constant_in_the_column_or_numbers_or_lack_everything(a):
-    @scan(init=(0.0, 1))
-    def walk(
-        state: tuple[float64, int32], x: float64, weight: float64, s: float64, n: int32
-    ) -> tuple[float64, int32]:
-        return state[0] + x * weight + s, state[1] + n
-
-    @Decorated
-    def both(x: KField, weight: IField, s: float64) -> tuple[IKField, Field[[I, K], int32]]:
-        return walk(x, weight, s, 2)
-
-    total, count = zeros({I: 4, K: 6}), zeros({I: 4, K: 6}, dtype=int32)
-    both(as_field([K], a[0]), as_field([I], a[:, 0]), 0.25, out=(total, count))
-
-    expected, state = np.empty((4, 6)), np.zeros(4)
-    for k in range(6):
-        state = state + a[0, k] * a[:, 0] + 0.25
-        expected[:, k] = state
-    assert np.array_equal(total.asnumpy(), expected)
-    assert np.array_equal(count.asnumpy(), np.tile(1 + 2 * np.arange(1, 7), (4, 1)))
-
-
-def test_6_without_field_arguments_the_axis_alone_remains():
-    @scan(init=1)
-    def doubled(state: int32) -> int32:
-        return state * 2
-
-    out = zeros({K: (3, 7)}, dtype=int32)
-    doubled(out=out)
-
-    assert out.asnumpy().tolist() == [2, 4, 8, 16]
-
-
-def test_6_columns_that_disagree_on_conditions_go_their_own_ways(a):
-    @Decorated
-    def limited(x: float64, top: float64) -> float64:
-        return maximum(x, top) if x > top else x - 1.0
-
-    @scan(init=(0.0, False))
-    def physics(state: tuple[float64, bool], x: float64) -> tuple[float64, bool]:
-        total, full = state
-        if full:
-            return total, True
-        if x > 0.0:
-            step = sqrt(x)
-        elif x < -1.0:
-            step = 2.0 if not full else 1.0
-        else:
-            step = limited(x, total)
-        total = total + step
-        return total, total > 1.5
-
-    total, full = zeros({I: 4, K: 6}), zeros({I: 4, K: 6}, dtype=bool)
-    physics(as_field([I, K], a), out=(total, full))
-
-    for i in range(4):
-        state, done = 0.0, False
-        for k in range(6):
-            x = a[i, k]
-            if not done:
-                if x > 0.0:
-                    state += np.sqrt(x)
-                elif x < -1.0:
-                    state += 2.0
-                else:
-                    state += max(x, state) if x > state else x - 1.0
-                done = state > 1.5
-            assert (total.asnumpy()[i, k], full.asnumpy()[i, k]) == (state, done)
-
-
-class Water(NamedTuple):
-    vapour: float64
-    rain: float64
-
-
-@dataclasses.dataclass
-class Column:
-    water: Water
-    level: int32
-
-
-class Waters(NamedTuple):
-    vapour: IKField
-    rain: IKField
-
-
-def test_6_a_state_may_be_a_collection_of_collections(a):
-    @scan(init=Column(Water(1.0, 0.0), 0))
-    def rain(state: Column, source: Water) -> Column:
-        falling = state.water.rain + source.rain
-        return Column(
-            water=Water(vapour=state.water.vapour - source.vapour, rain=falling),
-            level=state.level + 1,
-        )
-
-    @Decorated
-    def fall(waters: Waters) -> tuple[IKField, IKField, Field[[I, K], int32]]:
-        result = rain(waters)
-        return result.water.vapour * 2.0, result.water.rain, result.level
-
-    out = zeros({I: 4, K: 6}), zeros({I: 4, K: 6}), zeros({I: 4, K: 6}, dtype=int32)
-    x = as_field([I, K], a)
-    fall(Waters(x, x), out=out)
-
-    vapour, down = np.ones(4), np.zeros(4)
-    for k in range(6):
-        vapour, down = vapour - a[:, k], down + a[:, k]
-        assert np.array_equal(out[0].asnumpy()[:, k], vapour * 2.0)
-        assert np.array_equal(out[1].asnumpy()[:, k], down)
-    assert out[2].asnumpy()[0].tolist() == [1, 2, 3, 4, 5, 6]
-
-
-def test_6_a_state_keeps_its_dtype():
-    @scan(init=float32(0.0))
-    def total(state: float32, x: float32) -> float32:
-        return state + x
-
-    x = np.array([1e8, 1.0, -1e8, 1.0], dtype=np.float32)
-    out = zeros({K: 4}, dtype=float32)
-    total(as_field([K], x), out=out)
-
-    assert out.asnumpy().tolist() == [1e8, 1e8, 0.0, 1.0]
-
-
-def test_6_arguments_of_several_pieces_are_walked_piece_by_piece(a):
-    @Decorated
-    def composed(x: IKField) -> IKField:
-        return running_sum(concat_where((I < 2) & (K >= 3), x, 1.0))
-
-    out = zeros({I: 4, K: 6})
-    composed(as_field({I: 2, K: (3, 6)}, a[:2, 3:]), out=out)
-
-    whole = np.ones((4, 6))
-    whole[:2, 3:] = a[:2, 3:]
-    assert np.array_equal(out.asnumpy(), walked(whole, range(6)))
-
-
-def test_7_a_scan_in_a_program_walks_the_levels_of_its_statement(a):
-    @program
-    def both(x: IKField, low: IKField, high: IKField):
-        running_sum(x, out=low[:, :-2])
-        running_sum(x, out=high, domain={I: (0, 4), K: (1, 6)})
-
-    low, high = zeros({I: 4, K: 6}), zeros({I: 4, K: 6})
-    both(as_field([I, K], a), low, high)
-
-    assert np.array_equal(low.asnumpy()[:, :4], walked(a, range(4))[:, :4])
-    assert not low.asnumpy()[:, 4:].any()
-    assert np.array_equal(high.asnumpy()[:, 1:], walked(a, range(1, 6))[:, 1:])
 
 
 def test_6_each_output_is_walked_on_its_own_levels(a):
@@ -338,14 +99,6 @@ def test_6_a_scan_whose_result_nobody_needs_walks_nothing():
     pointwise(as_field([I], [1.0, 2.0]), out=out)
 
     assert out.asnumpy().tolist() == [2.0, 3.0]
-
-
-def test_6_a_scan_may_write_onto_its_argument(a):
-    x = as_field([I, K], a)
-
-    running_sum(x, out=x)
-
-    assert np.array_equal(x.asnumpy(), walked(a, range(6)))
 
 
 def test_6_arguments_must_have_all_levels(a):

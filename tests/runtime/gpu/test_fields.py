@@ -122,15 +122,6 @@ def test_fields_speak_dlpack(place):
         field.__dlpack__(colour="red")
 
 
-def test_cpu_fields_speak_dlpack():
-    field = full({Cell: 7, K: 5}, 3, np.int32)
-    assert np.shares_memory(np.from_dlpack(field), field.ndarray)
-    assert field.compact().ndarray.flags.c_contiguous
-    taken = gpu.Array.from_any(field)
-    assert taken.device is None
-    assert taken.ptr == field.pointer
-
-
 def test_devices_that_are_not_there_are_refused(place):
     with pytest.raises(DeviceError, match="no device 77"):
         zeros({Cell: 3}, device=Device(place.device_type, 77))

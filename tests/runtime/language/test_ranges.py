@@ -1,5 +1,6 @@
 """Section 1.3: ranges of indices."""
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
@@ -78,6 +79,7 @@ def test_1_3_a_range_shows_its_bounds():
         ((None, 5), UnitRange(Infinity.NEGATIVE, 5)),
         ((2, None), UnitRange(2, Infinity.POSITIVE)),
         (4, UnitRange(0, 4)),
+        (np.int32(4), UnitRange(0, 4)),
         (None, UnitRange.infinite()),
     ],
 )

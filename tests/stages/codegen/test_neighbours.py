@@ -13,7 +13,6 @@ from fieldforge.stages.lower.graph import Graph
 
 from .grids import (
     C2E,
-    C2E_DIM,
     E2C,
     V2E,
     V2E_DIM,
@@ -86,47 +85,6 @@ def test_reductions_agree_bit_for_bit_with_numpy_in_every_type(op: str, dtype: s
     expected = reduced(op, [e[V2E_[:, k]] for k in range(6)], V2E_ >= 0, dtype)
     np.testing.assert_array_equal(out, expected)
     assert out.tobytes() == expected.astype(dtype).tobytes() or np.isnan(out).any()
-
-
-def test_a_row_without_neighbours_gives_what_the_reduction_begins_with() -> None:
-    graph = Graph()
-    e = graph.neighbours(graph.input("e", (E,), REAL), V2E)
-    values = [graph.reduce(op, e, V2E) for op in ("sum", "max", "min")]
-    names = ("s", "h", "l")
-    fields = [("e", REAL, (E,)), *((name, REAL, (V,)) for name in names)]
-    box = whole("s", (V,))
-    lowered = make(graph, fields, [(n, box, v) for n, v in zip(names, values, strict=True)])
-    outs = [np.ones(3) for _ in names]
-
-    Native(lowered)(np.ones(1), *outs, V2E=table_of(V2E, np.full((3, 6), -1)))
-
-    limits = np.finfo(REAL)
-    assert [out.tolist() for out in outs] == [[0.0] * 3, [limits.min] * 3, [limits.max] * 3]
-
-
-@pytest.mark.parametrize("dim", [K, C, None])
-def test_sparse_coefficients_levels_and_scalars_meet_in_any_layout(dim: Any) -> None:
-    graph = Graph()
-    e, w = graph.input("e", (E, K), REAL), graph.input("w", (C, C2E_DIM), REAL)
-    p, dt = graph.input("p", (K,), REAL), graph.scalar("dt", REAL)
-    terms = graph.map("mul", (graph.map("sub", (graph.neighbours(e, C2E), p)), w))
-    value = graph.map("mul", (graph.reduce("sum", terms, C2E), dt))
-    value = graph.map("add", (value, graph.local(w, C2E_DIM, 1)))
-    shapes = {"e": (E, K), "w": (C, C2E_DIM), "p": (K,), "out": (C, K)}
-    fields = [*((name, REAL, dims) for name, dims in shapes.items()), ("dt", REAL, None)]
-    lowered = make(graph, fields, [("out", whole("out", (C, K)), value)])
-    e_, w_, p_ = numbers(REAL, NE, NK), numbers(REAL, NC, 3), numbers(REAL, NK)
-    order = "F" if dim is C else "C"
-    arrays = [np.asarray(each, order=order) for each in (e_, w_, p_, np.zeros((NC, NK)))]  # type: ignore[call-overload]
-    if dim is None:
-        arrays = [np.repeat(each, 2, axis=0)[::2] for each in arrays]
-
-    runner = Native(lowered, units(lowered, dim), parallel_from=1)
-    runner(*arrays, 0.3, C2E=table_of(C2E, C2E_))
-
-    slots = [(e_[C2E_[:, k]] - p_) * w_[:, k, None] for k in range(3)]
-    total = (((0.0 + slots[0]) + slots[1]) + slots[2]) * 0.3 + w_[:, 1, None]
-    np.testing.assert_array_equal(arrays[3], total)
 
 
 def test_a_table_is_read_once_for_a_row_of_levels() -> None:
@@ -277,23 +235,6 @@ def test_a_horizontal_displacement_is_moved_inside_the_input() -> None:
 
     place = np.clip(np.arange(5) + by, -2, 6) + 2
     np.testing.assert_array_equal(out, np.take_along_axis(u_, place, 1))
-
-
-def test_an_offset_of_a_slot_at_a_neighbour_is_followed_in_two_steps() -> None:
-    graph = Graph()
-    by = graph.local(graph.input("by", (C, C2E_DIM, K), "int32"), C2E_DIM, 0)
-    up = graph.map("add", (by, graph.literal("int32", "1")))
-    value = graph.displace(graph.gather(graph.input("e", (E, K), REAL), C2E, 0), K, up)
-    fields = [("e", REAL, (E, K)), ("by", "int32", (C, C2E_DIM, K)), ("out", REAL, (C, K))]
-    lowered = make(graph, fields, [("out", whole("out", (C, K)), value)])
-    e = numbers(REAL, NE, NK)
-    by_ = RNG.integers(-NK, NK, (NC, 3, NK)).astype("int32")
-    out = np.zeros((NC, NK))
-
-    Native(lowered, units(lowered, K))(e, by_, out, C2E=table_of(C2E, C2E_))
-
-    place = np.clip(np.arange(NK) + by_[:, 0] + 1, 0, NK - 1)
-    np.testing.assert_array_equal(out, np.take_along_axis(e[C2E_[:, 0]], place, 1))
 
 
 def test_a_sparse_field_of_another_origin_is_refused() -> None:

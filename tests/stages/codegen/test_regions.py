@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime.process.errors import DomainError
-from fieldforge.stages.ir.bounds import Bound, Const, DomainSymbol, ScalarSymbol, add
+from fieldforge.stages.ir.bounds import Bound, Const, ScalarSymbol, add
 from fieldforge.stages.ir.dataflow import Side
 from fieldforge.stages.lower.graph import Graph
 
@@ -19,7 +19,6 @@ pytestmark = pytest.mark.needs_compiler
 RNG = np.random.default_rng(5)
 NC, NE, NK = 12, 20, 9
 N = ScalarSymbol("n")
-LAST = add(DomainSymbol("stop", "out", K), -1)
 
 
 def numbers(*shape: int) -> np.ndarray[Any, Any]:
@@ -38,28 +37,6 @@ def program(graph: Graph, value: int, *names: str, dim: Any = K, **options: Any)
     fields = [(name, REAL, (C, K)) for name in (*names, "out")]
     lowered = make(graph, [*fields, ("n", "int32", None)], [("out", whole("out", (C, K)), value)])
     return Native(lowered, units(lowered, dim), parallel_from=1, **options)
-
-
-@pytest.mark.parametrize("dim", [K, C, None])
-def test_the_first_and_last_level_need_no_neighbours_below_and_above(dim: Any) -> None:
-    graph = Graph()
-    u = graph.input("u", (C, K), REAL)
-    inner = graph.map("sub", (graph.shift(u, K, 1), graph.shift(u, K, -1)))
-    value = graph.region(at_level(LAST), u, inner)
-    value = graph.region(at_level(Const(0)), graph.literal(REAL, "0.5"), value)
-    runner = program(graph, value, "u", dim=dim)
-    u_, out = numbers(NC, NK), np.zeros((NC, NK))
-    if dim is C:
-        u_, out = np.asfortranarray(u_), np.asfortranarray(out)
-    if dim is None:
-        u_ = np.repeat(u_, 2, axis=1)[:, ::2]
-
-    runner(u_, out, 0)
-
-    expected = np.full((NC, NK), 0.5)
-    expected[:, 1:-1] = u_[:, 2:] - u_[:, :-2]
-    expected[:, -1] = u_[:, -1]
-    np.testing.assert_array_equal(out, expected)
 
 
 def test_the_innermost_loop_is_cut_where_a_region_ends() -> None:
@@ -130,23 +107,6 @@ def test_an_array_of_one_branch_is_filled_where_that_branch_is_taken(
     np.testing.assert_array_equal(out, expected)
     with pytest.raises(DomainError, match="the program reads -1:"):
         runner(u_, out, 3)
-
-
-def test_several_boxes_of_two_dimensions_make_one_region() -> None:
-    graph = Graph()
-    a, b = graph.input("a", (C, K), REAL), graph.input("b", (C, K), REAL)
-    boxes = (
-        (Side(C, Const(2), Const(5)), Side(K, Const(1), N)),
-        (Side(C, Const(7), None), Side(K, N, None)),
-    )
-    runner = program(graph, graph.region(boxes, a, b), "a", "b")
-    a_, b_ = numbers(NC, NK), numbers(NC, NK)
-    for n in (-1, 1, 4, 20):
-        out = np.zeros((NC, NK))
-        runner(a_, b_, out, n)
-        i, k = np.meshgrid(np.arange(NC), np.arange(NK), indexing="ij")
-        inside = ((i >= 2) & (i < 5) & (k >= 1) & (k < n)) | ((i >= 7) & (k >= n))
-        np.testing.assert_array_equal(out, np.where(inside, a_, b_))
 
 
 @pytest.mark.parametrize("n", [0, 7, NE])

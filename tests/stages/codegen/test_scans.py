@@ -11,7 +11,7 @@ from fieldforge.stages.ir.bounds import Bound, DomainSymbol, Range
 from fieldforge.stages.ir.dataflow import Body, Side
 from fieldforge.stages.lower.graph import Graph
 
-from .grids import C2E, E2C, At, C, E, I, J, K, Native, make, random_table, table_of, units
+from .grids import C, I, J, K, Native, make, units
 from .programs import REAL, whole
 
 pytestmark = pytest.mark.needs_compiler
@@ -21,12 +21,6 @@ LEVELS: tuple[Bound, Bound] = (DomainSymbol("start", "out", K), DomainSymbol("st
 
 def numbers(*shape: int) -> np.ndarray[Any, Any]:
     return RNG.standard_normal(shape)
-
-
-def running_sum(dtype: str = REAL) -> Body:
-    body = Graph()
-    total = body.map("add", (body.scalar("s0", dtype), body.scalar("a0", dtype)))
-    return Body(tuple(body.values), (total,))
 
 
 def recurrence() -> Body:
@@ -79,66 +73,6 @@ def test_columns_are_walked_both_ways_in_any_layout(dim: Any, forward: bool) -> 
     assert runner.loops.count("  tile @") == (2 if beside else 0)
 
 
-def test_a_scan_restarts_at_the_first_level_that_is_written() -> None:
-    graph = Graph()
-    (total,) = graph.scan(
-        running_sum(),
-        (graph.literal(REAL, "0.0"),),
-        (graph.input("u", (C, K), REAL),),
-        K,
-        True,
-        LEVELS,
-    )
-    fields = [("u", REAL, (C, K)), ("out", REAL, (C, K))]
-    lowered = make(graph, fields, [("out", whole("out", (C, K)), total)])
-    u, out = numbers(3, 9), np.zeros((3, 4))
-    Native(lowered)(u, At(out, (0, 2)))
-    np.testing.assert_array_equal(out, np.cumsum(u[:, 2:6], axis=1))
-
-
-@pytest.mark.parametrize("dim", [I, K])
-def test_a_scan_of_a_scan_with_work_before_between_and_after(dim: Any) -> None:
-    graph = Graph()
-    u, p = graph.input("u", (I, J, K), REAL), graph.input("p", (I, J), REAL)
-    first = scanned(graph, graph.map("mul", (u, p)))
-    between = graph.map("add", (first[0], graph.shift(u, K, 1)))
-    second = scanned(graph, between, forward=False)
-    value = graph.map("sub", (second[0], first[1]))
-    dims = (I, J, K)
-    fields = [("u", REAL, dims), ("p", REAL, (I, J)), ("out", REAL, dims)]
-    lowered = make(graph, fields, [("out", whole("out", dims), value)])
-    u_, p_, out = numbers(6, 5, 8), numbers(6, 5), np.zeros((6, 5, 7))
-    if dim is I:
-        u_, p_, out = np.asfortranarray(u_), np.asfortranarray(p_), np.asfortranarray(out)
-
-    Native(lowered, units(lowered, dim), parallel_from=1)(u_, p_, out)
-
-    one, other = walk(u_[..., :7] * p_[..., None], True)
-    two, _ = walk(one + u_[..., 1:], False)
-    np.testing.assert_array_equal(out, two - other)
-
-
-def test_a_scan_of_neighbours_gives_values_to_neighbours() -> None:
-    graph = Graph()
-    e = graph.input("e", (E, K), REAL)
-    total = graph.reduce("sum", graph.neighbours(e, C2E), C2E)
-    (scan,) = graph.scan(running_sum(), (graph.literal(REAL, "0.0"),), (total,), K, True, LEVELS)
-    value = graph.reduce("sum", graph.neighbours(scan, E2C), E2C)
-    fields = [("e", REAL, (E, K)), ("out", REAL, (E, K))]
-    lowered = make(graph, fields, [("out", whole("out", (E, K)), value)])
-    c2e, e2c = random_table(C2E, 20, 30, RNG), random_table(E2C, 30, 20, RNG)
-    e_, out = numbers(30, 5), np.zeros((30, 5))
-
-    runner = Native(lowered, units(lowered, K))
-    runner(e_, out, C2E=table_of(C2E, c2e), E2C=table_of(E2C, e2c))
-
-    cells = np.cumsum(((0.0 + e_[c2e[:, 0]]) + e_[c2e[:, 1]]) + e_[c2e[:, 2]], axis=1)
-    expected = np.zeros((30, 5))
-    for k in range(2):
-        expected = np.where(e2c[:, k, None] >= 0, expected + cells[e2c[:, k]], expected)
-    np.testing.assert_array_equal(out, expected)
-
-
 @pytest.mark.parametrize("dim", [I, K])
 def test_a_field_that_a_scan_reads_is_updated_in_place(dim: Any) -> None:
     graph = Graph()
@@ -161,19 +95,6 @@ def test_a_field_that_a_scan_reads_is_updated_in_place(dim: Any) -> None:
 
     np.testing.assert_array_equal(u_[..., :6], expected[0])
     np.testing.assert_array_equal(out, expected[1])
-
-
-def test_a_profile_is_scanned_alone_and_repeated_over_columns() -> None:
-    graph = Graph()
-    p = graph.input("p", (K,), "int32")
-    (total,) = graph.scan(
-        running_sum("int32"), (graph.literal("int32", "3"),), (p,), K, False, LEVELS
-    )
-    fields = [("p", "int32", (K,)), ("out", "int32", (C, K))]
-    lowered = make(graph, fields, [("out", whole("out", (C, K)), total)])
-    p_, out = RNG.integers(-5, 5, 6).astype("int32"), np.zeros((4, 6), "int32")
-    Native(lowered)(p_, out)
-    np.testing.assert_array_equal(out, np.tile(3 + np.cumsum(p_[::-1])[::-1], (4, 1)))
 
 
 def test_arguments_without_levels_stand_outside_the_loop_over_levels() -> None:

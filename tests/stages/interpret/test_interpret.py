@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import enum
 from contextlib import suppress
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -52,66 +50,12 @@ def swap():
     return tree.operator("swap", {"a": LINE, "b": LINE}, syntax.Return(pair))
 
 
-def test_a_stencil_is_computed_on_the_domain_of_its_output():
-    out = line(0, 0, 0, start=2)
-
-    entry(parsed(difference()))(line(1, 4, 9, 16, 25, 36), out)
-
-    assert out.ndarray.tolist() == [7, 9, 11]
-
-
-def test_a_domain_leaves_the_rest_untouched():
-    out = line(-1, -1, -1, -1)
-
-    entry(parsed(difference()), Variant(domain=True))(line(1, 4, 9, 16, 25), out, 1, 3)
-
-    assert out.ndarray.tolist() == [-1, 5, 7, -1]
-
-
 def test_an_empty_domain_reads_and_writes_nothing():
     out = line(-1, -1)
 
     entry(parsed(difference()), Variant(domain=True))(line(1), out, 50, 50)
 
     assert out.ndarray.tolist() == [-1, -1]
-
-
-def test_a_statement_reads_everything_before_it_writes():
-    a, b = line(1, 2, 3), line(7, 8, 9)
-    operator = swap()
-    root = program(
-        {"a": LINE, "b": LINE},
-        (operator, ["a", "b"], [syntax.Output("a", ()), syntax.Output("b", ())]),
-    )
-
-    entry(parsed(root, operator))(a, b)
-
-    assert (a.ndarray.tolist(), b.ndarray.tolist()) == ([7, 8, 9], [1, 2, 3])
-
-
-def test_an_output_that_is_an_input_shifted_is_as_if_read_first():
-    u = line(1, 4, 9, 16, 25)
-    output = syntax.Output("u", (), slices=(syntax.OutputSlice(0, -1),))
-    root = program({"u": LINE}, (difference(), ["u"], [output]))
-
-    entry(parsed(root, difference()))(u)
-
-    assert u.ndarray.tolist() == [3, 5, 7, 9, 25]
-
-
-def test_a_later_statement_sees_earlier_writes():
-    operator = difference()
-    calls = [
-        (operator, ["u"], [syntax.Output("v", (), slices=(syntax.OutputSlice(0, -1),))]),
-        (operator, ["v"], [syntax.Output("w", ())]),
-    ]
-    w = line(0, 0)
-
-    entry(parsed(program(dict.fromkeys("uvw", LINE), *calls), operator))(
-        line(1, 4, 9, 16), line(0, 0, 0, 0), w
-    )
-
-    assert w.ndarray.tolist() == [2, 2]
 
 
 def test_a_read_beyond_an_input_names_parameter_dimension_and_ranges():
@@ -143,16 +87,6 @@ def test_nothing_is_written_when_a_later_statement_is_refused():
     assert v.ndarray.tolist() == [0, 0]
 
 
-class Level(enum.Enum):
-    TOP = 2
-
-
-@dataclass
-class Pair:
-    u: object
-    n: object
-
-
 PAIRED = """\
 program run(pair, out)
 dimension I horizontal
@@ -166,16 +100,6 @@ field out: [I] float64
 statement
   out[I: 0 .. pair.1] = %3
 """
-
-
-@pytest.mark.parametrize("number", [2, np.int32(2), Level.TOP])
-@pytest.mark.parametrize("collection", [lambda *x: x, Pair])
-def test_leaves_are_found_in_tuples_and_collections(collection, number):
-    out = line(0, 0, 0)
-
-    Entry(Lowered(parse(PAIRED)[0]))(collection(line(1, 2, 3), number), out)
-
-    assert out.ndarray.tolist() == [2, 4, 0]
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,11 @@ import pytest
 import fieldforge as ff
 from fieldforge import (
     Field,
-    broadcast,
     field_operator,
     float64,
     int32,
-    max_over,
-    min_over,
     neighbor_sum,
     scan_operator,
-    where,
 )
 from fieldforge.experimental import as_offset, concat_where
 from fieldforge.runtime.process.errors import ArgumentError, DomainError, MissingOffsetError
@@ -50,100 +46,13 @@ def weighted(u: Cells, w: Field[[Edge, E2CDim], float64]) -> Edges:
 
 
 @field_operator
-def extremes(u: Cells) -> tuple[Edges, Edges]:
-    return max_over(u(E2C), axis=E2CDim), min_over(u(E2C) + 1.0, axis=E2CDim)
-
-
-@field_operator
-def whole_extremes(
-    u: Field[[Cell, K], int32],
-) -> tuple[Field[[Cell, K], int32], Field[[Cell, K], int32], Field[[Cell, K], int32]]:
-    around = u(C2C)
-    return (
-        neighbor_sum(around, axis=C2CDim),
-        max_over(around, axis=C2CDim),
-        min_over(around, axis=C2CDim),
-    )
-
-
-@field_operator
-def laplacian(u: Cells) -> Cells:
-    return neighbor_sum(u(C2C) - u, axis=C2CDim)
-
-
-@field_operator
-def bilaplacian(u: Cells) -> Cells:
-    return laplacian(laplacian(u))(K - 1) + u
-
-
-@field_operator
 def there_and_back(u: Cells) -> Cells:
     return neighbor_sum(neighbor_sum(u(E2C), axis=E2CDim)(C2E), axis=C2EDim)
 
 
 @field_operator
-def slots(w: Field[[Cell, C2EDim, K], float64], e: Edges) -> Cells:
-    product = w * e(C2E) + 1.0
-    return product[C2EDim(1)] + neighbor_sum(where(product > 0.0, product, w), axis=C2EDim)
-
-
-@field_operator
-def counted(u: Cells) -> Cells:
-    return neighbor_sum(broadcast(1.0, (Cell, K))(C2C), axis=C2CDim) * u
-
-
-@field_operator
-def of_sparse(w: Field[[Cell, C2CDim], float64]) -> Field[[Cell], float64]:
-    return neighbor_sum(w, axis=C2CDim)
-
-
-@pytest.mark.parametrize(
-    ("operator", "args", "out"),
-    [
-        (weighted, (field(Cell, K), field(Edge, E2CDim)), field(Edge, K)),
-        (extremes, (field(Cell, K),), (field(Edge, K), field(Edge, K))),
-        (whole_extremes, (field(Cell, K, dtype=np.int32),),
-         tuple(field(Cell, K, dtype=np.int32) for _ in range(3))),
-        (there_and_back, (field(Cell, K),), field(Cell, K)),
-        (slots, (field(Cell, C2EDim, K), field(Edge, K)), field(Cell, K)),
-        (counted, (field(Cell, K),), field(Cell, K)),
-        (of_sparse, (field(Cell, C2CDim),), field(Cell)),
-    ],
-    ids=lambda value: getattr(value, "__name__", None),
-)  # fmt: skip
-def test_neighbours_and_their_reductions_agree(operator, args, out):
-    assert_agreement(operator, *args, out=out)
-
-
-def test_a_part_of_the_mesh_is_computed_from_what_it_needs_only():
-    assert_agreement(
-        bilaplacian, field(Cell, K), out=field(Cell, K, seed=1), domain={Cell: (1, 4), K: (2, 5)}
-    )
-
-
-@field_operator
 def displaced(u: Cells, by: Field[[Edge, K], int32]) -> Edges:
     return (u * 2.0)(E2C[0])(as_offset(Koff, by + 1))
-
-
-@field_operator
-def displaced_twice(u: Cells, by: Field[[Cell, K], int32], n: int32) -> Cells:
-    smooth = u + laplacian(u)
-    chosen = concat_where(n > K, smooth, u)
-    return chosen(as_offset(Koff, by))(as_offset(Koff, by - by)) + smooth(as_offset(Koff, by))
-
-
-def test_displacements_by_data_agree():
-    levels = np.arange(SIZES[K])
-    targets = np.random.default_rng(5).integers(0, SIZES[K], (SIZES[Cell], SIZES[K]))
-    by = ff.as_field([Cell, K], (targets - levels).astype(np.int32))
-    along = np.arange(SIZES[Edge])[:, None] % SIZES[K] - levels - 1
-    valid = {Edge: (6, SIZES[Edge]), K: (0, SIZES[K])}
-
-    on_edges = ff.as_field([Edge, K], along.astype(np.int32))
-
-    assert_agreement(displaced, field(Cell, K), on_edges, out=field(Edge, K), domain=valid)
-    assert_agreement(displaced_twice, field(Cell, K), by, np.int32(3), out=field(Cell, K))
 
 
 def test_a_displacement_far_away_is_read_from_inside():
@@ -241,11 +150,6 @@ def chosen(a: Cells, b: Field[[Cell], float64], flag: bool) -> Cells:
 
 def sweeps():
     return (field(Cell, K), field(Cell, K, seed=3), field(Cell, K, dtype=np.int32))
-
-
-@pytest.mark.parametrize("domain", [None, {Cell: (2, 5), K: (1, 4)}])
-def test_scans_of_scans_agree_on_all_and_on_some_levels(domain):
-    assert_agreement(two_sweeps, field(Cell, K), field(Cell), out=sweeps(), domain=domain)
 
 
 def test_every_output_is_walked_over_its_own_levels():

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from fieldforge.runtime.embedded.builtins import astype, float32, float64, int32, where
+from fieldforge.runtime.embedded.builtins import astype, float32, float64, int32
 from fieldforge.runtime.fields.field import Field, make
 from fieldforge.runtime.language.capture import capture
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
@@ -19,7 +19,6 @@ from fieldforge.stages.parse.trees import parse_all
 
 I, J = Dimension("I"), Dimension("J")
 K = Dimension("K", DimensionKind.VERTICAL)
-Plane = Field[[I, J], float64]
 Column = Field[[K], float64]
 Line = Field[[I], float64]
 
@@ -31,28 +30,6 @@ class Defined:
 
 def operator(function):
     return Defined(function, "field_operator")
-
-
-def program(function):
-    return Defined(function, "program")
-
-
-@operator
-def laplacian(u: Plane) -> Plane:
-    return 4.0 * u - (u(I + 1) + u(I - 1) + u(J + 1) + u(J - 1))
-
-
-@operator
-def limited(u: Plane, c: float64) -> Plane:
-    lap = laplacian(u)
-    flux = lap(I + 1) - lap
-    flux = where(flux * (u(I + 1) - u) > 0.0, 0.0, flux)
-    return u - c * (flux - flux(I - 1))
-
-
-@program
-def smooth(u: Plane, out: Plane, c: float64):
-    limited(u, c, out=out[2:-2, 1:-1])
 
 
 @operator
@@ -89,20 +66,6 @@ def in_python(a, n, f):
 def entry(defined, variant=None):
     lowered = lower(parse_all(defined.__definition__)["parsed"], variant or Variant())
     return Entry(Lowered.from_files(lowered.files()))
-
-
-def test_a_limited_diffusion_gives_the_bits_of_numpy():
-    u = np.random.default_rng(3).normal(size=(12, 9))
-    out = np.zeros_like(u)
-    domain = Domain((I, (0, 12)), (J, (0, 9)))
-
-    entry(smooth)(make(u, domain), make(out, domain), 0.1)
-
-    lap = 4.0 * u[1:-1, 1:-1] - (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2])
-    flux = lap[1:] - lap[:-1]
-    flux = np.where(flux * (u[2:-1, 1:-1] - u[1:-2, 1:-1]) > 0.0, 0.0, flux)
-    np.testing.assert_array_equal(out[2:-2, 1:-1], u[2:-2, 1:-1] - 0.1 * (flux[1:] - flux[:-1]))
-    assert not out[:2].any()
 
 
 @pytest.mark.parametrize("static", [False, True])

@@ -1,4 +1,4 @@
-"""Builds for GPUs: lock files, batches, packs, policies, variants, architectures, refusals."""
+"""Builds for GPUs: variants, architectures, refusals."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from click.testing import CliRunner
 
 import fieldforge as ff
 from fieldforge.constructors import as_connectivity
-from fieldforge.errors import DeviceError, FieldforgeError, OptionError
+from fieldforge.errors import DeviceError, OptionError
 from fieldforge.runtime import gpu
 from fieldforge.runtime.gpu.compiler import nvrtc
 from fieldforge.runtime.gpu.errors import GpuError
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.workflows.batches.addresses import load_module
-from fieldforge.workflows.batches.lock_file import locking, read
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.engine.policy import policy
 
@@ -75,41 +74,6 @@ def model(request, tmp_path, monkeypatch, own_engine):
     return load_module(str(file))
 
 
-def run(*words):
-    return CliRunner().invoke(main, [str(word) for word in words], catch_exceptions=False)
-
-
-def test_a_lock_file_builds_what_the_model_finds(model, tmp_path, seen):
-    lock = tmp_path / "programs.lock"
-    with locking(lock):
-        model.climb.compile(n=[3, 4])
-    (first, _) = read(lock)
-    assert "target=GpuTarget(archs=" in first.workflow
-
-    assert run("build", lock).exit_code == 0
-    assert run("check", lock).output == "2 of 2 builds are in the store.\n"
-    seen.events.clear()
-    model.climb.build(n=[3])
-
-    assert "compile" not in seen.ran()
-
-
-def test_a_batch_builds_all_programs(model, seen):
-    ff.precompile([model.climb], jobs=2)
-    assert "compile" in seen.ran()
-    seen.events.clear()
-
-    with policy("must_hit"):
-        model.climb.build()
-
-    assert "compile" not in seen.ran()
-
-
-def test_what_is_not_stored_is_not_built_under_a_policy(model):
-    with policy("must_hit"), pytest.raises(FieldforgeError, match="climb"):
-        model.climb.build()
-
-
 def test_an_explanation_and_a_trace_tell_of_kernels(model):
     trace = model.climb.trace()
 
@@ -126,38 +90,6 @@ def test_one_entry_is_built_for_several_architectures(model):
     manifest, _ = json.JSONDecoder().raw_decode(model.climb.trace()["compile"].text)
     assert manifest["architectures"] == ["sm_80", "sm_90"]
     assert sorted(manifest["kernels"]) == ["k0 sm_80", "k0 sm_90"]
-
-
-# --- packs: one process writes, another one starts from it ----------------------------------------
-
-START = """
-import sys
-import fieldforge as ff
-import climbing
-seen = ff.Collector()
-with ff.using(ff.Engine(ff.workflows.engine.session.engine().store, observers=[seen])):
-    climbing.climb.build()
-print(sorted(seen.ran()))
-"""
-
-
-def test_a_pack_starts_a_process_that_compiles_nothing(model, tmp_path):
-    def python(*words, cache, **variables):
-        environment = {
-            **os.environ, "PYTHONPATH": str(tmp_path),
-            "FIELDFORGE_CACHE_DIR": str(tmp_path / cache), **variables,
-        }  # fmt: skip
-        return subprocess.run(
-            [sys.executable, *words], env=environment, capture_output=True, text=True, check=True
-        ).stdout
-
-    script = "from fieldforge.workflows.commands.cli import main; main()"
-    pack = tmp_path / "climb.ffpack"
-    python("-c", script, "cache", "pack", "climbing:climb", "-o", str(pack), cache="one")
-
-    ran = python("-c", START, cache="two", FIELDFORGE_CACHE_LAYERS=str(pack))
-
-    assert ran == "['decorate']\n"
 
 
 # --- variants -------------------------------------------------------------------------------------
@@ -185,12 +117,6 @@ def test_other_layouts_and_domains_are_variants(simulated):
     program.drop_variants()
     with policy("must_hit"):
         program(plane(2), plane(3))
-
-
-def test_a_missing_variant_is_not_built_where_calls_may_not(simulated):
-    program = halve.with_compilation_options(enable_jit=False)
-    with pytest.raises(FieldforgeError, match="halve"):
-        program(plane(1), plane(2))
 
 
 # --- what is refused, in one sentence -------------------------------------------------------------

@@ -55,30 +55,9 @@ def test_the_operator_the_line_the_index_and_the_value_are_named():
     assert out.asnumpy().tolist() == [0.0, 0.0, 0.0]
 
 
-def test_what_is_finite_is_written_as_by_any_call():
-    out = ff.zeros({I: 2})
-
-    rise.checked(line(1.0, 2.0, 3.0), line(1.0, 1.0, 1.0), out)
-
-    assert out.asnumpy().tolist() == [5.0, 7.0]
-
-
 def test_an_argument_that_is_not_finite_is_named():
     with pytest.raises(CheckError, match="comes from argument 'a', which is nan at I=1"):
         rise.checked(line(1.0, np.nan, 3.0), line(1.0, 1.0, 1.0), ff.zeros({I: 2}))
-
-
-@ff.field_operator(backend=ff.cpu)
-def guarded(a: Line) -> Line:
-    return ff.where(a > 0.0, 1.0 / a, 0.0)
-
-
-def test_a_number_that_is_not_used_harms_nobody():
-    out = ff.zeros({I: 2})
-
-    guarded.checked(line(0.0, 2.0), out=out)
-
-    assert out.asnumpy().tolist() == [0.0, 0.5]
 
 
 @ff.field_operator(backend=ff.cpu)
@@ -89,18 +68,6 @@ def second(u: Edges) -> Nodes:
 @ff.field_operator(backend=ff.cpu)
 def total(u: Edges) -> Nodes:
     return ff.neighbor_sum(u(V2E), axis=V2EDim)
-
-
-def test_a_neighbour_that_is_missing_is_found_unless_a_reduction_skips_it():
-    table = as_connectivity(
-        [V, V2EDim], codomain=E, data=np.array([[0, 1], [1, -1]], np.int32), skip_value=-1
-    )
-    u, out = ff.as_field([E], [1.0, 2.0]), ff.zeros({V: 2})
-
-    total.checked(u, out=out, offset_provider={"V2E": table})
-    assert out.asnumpy().tolist() == [3.0, 2.0]
-    with pytest.raises(CheckError, match="V=1: it is that of a neighbour that is missing"):
-        second.checked(u, out=out, offset_provider={"V2E": table})
 
 
 def test_a_neighbour_that_a_reduction_skips_is_not_taken_for_the_cause():

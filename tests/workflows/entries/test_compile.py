@@ -8,10 +8,10 @@ import pytest
 from fieldforge.runtime.embedded.builtins import astype, float64, int32, neighbor_sum
 from fieldforge.runtime.fields.constructors import as_connectivity, as_field, full, zeros
 from fieldforge.runtime.fields.field import Field, make
-from fieldforge.runtime.language.connectivity import FieldOffset, GridType
+from fieldforge.runtime.language.connectivity import FieldOffset
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
-from fieldforge.runtime.process.errors import DSLTypeError, MissingOffsetError, OptionError
+from fieldforge.runtime.process.errors import OptionError
 from fieldforge.workflows.builds.background import wait_for_compilation
 from fieldforge.workflows.entries.decorators import field_operator, program, scan_operator
 from fieldforge.workflows.variants import builds as variant_builds
@@ -66,35 +66,6 @@ def table(*rows):
     return as_connectivity([Cell, C2EDim], Edge, np.array(rows))
 
 
-@pytest.mark.parametrize("on", ON)
-@pytest.mark.parametrize("entry", [multiply, times], ids=["program", "operator"])
-def test_every_combination_of_static_values_is_a_variant(on, entry):
-    made = entry.with_backend(on).with_compilation_options(enable_jit=False)
-
-    made.compile(n=[int32(2), int32(3)], flag=[True, False])
-    wait_for_compilation()
-
-    assert made.variants.count("static n = ") == 4
-    for n, flag, expected in ((2, True, 2.0), (3, True, 3.0), (3, False, 1.0)):
-        u, out = ones()
-        made(u, n, flag, out=out)
-        assert out.asnumpy().tolist() == [expected] * 3
-    with pytest.raises(NotCompiledError, match=r"static arguments of '.*': flag=True, n=4"):
-        made(u, 4, flag=True, out=out)
-
-
-@pytest.mark.parametrize("on", ON)
-def test_values_of_static_parameters_are_compiled_in_at_the_call(on, seen, own_engine):
-    made = multiply.with_backend(on).with_static_params("n")
-    u, out = ones()
-
-    for n in (2, 3, 2):
-        made(u, n, True, out)
-        assert out.asnumpy().tolist() == [float(n)] * 3
-
-    assert len(seen.ran("lower")) == 2
-
-
 @pytest.mark.needs_compiler
 def test_a_program_that_was_called_natively_takes_no_static_values_later():
     made = multiply.with_backend("cpu")
@@ -103,28 +74,6 @@ def test_a_program_that_was_called_natively_takes_no_static_values_later():
 
     with pytest.raises(ValueError, match="The static parameters of 'multiply' are none, got 'n'"):
         made.compile(n=[1])
-
-
-def test_the_same_variant_twice_is_refused():
-    made = multiply.with_backend("reference").compile(n=[1])
-
-    with pytest.raises(ValueError, match="'multiply' is compiled already for n=1; compile before"):
-        made.compile(n=[2, 1])
-    with pytest.raises(ValueError, match="are the same for all its variants"):
-        made.compile(flag=[True])
-
-
-def test_static_values_come_in_lists_and_have_their_types():
-    made = multiply.with_backend("reference")
-
-    with pytest.raises(TypeError, match="'n' of 'multiply' takes a list of values, got '1'"):
-        made.compile(n=1)
-    with pytest.raises(DSLTypeError, match=r"expected 'int32', but static value '1\.5'"):
-        made.compile(n=[1.5])
-    with pytest.raises(DSLTypeError, match="Invalid static argument 'u'"):
-        made.with_static_params("u")
-    with pytest.raises(DSLTypeError, match="Invalid parameter expression 'm'"):
-        multiply.with_static_params("m")
 
 
 def test_failures_in_the_background_are_told_once(monkeypatch):
@@ -179,37 +128,6 @@ def test_other_tables_of_the_same_width_need_no_other_variant(on, seen, own_engi
 
 
 @pytest.mark.parametrize("on", ON)
-def test_a_missing_table_is_a_key_error(on):
-    e, out = as_field([Edge], [1.0]), zeros({Cell: 1})
-
-    with pytest.raises(MissingOffsetError, match="Offset 'C2E' not found in offset provider"):
-        gather.with_backend(on)(e, out, offset_provider={})
-
-
-def test_tables_to_compile_for_are_given_or_an_option():
-    providers = [{"C2E": table([0, 1])}, {"C2E": table([0, -1])}]
-
-    with pytest.raises(ValueError, match="reads the neighbour tables 'C2E'"):
-        gather.with_backend("reference").compile()
-    listed = gather.with_backend("reference").compile(offset_provider=providers)
-    option = gather.with_backend("reference").with_compilation_options(connectivities=providers[0])
-    option.compile()
-    wait_for_compilation()
-
-    assert listed.variants.count("table C2E") == 2
-    assert option.variants.count("table C2E") == 1
-
-
-def test_grid_types_are_deduced():
-    assert gather.with_grid_type(GridType.UNSTRUCTURED)
-    with pytest.raises(ValueError, match="'gather' reads neighbours from tables"):
-        gather.with_grid_type(GridType.CARTESIAN)
-    with pytest.raises(ValueError, match="'around' reads neighbours from tables"):
-        field_operator(around.definition, grid_type=GridType.CARTESIAN)
-    assert multiply.with_grid_type(GridType.CARTESIAN)
-
-
-@pytest.mark.parametrize("on", ON)
 def test_a_scan_called_directly_is_built_for_the_dimensions_of_its_arguments(on):
     x, column = as_field([K], [1.0, 2.0, 3.0]), zeros({K: 3})
     plane, result = full({I: 2, K: 3}, 1.0), zeros({I: 2, K: 3})
@@ -231,19 +149,6 @@ def test_a_scan_called_directly_is_built_for_the_dimensions_of_its_arguments(on)
 def test_scans_are_compiled_by_those_that_call_them():
     with pytest.raises(NotImplementedError, match="takes arguments of any dimensions"):
         total.with_backend("reference").compile()
-
-
-@pytest.mark.parametrize("on", [None, *ON])
-def test_an_attribute_of_a_module_that_is_bound_anew_is_noticed_at_the_next_call(on, monkeypatch):
-    made = scaled.with_backend(on)
-    u, out = ones()
-    made(u, out=out)
-    assert out.asnumpy().tolist() == [2.0] * 3
-
-    monkeypatch.setattr(constants, "FACTOR", 5.0)
-    made(u, out=out)
-
-    assert out.asnumpy().tolist() == [5.0] * 3
 
 
 @pytest.mark.parametrize("on", ["reference"])

@@ -9,35 +9,24 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime.embedded.builtins import float64, where
-from fieldforge.runtime.fields.constructors import as_field, full, zeros
+from fieldforge.runtime.fields.constructors import as_field, zeros
 from fieldforge.runtime.fields.field import Field, make
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import (
     ArgumentError,
-    DSLError,
-    FieldforgeError,
-    MissingArgumentError,
     OptionError,
     UndefinedSymbolError,
 )
 from fieldforge.workflows.backends.ready_made import cpu, reference
 from fieldforge.workflows.builds.background import wait_for_compilation
-from fieldforge.workflows.entries import decorators
 from fieldforge.workflows.entries.decorators import field_operator, program
-from fieldforge.workflows.variants.builds import NotCompiledError
 
 I, J = Dimension("I"), Dimension("J")
 K = Dimension("K", DimensionKind.VERTICAL)
 Plane = Field[[I, J], float64]
-FACTOR = 2.0
 
 pytestmark = pytest.mark.usefixtures("own_engine")
-BACKENDS = [
-    pytest.param(None, id="embedded"),
-    pytest.param("reference", id="reference"),
-    pytest.param("cpu", id="cpu", marks=pytest.mark.needs_compiler),
-]
 
 
 @field_operator(backend=None)
@@ -67,55 +56,6 @@ def by_hand(u):
     return a[2:, 1:-1] + a[:-2, 1:-1] + a[1:-1, 2:] + a[1:-1, :-2] - 4.0 * a[1:-1, 1:-1]
 
 
-@pytest.mark.filterwarnings("ignore:Program 'smooth' runs embedded")
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_program_writes_the_domain_it_names(backend, u):
-    out = full({I: 8, J: 6}, -1.0)
-
-    smooth.with_backend(backend)(u, out=out, offset_provider={})
-
-    np.testing.assert_allclose(out.asnumpy()[1:-1, 1:-1], by_hand(u), rtol=1e-14)
-    assert (out.asnumpy()[0] == -1.0).all()
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_operator_writes_its_output_whole_or_on_a_domain(backend, u):
-    operator = laplacian.with_backend(backend)
-    whole, part = zeros({I: (1, 7), J: (1, 5)}), zeros({I: 8, J: 6})
-
-    operator(u, out=whole)
-    operator(u=u, out=part, domain={I: (1, 7), J: (1, 5)})
-
-    np.testing.assert_allclose(whole.asnumpy(), by_hand(u), rtol=1e-14)
-    np.testing.assert_allclose(part.asnumpy()[1:-1, 1:-1], by_hand(u), rtol=1e-14)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_operator_with_two_outputs_takes_a_domain_for_each(backend, u):
-    low, high = full({I: 8, J: 6}, 9.0), full({I: 8, J: 6}, 9.0)
-
-    parts.with_backend(backend)(
-        u, 0.0, out=(low, high), domain=({I: (0, 2), J: (0, 6)}, {I: (2, 8), J: (1, 6)})
-    )
-
-    a = u.asnumpy()
-    np.testing.assert_array_equal(low.asnumpy()[:2], np.minimum(a, 0.0)[:2])
-    np.testing.assert_array_equal(high.asnumpy()[2:, 1:], np.maximum(a, 0.0)[2:, 1:])
-    assert (low.asnumpy()[2:] == 9.0).all()
-    assert (high.asnumpy()[:2] == 9.0).all()
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_operator_without_out_says_so(backend, u):
-    with pytest.raises(MissingArgumentError, match="Expected keyword-argument 'out'"):
-        laplacian.with_backend(backend)(u)
-
-
-def test_domain_with_other_dimensions_than_the_output_is_refused(u):
-    with pytest.raises(FieldforgeError, match="not equivalent: 'out' has 'I, J', the domain 'I'"):
-        laplacian.with_backend("reference")(u, out=zeros({I: 8, J: 6}), domain={I: (1, 7)})
-
-
 def test_decorated_objects_look_like_their_functions():
     assert (parts.__name__, parts.__doc__) == ("parts", "Split at a value.")
     assert (smooth.__name__, smooth.__doc__) == ("smooth", "Apply the operator inside.")
@@ -141,24 +81,6 @@ def test_a_name_of_the_language_that_was_not_imported_is_shown_with_its_import()
     assert caught.value.hints == ("Use 'fmod' of the language: 'from fieldforge import fmod'.",)
 
 
-def test_static_checks_run_when_the_decorator_is_applied():
-    with pytest.raises(UndefinedSymbolError, match="missing"):
-
-        @field_operator
-        def wrong(u: Plane) -> Plane:
-            return u + missing  # noqa: F821
-
-
-def test_error_names_the_program_that_was_being_built():
-    with pytest.raises(DSLError) as caught:
-
-        @field_operator
-        def wrong(u: Plane) -> Plane:
-            return u + 1
-
-    assert any("'wrong'" in note for note in caught.value.__notes__)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -173,13 +95,6 @@ def test_error_names_the_program_that_was_being_built():
 def test_options_that_mean_nothing_are_refused(options, message):
     with pytest.raises(OptionError, match=message):
         field_operator(laplacian.definition, **options)
-
-
-def test_default_backend_is_that_of_the_module(monkeypatch):
-    monkeypatch.setattr(decorators, "DEFAULT_BACKEND", "reference")
-
-    assert field_operator(laplacian.definition).backend is reference
-    assert field_operator(laplacian.definition, backend=None).backend is None
 
 
 def test_default_backend_is_read_from_the_environment(tmp_path):
@@ -271,65 +186,6 @@ def test_one_program_may_be_called_by_many_threads(u, seen):
             np.testing.assert_allclose(result, by_hand(u), rtol=1e-14)
 
     assert len(seen.ran("compile")) == 1
-
-
-@pytest.mark.needs_compiler
-def test_wrong_arguments_are_refused_by_name(u):
-    compiled = smooth.with_backend(cpu)
-
-    with pytest.raises(ArgumentError, match="'u'"):
-        compiled(3.0, zeros({I: 8, J: 6}))
-    with pytest.raises(ArgumentError, match="'outt'"):
-        compiled(u, outt=zeros({I: 8, J: 6}))
-
-
-@pytest.mark.needs_compiler
-@pytest.mark.parametrize("where", ["option", "call"])
-def test_call_that_may_not_compile_says_what_is_missing(where, u):
-    compiled = smooth.with_backend(cpu)
-    if where == "option":
-        compiled = compiled.with_compilation_options(enable_jit=False)
-    call = {"enable_jit": False} if where == "call" else {}
-
-    with pytest.raises(NotCompiledError, match=r"No program compiled .* of 'smooth'"):
-        compiled(u, zeros({I: 8, J: 6}), **call)
-
-    compiled.compile()(u, zeros({I: 8, J: 6}), **call)
-
-
-@pytest.mark.parametrize("backend", BACKENDS[1:])
-def test_global_that_is_rebound_is_noticed_at_the_next_build(backend, monkeypatch):
-    @field_operator(backend=None)
-    def scaled(u: Field[[I], float64]) -> Field[[I], float64]:
-        return u * FACTOR
-
-    @field_operator(backend=None)
-    def twice(u: Field[[I], float64]) -> Field[[I], float64]:
-        return scaled(u) + scaled(u)
-
-    ones, out = full({I: 3}, 1.0), zeros({I: 3})
-    twice.with_backend(backend)(ones, out=out)
-    assert out.asnumpy().tolist() == [4.0] * 3
-
-    monkeypatch.setitem(globals(), "FACTOR", 5.0)
-    twice.with_backend(backend)(ones, out=out)
-
-    assert out.asnumpy().tolist() == [10.0] * 3
-
-
-@pytest.mark.filterwarnings("ignore:Program 'smooth' runs embedded")
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_bound_arguments_are_fixed(backend, u):
-    bound = smooth.with_backend(backend).with_bound_args(u=u)
-    out = zeros({I: 8, J: 6})
-
-    bound(out=out)
-
-    np.testing.assert_allclose(out.asnumpy()[1:-1, 1:-1], by_hand(u), rtol=1e-14)
-    with pytest.raises(TypeError, match="'u' already set as a bound argument"):
-        bound(u=u, out=out)
-    with pytest.raises(TypeError, match="'v' is not a valid program parameter"):
-        smooth.with_bound_args(v=1)
 
 
 @pytest.mark.needs_compiler

@@ -140,22 +140,12 @@ def test_static_programs_are_called_without_python_in_between():
 
 
 def test_calls_that_bring_ever_new_static_values_are_warned_of_once():
-    I = ff.Dimension("I")
-    Line = ff.Field[ff.Dims[I], ff.float64]
-
-    @ff.field_operator
-    def scaled(u: Line, by: ff.float64) -> Line:
-        return u * by
-
-    @ff.program(backend=ff.reference, static_params=["by"])
-    def scale(u: Line, by: ff.float64, out: Line):
-        scaled(u, by, out=out)
-
+    program = scale.with_backend(ff.reference)
     u, out = ff.ones({I: 3}), ff.zeros({I: 3})
 
     def calls():
         for by in range(MANY + 3):
-            scale(u, float(by), out)
+            program(u, float(by), out)
 
     with pytest.warns(ManyVariantsWarning) as caught:
         calls()
@@ -167,34 +157,14 @@ def test_calls_that_bring_ever_new_static_values_are_warned_of_once():
 
 @pytest.mark.filterwarnings("error")
 def test_values_that_are_asked_for_are_not_warned_of():
-    I = ff.Dimension("I")
-    Line = ff.Field[ff.Dims[I], ff.float64]
-
-    @ff.field_operator
-    def scaled(u: Line, by: ff.float64) -> Line:
-        return u * by
-
-    @ff.program(backend=ff.reference)
-    def scale(u: Line, by: ff.float64, out: Line):
-        scaled(u, by, out=out)
-
-    scale.build(by=[float(by) for by in range(MANY + 3)])
+    scale.with_backend(ff.reference).with_static_params(None).build(
+        by=[float(by) for by in range(MANY + 3)]
+    )
 
 
 def test_variants_are_told_and_dropped_by_value():
-    I = ff.Dimension("I")
-    Line = ff.Field[ff.Dims[I], ff.float64]
-
-    @ff.field_operator
-    def scaled(u: Line, by: ff.float64) -> Line:
-        return u * by
-
-    @ff.program(backend=ff.cpu)
-    def scale(u: Line, by: ff.float64, out: Line):
-        scaled(u, by, out=out)
-
     u, out = ff.ones({I: 3}), ff.zeros({I: 3})
-    program = scale.with_static_params("by").build(by=[1.0, 2.0, 3.0])
+    program = scale.with_backend(ff.cpu).build(by=[1.0, 2.0, 3.0])
     assert "  static by: 3 values: 1.0, 2.0, 3.0\n" in program.variants
     assert re.search(r"  a new value compiles a variant, in about \d+\.\d\d s\n", program.variants)
 

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 import pytest
 
-from fieldforge.stages.artifacts import Generated, Interface, Variant
+from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.codegen.dace import settings as sdfg_settings
 from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
@@ -26,8 +26,6 @@ from .. import programs
 # What is true of the compiled code of the CPU backend is true of this one's.
 from ..cpu.text.test_kernel import (  # noqa: F401
     test_a_field_is_updated_in_place_in_two_parts,
-    test_a_later_statement_sees_what_an_earlier_one_wrote,
-    test_a_shifted_update_in_place_reads_everything_first,
     test_an_empty_domain_touches_nothing,
     test_chains_of_stencils_agree_bit_for_bit_in_any_layout,
     test_constants_and_fields_without_dimensions_are_written,
@@ -83,13 +81,6 @@ def test_the_runner_of_these_tests_compiles_text_of_dace() -> None:
     assert Runner(laplacians(1)).loops.startswith("sdfg of chain\n")
 
 
-def test_artifacts_survive_their_files() -> None:
-    results = results_of(laplacians(3))
-    generated, interface = results["generated"], results["interface"]
-    assert Generated.from_files(generated.files()) == generated
-    assert Interface.from_files(interface.files()) == interface
-
-
 def test_bytes_depend_on_no_seed_variable_or_file_and_no_file_is_left(tmp_path: Path) -> None:
     there, home = tmp_path / "there", tmp_path / "home"
     there.mkdir()
@@ -132,21 +123,6 @@ def test_dace_looks_for_no_place_in_the_call_stack(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("dace.sdfg.state.inspect.stack", stack)
     assert results_of(laplacians(2))["generated"].source
-
-
-def test_threads_write_the_same_text() -> None:
-    lowered = laplacians(4)
-    expected = results_of(lowered)["generated"].source
-    found: list[str] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(results_of(lowered)["generated"].source))
-        for _ in range(3)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [expected] * 3
 
 
 def test_the_interface_is_that_of_the_cpu_but_for_the_name() -> None:
@@ -203,21 +179,6 @@ def test_the_listing_shows_states_maps_and_memlets() -> None:
         "        o3 = v2;\n"
         "      o3 -> out[v_I]\n"
     )
-
-
-def test_any_strides_will_do() -> None:
-    graph, dims = Graph(), (I, J)
-    u = graph.input("u", dims, REAL)
-    value = graph.map("sub", (graph.shift(u, I, 1), graph.shift(u, J, -1)))
-    fields = [("u", REAL, dims), ("out", REAL, dims)]
-    lowered = make_program("strided", graph, fields, [("out", whole("out", dims), value)])
-    u_ = RNG.random((30, 40))[::-2, ::3]
-    out = np.zeros((20, 15)).T[3:12, ::2][:, ::-1]
-    expected = u_[2 : 2 + 9, 1 : 1 + 10] - u_[1 : 1 + 9, :10]
-
-    Runner(lowered, parallel_from=1)(u_, out, origins=[(-1, -1), (0, 0)])
-
-    np.testing.assert_array_equal(out, expected)
 
 
 def test_constant_bounds_below_zero_are_no_error_of_dace() -> None:

@@ -11,13 +11,10 @@ from ..test_neighbours import (  # noqa: F401
     test_a_field_that_is_gathered_is_updated_in_place_from_its_old_values,
     test_a_horizontal_displacement_is_moved_inside_the_input,
     test_a_missing_neighbour_reads_nothing_from_outside,
-    test_a_row_without_neighbours_gives_what_the_reduction_begins_with,
     test_a_sparse_field_of_another_origin_is_refused,
     test_an_array_of_neighbours_is_as_large_as_the_table_says,
     test_an_input_that_lacks_a_neighbour_is_refused_with_the_range,
-    test_an_offset_of_a_slot_at_a_neighbour_is_followed_in_two_steps,
     test_an_output_may_be_the_memory_of_a_gathered_input,
-    test_sparse_coefficients_levels_and_scalars_meet_in_any_layout,
 )
 from ..test_random_programs import (  # noqa: F401
     test_random_programs_agree_bit_for_bit_with_the_oracle,
@@ -26,16 +23,10 @@ from ..test_regions import (  # noqa: F401
     test_a_branch_is_read_on_its_own_part_only,
     test_a_region_of_neighbours_is_asked_by_their_index,
     test_an_array_of_one_branch_is_filled_where_that_branch_is_taken,
-    test_several_boxes_of_two_dimensions_make_one_region,
-    test_the_first_and_last_level_need_no_neighbours_below_and_above,
     test_what_does_not_vary_with_the_level_is_read_only_if_a_level_needs_it,
 )
 from ..test_scans import (  # noqa: F401
     test_a_field_that_a_scan_reads_is_updated_in_place,
-    test_a_profile_is_scanned_alone_and_repeated_over_columns,
-    test_a_scan_of_a_scan_with_work_before_between_and_after,
-    test_a_scan_of_neighbours_gives_values_to_neighbours,
-    test_a_scan_restarts_at_the_first_level_that_is_written,
 )
 
 pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]

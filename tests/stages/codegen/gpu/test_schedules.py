@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -72,25 +71,6 @@ def test_single_accesses_where_memory_is_not_aligned() -> None:
     assert "} else if (f2 >= " in made
 
 
-def test_points_and_blocks_can_be_asked_for() -> None:
-    asked = {"points": ThreadPoints(4), "block": ThreadBlock(64, 2)}
-    loops = listing("diffusion", "diffuse", "float64", "I", **asked)
-    assert "gpu block 64, 2, 1 points 4, 1, 1" in loops
-    assert "points of a thread asked for" in loops
-
-
-def test_without_the_pass_each_thread_has_one_point() -> None:
-    loops = listing("diffusion", "diffuse", "float64", "I", passes=("spread", "plan_arena"))
-    assert not re.search(r"gpu .* points ", loops)
-
-
-def test_stores_of_another_layout_are_not_widened() -> None:
-    lowered = pointwise()
-    variant = Variant(unit=(("u", "I"), ("out", "J")))
-    loops = CodegenGpu(TARGET).run(lowered=lowered, variant=variant)["generated"].loops
-    assert "accesses of 16 bytes" not in loops
-
-
 def test_levels_that_lie_together_are_counted_in_one_row() -> None:
     lowered = pointwise()
     made = CodegenGpu(TARGET).run(lowered=lowered, variant=all_unit(lowered, K))
@@ -145,11 +125,6 @@ def test_what_two_scans_read_lands_and_stays_in_shared_memory() -> None:
     assert "32 levels of u to @5" in asked.loops  # pairs of rounds
     older = generated("vertical_advection", "advect", "float64", "I", target=GpuTarget("sm_75"))
     assert "on their way" not in older["generated"].loops  # its copies are not asynchronous
-
-
-def test_scans_can_be_kept_apart() -> None:
-    assert "  columns " not in listing("tridiagonal", "solve", "float64", "I", shared=False)
-    assert "ahead" not in listing("tridiagonal", "solve", "float64", "I", ahead=-1)
 
 
 def test_columns_of_contiguous_levels_come_as_rows() -> None:

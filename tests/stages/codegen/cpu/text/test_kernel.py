@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fieldforge.runtime.language.dimension import flip_staggered
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.cpu.stage import Codegen
-from fieldforge.stages.ir.bounds import Const, DomainSymbol, Range, ScalarSymbol, add
+from fieldforge.stages.ir.bounds import Const, DomainSymbol, Range, ScalarSymbol
 from fieldforge.stages.lower.graph import Graph
 
 from ...programs import REAL, TARGET, I, J, K, Runner, all_unit, laplacians, make_program, whole
@@ -152,23 +151,6 @@ def test_an_empty_domain_touches_nothing(shape: tuple[int, int]) -> None:
 
 
 @pytest.mark.needs_compiler
-def test_a_shifted_update_in_place_reads_everything_first() -> None:
-    graph, dims = Graph(), (I, J)
-    u = graph.input("u", dims, REAL)
-    value = graph.map("add", (graph.shift(u, I, 1), graph.shift(u, J, -1)))
-    inner = (
-        Range(I, DomainSymbol("start", "u", I), add(DomainSymbol("stop", "u", I), -1)),
-        Range(J, add(DomainSymbol("start", "u", J), 1), DomainSymbol("stop", "u", J)),
-    )
-    lowered = make_program("move", graph, [("u", REAL, dims)], [("u", inner, value)])
-    u_ = RNG.random((30, 40))
-    expected = u_.copy()
-    expected[:-1, 1:] = u_[1:, 1:] + u_[:-1, :-1]
-    Runner(lowered, parallel_from=1)(u_, origins=[(3, -7)])
-    np.testing.assert_array_equal(u_, expected)
-
-
-@pytest.mark.needs_compiler
 @pytest.mark.parametrize("box", ["u", "w"])
 def test_two_fields_are_swapped_by_one_statement(box: str) -> None:
     graph, dims = Graph(), (I, J)
@@ -201,20 +183,6 @@ def test_a_field_is_updated_in_place_in_two_parts(n: int) -> None:
 
 
 @pytest.mark.needs_compiler
-def test_a_later_statement_sees_what_an_earlier_one_wrote() -> None:
-    graph = Graph()
-    u, w = graph.input("u", (I,), REAL), graph.input("w", (I,), REAL, 1)
-    double = graph.map("add", (u, u))
-    step = graph.map("sub", (graph.shift(w, I, 1), u))
-    fields = [(name, REAL, (I,)) for name in ("u", "w", "x")]
-    statements = [[("w", whole("w", (I,)), double)], [("x", whole("x", (I,)), step)]]
-    lowered = make_program("two", graph, fields, *statements)
-    u_, w_, x = RNG.random(10), np.zeros(10), np.zeros(9)
-    Runner(lowered)(u_, w_, x)
-    np.testing.assert_array_equal(x, (u_ + u_)[1:] - u_[:9])
-
-
-@pytest.mark.needs_compiler
 def test_constants_and_fields_without_dimensions_are_written() -> None:
     graph = Graph()
     q = graph.input("q", (), REAL)
@@ -226,22 +194,3 @@ def test_constants_and_fields_without_dimensions_are_written() -> None:
     Runner(lowered)(np.array(2.5), r, o)
     assert r == 5.0
     np.testing.assert_array_equal(o, np.full(9, 7, "int32"))
-
-
-@pytest.mark.needs_compiler
-def test_a_staggered_field_is_read_between_its_points() -> None:
-    half = flip_staggered(I)
-    graph = Graph()
-    u = graph.input("u", (half, J), REAL)
-    mean = graph.map("add", (graph.shift(u, half, 0, I), graph.shift(u, half, 1, I)))
-    value = graph.map("sub", (graph.shift(mean, J, 1), graph.input("w", (I, J), REAL)))
-    shapes = {"u": (half, J), "w": (I, J), "out": (I, J)}
-    fields = [(name, REAL, dims) for name, dims in shapes.items()]
-    lowered = make_program("mid", graph, fields, [("out", whole("out", (I, J)), value)])
-    u_, w_ = RNG.random((7, 9)), RNG.random((6, 8))
-    for order in ("C", "F"):
-        out = np.zeros((6, 8), order=order)  # type: ignore[call-overload]
-        names = {"C": "J", "F": "I"}[order]
-        variant = Variant(unit=tuple((name, names) for name in ("w", "out")))
-        Runner(lowered, variant)(u_, np.asarray(w_, order=order), out)  # type: ignore[call-overload]
-        np.testing.assert_array_equal(out, (u_[:-1, 1:] + u_[1:, 1:]) - w_)
