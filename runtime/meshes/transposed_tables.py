@@ -2,7 +2,8 @@
 
 The adjoint of a gather is a gather: a point sums what all points that have it for a neighbour hand
 back. Row `s` of the transpose `E2V_t` of a table `E2V` lists the rows of `E2V` that hold `s`,
-ascending, as often as they hold it; row `s` of `E2V_s` has the slots in which they do.
+ascending, as often as they hold it; row `s` of `E2V_s` has the slots in which they do. Rows are
+columns in memory: a loop along rows reads one entry after the other.
 """
 
 from __future__ import annotations
@@ -89,6 +90,6 @@ def _transposed(name: str, table: Connectivity) -> Iterator[Connectivity]:
     missing = None if is_full and known is None else SKIP
     told = ((rows + table.starts[0], target, SKIP, missing), (slots, own, 0, None))
     for values, codomain, nothing, skip_value in told:
-        data = np.full((len(counts), width), nothing, np.int32)
-        data[entries[order], columns] = values
-        yield Connectivity(data, domain, codomain, skip_value)
+        data = np.full((width, len(counts)), nothing, np.int32)
+        data[columns, entries[order]] = values
+        yield Connectivity.on(data.T, domain, codomain, skip_value)

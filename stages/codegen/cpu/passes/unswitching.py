@@ -10,20 +10,22 @@ there, and lies where the program has computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ....ir.bounds import Const, end_by_tables, end_of
 from ....ir.loops.cpu import marked, with_rows
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Compute, Index, Instruction, Load, Nest, Number, Row
-from ....ir.loops.traverse import reached
+from ....ir.loops.traverse import reached, with_nests
 from ...schedule.rules import Rules
+from .settled import follow_from
 
 
 def unswitch(kernel: Kernel, rules: Rules) -> Kernel:
     """Note in each nest the conditions that have one value on most levels."""
     likely = _likely_listed if rules.many_outputs else _likely
-    return with_rows(kernel, lambda nest: _usual(nest, likely))
+    made = with_rows(kernel, lambda nest: _usual(nest, likely))
+    return with_nests(made, _usual_elements) if rules.many_outputs else made
 
 
 def _usual(nest: Nest, likely: Callable[[Nest, Instruction], bool | None]) -> Nest:
@@ -60,6 +62,36 @@ def _likely_listed(nest: Nest, row: Instruction) -> bool | None:
         if isinstance(index, Index) and end is not None:
             return (end == "start") == (row.op == "ge")
     return _likely(nest, row)
+
+
+def _usual_elements(nest: Nest) -> Nest:
+    """Note what most elements meet in a loop along elements alone: of its index, and of entries.
+
+    Entries of tables are there where the conditions on the index hold.
+    """
+    if len(nest.loops) != 1 or nest.loops[0].kind != "vector" or nest.parts:
+        return nest
+    likely = {row: _likely_listed(nest, each) for row, each in enumerate(nest.body)}
+    known = {row: value for row, value in likely.items() if value is not None}
+    subjects = {row: nest.body[row].operands[0] for row in known}
+    index = {row: known[row] for row, at in subjects.items() if isinstance(nest.body[at], Index)}
+    holds = follow_from(nest.body, index)
+    entries = {}
+    for row, at in subjects.items():
+        entry = entry_of(nest.body, at)
+        if entry is not None and (entry.when is None or holds.get(entry.when)):
+            entries[row] = known[row]
+    return marked(nest, usual=(*index.items(), *entries.items())) if entries else nest
+
+
+def entry_of(rows: Sequence[Instruction], number: Row) -> Load | None:
+    """Return the entry of a table at the element of a loop, if a row is one."""
+    row = rows[number]
+    if isinstance(row, Compute) and row.op == "cast":
+        row = rows[row.args[0]]
+    if not isinstance(row, Load) or row.is_told or not row.buffer.startswith("table "):
+        return None
+    return None if row.offsets[0] else row
 
 
 def _is_entry(nest: Nest, row: Instruction) -> bool:
