@@ -98,3 +98,23 @@ def test_a_block_with_all_neighbours_selects_nothing():
     assert " ? " not in usual.replace("? v", "")
     assert "later(" not in usual.partition("\n")[2]
     assert "later(" in other
+
+
+@ff.field_operator(backend=None)
+def power_of_nothing(u: Edges, v: Cells) -> Cells:
+    return u(C2E[1]) ** 0.0 * v
+
+
+@ff.program(backend=None)
+def powers(u: Edges, v: Cells, out: Cells):
+    power_of_nothing(u, v, out=out)
+
+
+def test_a_neighbour_without_influence_gets_zeros():
+    given, seeds = given_fields()
+    u_b = ff.full({Edge: EDGES}, np.nan)
+
+    run = ff.adjoint(powers, wrt=("u",)).with_backend(ff.reference)
+    run(given["u"], given["v"], seeds["out_b"], u_b, offset_provider=ff.transposed(mesh(0)))
+
+    assert not u_b.asnumpy().any()
