@@ -54,12 +54,12 @@ def write_body(
     """Return instructions that compute `stores` (buffer, point); all loads precede all stores.
 
     `homes` are the buffers of nodes that are arrays, which other nests fill. `needs` gives the
-    indices at which the nest needs each node. Without `rims`, a loop along elements alone that
-    looks up neighbours is one part.
+    indices at which the nest needs each node. Without `rims`, loops are one part, but for
+    those along elements alone that look up no neighbour.
     """
     roots = [root for _, root in stores]
     writer = BodyWriter(points, roots, loops, homes)
-    if rims or len(loops) > 1 or not writer.looks_up():
+    if rims or (len(loops) == 1 and not writer.looks_up()):
         writer.cut(roots)
     for part in range(len(writer.founds)):
         rows = [writer.row(root, part) for _, root in stores]

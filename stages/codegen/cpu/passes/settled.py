@@ -8,6 +8,7 @@ from typing import TypeAlias
 from .....runtime.process import classes
 from ....ir.loops.nest import (
     Access,
+    Advance,
     Compute,
     Instruction,
     Load,
@@ -58,10 +59,21 @@ def _chosen(rows: Rows, given: Mapping[Row, bool]) -> tuple[list[Instruction], d
 
 
 def _unclamped(rows: Rows, row: Instruction) -> Instruction:
+    """Return a load with the indices that are there; arrays may lack levels that a scan reads."""
     if not isinstance(row, Load) or row.when is not None:
         return row
-    own = tuple(None if each is None else unclamped(rows, each) for each in row.rows)
-    return classes.evolve(row, rows=own)
+    places = ((each, None if each is None else unclamped(rows, each)) for each in row.rows)
+    is_array = row.buffer.startswith("@")
+    own = (
+        old if new is None or (is_array and not _is_entry(rows[new])) else new
+        for old, new in places
+    )
+    return classes.evolve(row, rows=tuple(own))
+
+
+def _is_entry(row: Instruction) -> bool:
+    """Tell whether an index is what a table tells, as 64 bits."""
+    return isinstance(row, Compute) and row.op == "cast"
 
 
 def unclamped(rows: Rows, number: Row) -> Row:
@@ -73,8 +85,8 @@ def unclamped(rows: Rows, number: Row) -> Row:
 
 
 def _used(rows: Rows) -> frozenset[Row]:
-    stores = (number for number, row in enumerate(rows) if isinstance(row, Store))
-    return frozenset(reached(stores, lambda number: rows[number].operands))
+    ends = (number for number, row in enumerate(rows) if isinstance(row, Store | Advance))
+    return frozenset(reached(ends, lambda number: rows[number].operands))
 
 
 def _compares(rows: Rows, number: Row) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ....ir.bounds import Const, end_by_tables, end_of
-from ....ir.loops.cpu import marked, with_rows
+from ....ir.loops.cpu import marked, marks_of, with_rows
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Compute, Index, Instruction, Load, Nest, Number, Row
 from ....ir.loops.traverse import reached, with_nests
@@ -23,9 +23,10 @@ from .settled import follow_from
 
 def unswitch(kernel: Kernel, rules: Rules) -> Kernel:
     """Note in each nest the conditions that have one value on most levels."""
-    likely = _likely_listed if rules.many_outputs else _likely
-    made = with_rows(kernel, lambda nest: _usual(nest, likely))
-    return with_nests(made, _usual_elements) if rules.many_outputs else made
+    if not rules.many_outputs:
+        return with_rows(kernel, lambda nest: _usual(nest, _likely))
+    made = with_rows(kernel, lambda nest: _usual_points(_usual(nest, _likely_listed)))
+    return with_nests(made, _usual_elements)
 
 
 def _usual(nest: Nest, likely: Callable[[Nest, Instruction], bool | None]) -> Nest:
@@ -38,6 +39,20 @@ def _usual(nest: Nest, likely: Callable[[Nest, Instruction], bool | None]) -> Ne
     roots = (row for each in nest.body if each.level == depth for row in _conditions(nest, each))
     used = reached(roots, lambda row: _conditions(nest, nest.body[row]))
     return marked(nest, usual=tuple((row, v) for row, v in values.items() if row in used))
+
+
+def _usual_points(nest: Nest) -> Nest:
+    """Note what most points of a row meet too, if the row is one part: they lie inside of boxes."""
+    inner, depth = nest.loops[-1].range.dim, len(nest.loops)
+    found = []
+    for row, each in enumerate(nest.body):
+        if nest.parts or each.level < depth or not isinstance(each, Compute):
+            continue
+        if each.op in ("ge", "lt") and isinstance(nest.body[each.args[1]], Number):
+            index = nest.body[each.args[0]]
+            if isinstance(index, Index) and index.dim is inner:
+                found.append((row, _likely_listed(nest, each) is not False))
+    return marked(nest, usual=(*marks_of(nest).usual, *found)) if found else nest
 
 
 def _likely(nest: Nest, row: Instruction) -> bool | None:

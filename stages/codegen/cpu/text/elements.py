@@ -81,12 +81,17 @@ def _folded(what: str, texts: Sequence[str]) -> str:
 
 def as_usual(body: Body, nest: Nest) -> Body:
     """Return the rows of a block that has the usual conditions."""
-    rows, used = settled(nest.body, dict(marks_of(nest).usual))
-    unused = dict.fromkeys(set(range(len(rows))) - used, "")
     scope, columns = body.scope, _columns(body, nest)
     buffers = tuple(columns.get(each.name, each) for each in scope.kernel.buffers)
     scope = classes.evolve(scope, kernel=classes.evolve(scope.kernel, buffers=buffers))
-    return classes.evolve(body, scope=scope, rows=tuple(rows), instead={**body.instead, **unused})
+    return without_conditions(classes.evolve(body, scope=scope), nest)
+
+
+def without_conditions(body: Body, nest: Nest) -> Body:
+    """Return the rows that are left where all conditions have their usual values."""
+    rows, used = settled(nest.body, dict(marks_of(nest).usual))
+    unused = dict.fromkeys(set(range(len(rows))) - used, "")
+    return classes.evolve(body, rows=tuple(rows), instead={**body.instead, **unused})
 
 
 def _columns(body: Body, nest: Nest) -> dict[str, Buffer]:
