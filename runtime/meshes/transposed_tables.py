@@ -3,7 +3,7 @@
 The adjoint of a gather is a gather: a point sums what all points that have it for a neighbour hand
 back. Row `s` of the transpose `E2V_t` of a table `E2V` lists the rows of `E2V` that hold `s`,
 ascending, as often as they hold it; row `s` of `E2V_s` has the slots in which they do. Both lie
-where the table lies.
+where the table lies. Rows are columns in memory: a loop along rows reads one entry after the other.
 """
 
 from __future__ import annotations
@@ -92,10 +92,10 @@ def _transposed(name: str, table: Connectivity) -> Iterator[Connectivity]:
     missing = None if is_full and known is None else SKIP
     told = ((rows + table.starts[0], target, SKIP, missing), (slots, own, 0, None))
     for values, codomain, nothing, skip_value in told:
-        data = np.full((len(counts), width), nothing, np.int32)
-        data[entries[order], columns] = values
+        data = np.full((width, len(counts)), nothing, np.int32)
+        data[columns, entries[order]] = values
         if table.device_type == DeviceType.CPU:
-            yield Connectivity(data, domain, codomain, skip_value)
+            yield Connectivity.on(data.T, domain, codomain, skip_value)
         else:
             place = Device(DeviceType(table.device_type), table.device_id)
-            yield as_connectivity(domain, codomain, data, skip_value=skip_value, device=place)
+            yield as_connectivity(domain, codomain, data.T, skip_value=skip_value, device=place)

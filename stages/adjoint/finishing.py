@@ -29,5 +29,17 @@ def finished(
         program = contract(program, kept, bodies)
     if forward:
         program = merged(program)
-        program = remove_dead(split_regions(join_shifts(flagged(program))))
+        program = join_shifts(flagged(program))
+        program = remove_dead(split_regions(program, _along_elements(program)))
     return verify(infer_boxes(verify(Lowered(program)).program))
+
+
+def _along_elements(program: Dataflow) -> frozenset[str]:
+    """Return the fields along elements of a mesh alone: their loops need no part for each box.
+
+    Stored on all elements, outputs share a loop and what it looks up.
+    """
+    ends = {dim for table in program.tables for dim in (table.source, table.target)}
+    return frozenset(
+        leaf.name for leaf in program.leaves if len(leaf.dims) == 1 and ends.issuperset(leaf.dims)
+    )

@@ -100,6 +100,8 @@ def _back(
 
     assert sweep.boxes is not None  # there are no tables in bodies
     whole = _weighted(rows, part, slots.source)
+    if table.source not in graph[whole.row].dims:
+        return  # it is 0: what a program computes on a box varies along it
     need = whole.need
     if need is not None:
         zero = rows.number(0.0, whole.row)

@@ -65,6 +65,7 @@ class _Tangents:
         """Return the program with its tangents."""
         for row, value in enumerate(self.program.values):
             self._add(row, value)
+        self._check_versions()
         statements = tuple(
             Statement(tuple(each for store in old.stores for each in self._stores(store)))
             for old in self.program.statements
@@ -76,6 +77,21 @@ class _Tangents:
             values=tuple(self.graph.values),
             statements=statements,
         )
+
+    def _check_versions(self) -> None:
+        """Refuse what is written and read again and has no place for its tangent."""
+        inputs = (each for each in self.program.values if isinstance(each, Input))
+        again = {each.name for each in inputs if each.version}
+        stores = (store for each in self.program.statements for store in each.stores)
+        for store in stores:
+            parameter = store.target.partition(".")[0]
+            is_lost = parameter not in self.of and self.tangents[store.value] is not None
+            if is_lost and store.target in again:
+                raise DerivativeError(
+                    f"The program writes '{store.target}' and reads it again, and '{parameter}' "
+                    "cannot have a tangent, because it is no collection of fields of floats.",
+                    hint="Give fields of other types a collection of their own.",
+                )
 
     def _stores(self, store: Store) -> Iterator[Store]:
         value = self.place[store.value]

@@ -142,7 +142,10 @@ class Done:
         if isinstance(value, Reduce):  # the smallest validity of the valid neighbours
             least = classes.evolve(value, op="min", dtype="uint8")
             return self._access(least, spans, sure) != 0
+        if isinstance(value, Collect):  # in another slot it is 0, whatever is missing
+            sure = {ref: classes.evolve(each, array=~each.array) for ref, each in sure.items()}
         found = self._access(classes.evolve(value, dtype="bool"), spans, sure)
+        found = found == 0 if isinstance(value, Collect) else found
         if isinstance(value, Gather | Neighbours | Collect):
             return with_missing(value, self.call.arguments[value.table], found, spans)
         return found

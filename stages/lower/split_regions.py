@@ -10,7 +10,7 @@ one inside the other; `codegen` splits its loops for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from ...runtime.process import classes
@@ -23,10 +23,14 @@ from .regions import Box
 MOST_PARTS: Final = 8
 
 
-def split_regions(program: Dataflow) -> Dataflow:
-    """Store the branches of regions on boxes of their own."""
+def split_regions(program: Dataflow, whole: Collection[str] = ()) -> Dataflow:
+    """Store the branches of regions on boxes of their own, but for the outputs in `whole`."""
+
+    def parts(store: Store) -> list[Store]:
+        return [store] if store.target in whole else _parts(program, store)
+
     statements = tuple(
-        Statement(tuple(part for store in each.stores for part in _parts(program, store)))
+        Statement(tuple(part for store in each.stores for part in parts(store)))
         for each in program.statements
     )
     return classes.evolve(program, statements=statements)

@@ -240,14 +240,16 @@ def _adjoint_call(
                 f"parameters '{each.written_by[0]}' and '{each.written_by[1]}'.",
                 hint="Pass different fields.",
             )
-    of = tuple(each.written_by[0] for each in written)
+    of = dict.fromkeys(each.written_by[0] for each in written)
     wrt = dict.fromkeys(name for each in read for name in each.read_by)
     # the points that a call leaves as they are keep their adjoints
     wrt |= dict.fromkeys(each.written_by[0] for each in kept)
     stay = {each.key for each in kept}
     over = tuple(each.key for each in written if each.key not in stay)
     _check_names(number, call, (*of, *wrt))
-    return _AdjointCall(number, call, of, tuple(wrt), over)
+    # in the order of the call: calls that are alike share an adjoint
+    given, found = (tuple(name for name in call.arguments if name in some) for some in (of, wrt))
+    return _AdjointCall(number, call, given, found, over)
 
 
 def _check_names(number: int, call: RecordedCall, names: Sequence[str]) -> None:

@@ -26,7 +26,7 @@ from .guards import (
 from .index_rows import IndexRows
 from .needs import Need, Span
 from .order import level_of
-from .places import FIXED, OWN, Coord, Moved, Point
+from .places import FIXED, OWN, Coord, Entries, Moved, Point
 from .points import Points
 
 # The most parts of a loop, and the most copies of a body.
@@ -49,13 +49,18 @@ def write_body(
     loops: Sequence[NestLoop],
     homes: Homes,
     needs: Mapping[int, Need],
+    rims: bool = True,
 ) -> NestBody:
     """Return instructions that compute `stores` (buffer, point); all loads precede all stores.
 
     `homes` are the buffers of nodes that are arrays, which other nests fill. `needs` gives the
-    indices at which the nest needs each node.
+    indices at which the nest needs each node. Without `rims`, loops are one part, but for
+    those along elements alone that look up no neighbour.
     """
-    writer = BodyWriter(points, [root for _, root in stores], loops, homes)
+    roots = [root for _, root in stores]
+    writer = BodyWriter(points, roots, loops, homes)
+    if rims or (len(loops) == 1 and not writer.looks_up()):
+        writer.cut(roots)
     for part in range(len(writer.founds)):
         rows = [writer.row(root, part) for _, root in stores]
         for (target, _), row in zip(stores, rows, strict=True):
@@ -73,7 +78,6 @@ class BodyWriter(IndexRows):
         roots: Sequence[Point],
         loops: Sequence[NestLoop],
         homes: Homes,
-        cut: bool = True,
     ) -> None:
         super().__init__(points, loops)
         self.homes = homes
@@ -81,8 +85,6 @@ class BodyWriter(IndexRows):
         self.moved: dict[str, dict[Dimension, None]] = {}
         self.loaded: dict[int, Home] = {}
         self.founds = [discover(points, roots, homes, self._answer(None))]
-        if cut and loops:
-            self._cut(roots)
 
     def _answer(self, part: LoopPart | None) -> Answer:
         def answer(test: Test) -> bool | None:
@@ -91,8 +93,15 @@ class BodyWriter(IndexRows):
 
         return answer
 
-    def _cut(self, roots: Sequence[Point]) -> None:
+    def looks_up(self) -> bool:
+        """Tell whether the nest reads entries of tables."""
+        nodes = (self.points.nodes[index].value for index, _ in self.founds[0].guards)
+        return any(isinstance(value, Entries) for value in nodes)
+
+    def cut(self, roots: Sequence[Point]) -> None:
         """Cut the innermost loop where regions begin and end."""
+        if not self.loops:
+            return
         inner = self.loops[-1].range
         (found,) = self.founds
         tests = dict.fromkeys(

@@ -123,7 +123,7 @@ class _Writer(ColumnAccesses):
     ) -> tuple[list[Act], list[Row]]:
         """Return the rows that compute some points, and where each of these stands."""
         place = self.place
-        writer = BodyWriter(place.points, wanted, (*self.loops, *inner), place.homes, cut=False)
+        writer = BodyWriter(place.points, wanted, (*self.loops, *inner), place.homes)
         found = [writer.row(each) for each in wanted]
         first = len(self.rows)
         acts: list[Act] = []

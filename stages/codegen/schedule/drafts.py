@@ -220,7 +220,8 @@ class _Drafting:
     ) -> Nest:
         order, reason = order_of(box, self.rules)
         loops = loops_over(box, order)
-        body = write_body(self.points, pairs, loops, homes, self._needs(nodes))
+        rims = not self.rules.many_outputs
+        body = write_body(self.points, pairs, loops, homes, self._needs(nodes), rims)
         why = f"{verb} {', '.join(buffer for buffer, _ in pairs)}"
         return self._made(nodes[0], body, loops, f"{why}; {reason}" if loops else why)
 

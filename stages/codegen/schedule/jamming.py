@@ -93,7 +93,9 @@ def _together(
         for row in range(ROWS)
         for target, root in stores
     ]
-    writer = BodyWriter(points, [root for _, root, _ in placed], loops, homes)
+    roots = [root for _, root, _ in placed]
+    writer = BodyWriter(points, roots, loops, homes)
+    writer.cut(roots)
     values = [writer.row(root) for _, root, _ in placed]
     for (target, _, row), value in zip(placed, values, strict=True):
         offsets = tuple(row * (each is dim) for each in dims)

@@ -114,7 +114,7 @@ def first_states(
 ) -> NestBody:
     """Return instructions that initialise the arrays of some leaves of the state."""
     roots = [points.nodes[scan].operands[leaf] for leaf in arrays]
-    writer = BodyWriter(points, roots, loops, homes, cut=False)
+    writer = BodyWriter(points, roots, loops, homes)
     rows = [writer.row(root) for root in roots]
     for array, row in zip(arrays.values(), rows, strict=True):
         writer.store(array.name, row)
@@ -139,7 +139,7 @@ def scan_body(
     results = leaves_of(points, scan)
     known = {**homes, **{node: Home(f"%{node}") for node in results}}  # rows, not in memory
     roots = [*(operands[count:] if states else operands), *(root for _, root in stores)]
-    writer = BodyWriter(points, roots, loops, known, cut=False)
+    writer = BodyWriter(points, roots, loops, known)
     args = [writer.row(operand) for operand in operands[count:]]
     first = [] if states else [writer.row(operand) for operand in operands[:count]]
     before = _old_states(states, dtypes, level)

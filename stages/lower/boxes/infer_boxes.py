@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ....runtime.language.dimension import DimensionKind
 from ....runtime.process import classes
 from ....runtime.process.errors import DSLError
 from ...artifacts import Lowered
@@ -66,11 +65,23 @@ def _box(value: Value, need: Need, areas: Areas) -> Ranges:
     return tuple(levels if each.dim is value.axis else each for each in box)
 
 
+def _sums(program: Dataflow) -> frozenset[Value]:
+    """Return the scans that are sums: of others, the language reads states of all levels."""
+    values = program.values
+    used = {store.value for each in program.statements for store in each.stores}
+    for value in values:
+        used |= set() if isinstance(value, Level) else set(value.operands)
+    rows = list(enumerate(values))
+    read = {each.scan for row, each in rows if isinstance(each, Result) and row in used}
+    return frozenset(each for row, each in rows if isinstance(each, Scan) and row not in read)
+
+
 @classes.frozen
 class Walk:
     """The rows of a program, and the areas found so far.
 
-    `narrowed` gives the range that a displacement reads of the whole range of its argument.
+    `narrowed` gives the range that a displacement reads of the whole range of its argument. `sums`
+    are the scans of adjoints that sum what lies along a dimension.
     """
 
     values: tuple[Value, ...]
@@ -78,6 +89,7 @@ class Walk:
     spans: Spans
     areas: Areas
     narrowed: Callable[[Displace, Range, Need], Range] = lambda _, whole, _need: whole
+    sums: frozenset[Value] = frozenset()
     _outside: dict[regions.Boxes, regions.Boxes] = classes.field(factory=dict)
 
     @classmethod
@@ -86,7 +98,7 @@ class Walk:
         tables = {table.name: table for table in program.tables}
         leaves = {leaf.name: leaf for leaf in program.leaves}
         spans = Spans(program.values, tables, leaves)
-        return cls(program.values, tables, spans, areas or Areas())
+        return cls(program.values, tables, spans, areas or Areas(), sums=_sums(program))
 
     def needs(self, statement: Statement) -> dict[Ref, Need]:
         """Return the need of each value of a statement, in the order of the rows."""
@@ -164,8 +176,7 @@ class Walk:
         """Return the need of the operands of a scan: on all levels."""
         new = Range(value.axis, *map(self.areas.resolve, (value.start, value.stop)))
         asked = self._replaced(value.dims, need, new)
-        is_sum = value.axis.kind is not DimensionKind.VERTICAL  # the language has no others
-        return asked if is_sum else self.areas.firm(asked)
+        return asked if value in self.sums else self.areas.firm(asked)
 
     def _of_columns(self, value: Column | Result, need: Need) -> Iterator[tuple[Ref, Dims, Need]]:
         if isinstance(value, Column):

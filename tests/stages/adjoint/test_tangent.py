@@ -3,11 +3,13 @@
 import inspect
 import pickle
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import fieldforge as ff
+from fieldforge import float64, where
 
 from ...derivative_cases import (
     CASES,
@@ -175,3 +177,35 @@ def test_nothing_leaks_from_an_untaken_branch():
         ff.tangent(with_guards)(ff.as_field([I], [0.0, 4.0]), ff.ones({I: 2}), out, out_d)
 
     np.testing.assert_allclose(out_d.asnumpy(), [0.0, -1 / 16 + 1 / 4 + 1.0 - 1 / 16])
+
+
+class Mixed(NamedTuple):
+    flag: ff.Field[ff.Dims[I], bool]
+    value: ff.Field[ff.Dims[I], float64]
+
+
+@ff.field_operator(backend=None)
+def twice(u: ff.Field[ff.Dims[I], float64]) -> ff.Field[ff.Dims[I], float64]:
+    return 2.0 * u
+
+
+@ff.field_operator(backend=None)
+def value_of(both: Mixed) -> ff.Field[ff.Dims[I], float64]:
+    return where(both.flag, both.value, 0.0)
+
+
+@ff.program(backend=None)
+def through_mixed(
+    u: ff.Field[ff.Dims[I], float64], both: Mixed, out: ff.Field[ff.Dims[I], float64]
+):
+    twice(u, out=both.value)
+    value_of(both, out=out)
+
+
+def test_what_has_no_place_for_its_tangent_is_refused():
+    given = {"u": ff.ones({I: 3}), "out": ff.zeros({I: 3})}
+    both = Mixed(ff.full({I: 3}, True), ff.zeros({I: 3}))
+    moved = {"u_d": ff.ones({I: 3}), "out_d": ff.zeros({I: 3})}
+
+    with pytest.raises(ff.errors.DerivativeError, match=r"writes 'both\.1' and reads it again"):
+        ff.tangent(through_mixed, wrt=("u",))(**given, **moved, both=both)

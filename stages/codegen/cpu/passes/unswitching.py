@@ -10,20 +10,23 @@ there, and lies where the program has computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ....ir.bounds import Const, end_by_tables, end_of
-from ....ir.loops.cpu import marked, with_rows
+from ....ir.loops.cpu import marked, marks_of, with_rows
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Compute, Index, Instruction, Load, Nest, Number, Row
-from ....ir.loops.traverse import reached
+from ....ir.loops.traverse import reached, with_nests
 from ...schedule.rules import Rules
+from .settled import follow_from
 
 
 def unswitch(kernel: Kernel, rules: Rules) -> Kernel:
     """Note in each nest the conditions that have one value on most levels."""
-    likely = _likely_listed if rules.many_outputs else _likely
-    return with_rows(kernel, lambda nest: _usual(nest, likely))
+    if not rules.many_outputs:
+        return with_rows(kernel, lambda nest: _usual(nest, _likely))
+    made = with_rows(kernel, lambda nest: _usual_points(_usual(nest, _likely_listed)))
+    return with_nests(made, _usual_elements)
 
 
 def _usual(nest: Nest, likely: Callable[[Nest, Instruction], bool | None]) -> Nest:
@@ -36,6 +39,20 @@ def _usual(nest: Nest, likely: Callable[[Nest, Instruction], bool | None]) -> Ne
     roots = (row for each in nest.body if each.level == depth for row in _conditions(nest, each))
     used = reached(roots, lambda row: _conditions(nest, nest.body[row]))
     return marked(nest, usual=tuple((row, v) for row, v in values.items() if row in used))
+
+
+def _usual_points(nest: Nest) -> Nest:
+    """Note what most points of a row meet too, if the row is one part: they lie inside of boxes."""
+    inner, depth = nest.loops[-1].range.dim, len(nest.loops)
+    found = []
+    for row, each in enumerate(nest.body):
+        if nest.parts or each.level < depth or not isinstance(each, Compute):
+            continue
+        if each.op in ("ge", "lt") and isinstance(nest.body[each.args[1]], Number):
+            index = nest.body[each.args[0]]
+            if isinstance(index, Index) and index.dim is inner:
+                found.append((row, _likely_listed(nest, each) is not False))
+    return marked(nest, usual=(*marks_of(nest).usual, *found)) if found else nest
 
 
 def _likely(nest: Nest, row: Instruction) -> bool | None:
@@ -60,6 +77,36 @@ def _likely_listed(nest: Nest, row: Instruction) -> bool | None:
         if isinstance(index, Index) and end is not None:
             return (end == "start") == (row.op == "ge")
     return _likely(nest, row)
+
+
+def _usual_elements(nest: Nest) -> Nest:
+    """Note what most elements meet in a loop along elements alone: of its index, and of entries.
+
+    Entries of tables are there where the conditions on the index hold.
+    """
+    if len(nest.loops) != 1 or nest.loops[0].kind != "vector" or nest.parts:
+        return nest
+    likely = {row: _likely_listed(nest, each) for row, each in enumerate(nest.body)}
+    known = {row: value for row, value in likely.items() if value is not None}
+    subjects = {row: nest.body[row].operands[0] for row in known}
+    index = {row: known[row] for row, at in subjects.items() if isinstance(nest.body[at], Index)}
+    holds = follow_from(nest.body, index)
+    entries = {}
+    for row, at in subjects.items():
+        entry = entry_of(nest.body, at)
+        if entry is not None and (entry.when is None or holds.get(entry.when)):
+            entries[row] = known[row]
+    return marked(nest, usual=(*index.items(), *entries.items())) if entries else nest
+
+
+def entry_of(rows: Sequence[Instruction], number: Row) -> Load | None:
+    """Return the entry of a table at the element of a loop, if a row is one."""
+    row = rows[number]
+    if isinstance(row, Compute) and row.op == "cast":
+        row = rows[row.args[0]]
+    if not isinstance(row, Load) or row.is_told or not row.buffer.startswith("table "):
+        return None
+    return None if row.offsets[0] else row
 
 
 def _is_entry(nest: Nest, row: Instruction) -> bool:

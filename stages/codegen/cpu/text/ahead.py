@@ -6,18 +6,19 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from .....runtime.process import classes
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
-from ....ir.loops.nest import Compute, Instruction, Load, Nest, Number, Row, Store
+from ....ir.loops.nest import Load, Nest, Row, Store
 from ....ir.loops.traverse import reached
 from ...rows.addresses import InRow, addresses_of, axis_along, is_given
 from ...rows.body import NAMELESS, Body, line, pointers
 from ...rows.scope import Scope
 from ...schedule.costs import ITEMSIZES
+from ..passes.settled import unclamped
 from ..passes.tiling import USUAL
 from .streams import LINE
 from .threads import points
@@ -56,17 +57,6 @@ def rows_ahead(body: Body, nest: Nest, both: Collection[Row] | None = None) -> B
             for number in range(len(rows))
         },
     )
-
-
-def unclamped(rows: Sequence[Instruction], number: Row) -> Row:
-    """Return the index that bounds clamp: to prefetch what is not there does no harm.
-
-    Indices of entries of tables stay clamped, because these are loaded.
-    """
-    match rows[number]:
-        case Compute(op="minimum" | "maximum", args=(index, end)) if isinstance(rows[end], Number):
-            return unclamped(rows, index)
-    return number
 
 
 def named_ahead(later: Body, nest: Nest, *, of_list: bool) -> Iterator[str]:

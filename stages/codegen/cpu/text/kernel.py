@@ -19,6 +19,7 @@ from ...rows.options import Steps, WriterOptions
 from ...rows.scope import WITHIN, Scope, places_of
 from ...soft_reads import Clamping
 from .ahead import ASK
+from .elements import LISTED
 from .nodes import Writing, write_steps
 from .portions import ELEMENTS
 from .streams import stream_function
@@ -98,6 +99,7 @@ _TYPE: Final = re.compile(r"\b[bsuf]\d+\b")
 TOOLS: Final[Mapping[str, str]] = {
     "measured": MACHINE, "rows_of_block": MARCH, "even": EVEN, "rows_of_tile": TURNS,
     "share": SHARING, "masked": MASKED, "run": ELEMENTS, "ask": ASK,
+    "listed": LISTED,
 }  # fmt: skip
 
 

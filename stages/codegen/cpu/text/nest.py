@@ -16,6 +16,7 @@ from ...rows.checks import tests_of
 from ...rows.scope import Scope
 from ...schedule.costs import ITEMSIZES
 from .ahead import named_ahead
+from .elements import FEW, as_usual, usual_tests
 from .strips import SIMD, Strips, strips_of, write_strips
 from .threads import (
     BLOCK,
@@ -148,17 +149,27 @@ def _in_blocks(
     """Write a single loop, of which threads take blocks of points."""
     start, stop = ends
     tests = tests_of(scope, nest.group, nest.body)
-    block = f"{start} + begin * {BLOCK}", f"earlier({stop}, {start} + end * {BLOCK})"
-    yield from (
-        opened(scope, nest.box, f"({stop} - {start} + {BLOCK - 1}) / {BLOCK}"),
-        *tests.begin("    "),
-        *([_lanes(scope, nest) + tests.clause] if nest.loops[0].kind == "vector" else ()),
-        f"    {_loop(nest, 0, block)}",
-        *at(body, 1, part),
-        "    }",
-        *tests.end("    "),
-        f"  {END}",
-    )
+    first, last = f"{start} + begin * {BLOCK}", f"earlier({stop}, {start} + end * {BLOCK})"
+    simd = [_lanes(scope, nest) + tests.clause] if nest.loops[0].kind == "vector" else []
+    yield opened(scope, nest.box, f"({stop} - {start} + {BLOCK - 1}) / {BLOCK}")
+    yield from tests.begin("    ")
+    if marks_of(nest).usual:
+        usually = " && ".join(usual_tests(body, nest))
+        yield from (
+            f"    for (s64 b = {first}, last = {last}; b < last; b += {FEW}) {{",
+            f"    if (b + {FEW} <= last && {usually}) {{",
+            *simd,
+            f"    {_loop(nest, 0, ('b', f'b + {FEW}'))}",
+            *at(as_usual(body, nest), 1, part),
+            "    }} else {",
+            *simd,
+            f"    {_loop(nest, 0, ('b', f'earlier(last, b + {FEW})'))}",
+            *at(body, 1, part),
+            "    }}}",
+        )
+    else:
+        yield from (*simd, f"    {_loop(nest, 0, (first, last))}", *at(body, 1, part), "    }")
+    yield from (*tests.end("    "), f"  {END}")
 
 
 def _lanes(scope: Scope, nest: Nest) -> str:

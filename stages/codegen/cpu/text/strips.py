@@ -15,12 +15,13 @@ from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Load, Nest, Row, Store
 from ...rows.addresses import Address, Element, InRow
-from ...rows.body import Body, line, name, written
+from ...rows.body import Body, line, name, operand, written
 from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
 from .ahead import memory_rows, prefetched, rows_ahead
+from .elements import without_conditions
 from .sliding import Slides, before_strips, slides_of, sliding_strip
 from .streams import LINE, aligned, are_rows_alike, is_far, stored_strips
 from .threads import indented, points
@@ -96,14 +97,19 @@ def write_strips(
     are shorter than a strip, or whose values the loop changes, end with masked lanes.
     """
     start, stop = ends
-    yield from ("{", *indented(_strip(strips, part, clause)), f"  s64 b = {start};")
+    yield from ("{", *indented(_strip(strips, part, clause)))
+    yield from indented(_usual_strip(strips, part, clause))
+    yield f"  s64 b = {start};"
     if strips.stored:
         scope, nest = strips.body.scope, strips.nest
         far = is_far(scope, nest, points(scope, nest.box))
         alike = are_rows_alike(scope, strips.stored)
         yield "  " + aligned(strips.stored, " && ".join((far, *alike)))
     yield f"  const bool again = {_again(strips, stop)};"
-    yield from (*indented(_middle(strips, stop)), *indented(_masked(strips, stop, clause)), "}")
+    # what lanes reduce is a variable of the row
+    masked = "" if clause else strips.body.scope.ask("masked")
+    yield from (*indented(_middle(strips, stop, masked)), *indented(_masked(strips, stop, masked)))
+    yield "}"
 
 
 def _again(strips: Strips, stop: str) -> str:
@@ -117,7 +123,7 @@ def _again(strips: Strips, stop: str) -> str:
     return " && ".join(["!past", *tests] if strips.stored else tests)
 
 
-def _middle(strips: Strips, stop: str) -> Iterator[str]:
+def _middle(strips: Strips, stop: str, masked: str) -> Iterator[str]:
     """Write the loop over strips without masks.
 
     Its last strip ends with the row. Where registers are few, `b` stays: from a loop that only
@@ -129,13 +135,13 @@ def _middle(strips: Strips, stop: str) -> Iterator[str]:
     if strips.slides:
         yield from before_strips(strips.slides)
     if _is_tested_before(strips):
-        yield f"const bool usually = {_tests(strips)};"
+        yield f"const bool usually = {_tests(strips) or 'true'};"
     yield f"for (; b < whole; b += {lanes}) {{"
     if not strips.slides:
         yield f"  b = earlier(b, {stop} - {lanes});"
     elif len(memory_rows(strips.body)) > _POINTERS:
         yield '  asm("" : "+r"(b));'
-    yield from indented(_whole(strips))
+    yield from indented(_whole(strips, masked))
     yield "}"
 
 
@@ -165,33 +171,32 @@ def _call(strips: Strips, count: str, arrays: Iterable[str], masked: str = "") -
     return f"{masked}(strip, {given});" if masked else f"strip({given});"
 
 
-def _masked(strips: Strips, end: str, clause: str) -> Iterator[str]:
+def _masked(strips: Strips, end: str, masked: str) -> Iterator[str]:
     """Write a strip that ends before its last lane, as a function of its own.
 
-    Compilers keep something in the lanes that are not loaded: whole registers, which would
-    occupy the registers of the strips without masks. It is handed a copy: a strip whose address
-    is taken lies in memory in every row, also where the row has no masked lanes.
+    For lanes that are not loaded, compilers keep registers that strips without masks need. It is
+    handed a copy: a strip whose address is taken lies in memory in every row.
     """
-    # what lanes reduce is a variable of the row
-    masked = "" if clause else strips.body.scope.ask("masked")
     rows = (f"{row} + b" for row in strips.stored)
     yield f"if (b < {end}) {_call(strips, f'{end} - b', rows, masked)}"
 
 
-def _whole(strips: Strips) -> Iterator[str]:
-    """Write a strip without masks."""
-    usual, stored = marks_of(strips.nest).usual, strips.stored
+def _whole(strips: Strips, masked: str) -> Iterator[str]:
+    """Write a strip without masks; one that has not the usual conditions may have them."""
+    stored, arrays = strips.stored, [array for array, _ in strips.stored.values()]
     yield from prefetched(strips.later, strips.nest, memory_rows(strips.body), strips.lanes)
     for array, buffer in stored.values():
         yield f"alignas({LINE}) {stored_type(buffer)} {array}[{strips.lanes}];"
-    call = _call(strips, str(strips.lanes), (array for array, _ in stored.values()))
-    if usual:
-        test = "usually" if _is_tested_before(strips) else _tests(strips)
-        yield f"if ({test}) {{"
-        yield from (*indented(_usual(strips)), f"  {call}", "} else {")
-    yield from sliding_strip(strips.slides, SIMD) if strips.slides else (call,)
-    if usual:
-        yield "}"
+    call = _call(strips, str(strips.lanes), arrays)
+    if _is_tested_before(strips):
+        tests = " && ".join(("usually", *_inside(strips)))
+        yield f"if ({tests}) usual({', '.join(('b', *arrays))});"
+        yield f"else {_call(strips, f's64({strips.lanes})', arrays, masked)}"
+    elif marks_of(strips.nest).usual:
+        yield f"if ({_tests(strips)}) {{"
+        yield from (*indented(_usual(strips)), f"  {call}", "} else {", call, "}")
+    else:
+        yield from sliding_strip(strips.slides, SIMD) if strips.slides else (call,)
     yield from stored_strips(stored, strips.lanes)
 
 
@@ -199,9 +204,38 @@ def _whole(strips: Strips) -> Iterator[str]:
 
 
 def _tests(strips: Strips) -> str:
-    """Return the test that a row has the usual conditions."""
-    usual = marks_of(strips.nest).usual
-    return " && ".join(f"{'' if value else '!'}{name(strips.body, row)}" for row, value in usual)
+    """Return the test that a row has the usual conditions outside its loop."""
+    body = strips.body
+    usual = (each for each in marks_of(strips.nest).usual if body.rows[each[0]].level < body.depth)
+    return " && ".join(f"{'' if value else '!'}{name(body, row)}" for row, value in usual)
+
+
+def _inside(strips: Strips) -> Iterator[str]:
+    """Yield the tests that a strip has the usual conditions on the index of its loop."""
+    body = strips.body
+    for row, value in marks_of(strips.nest).usual:
+        test = body.rows[row]
+        if test.level == body.depth and isinstance(test, Compute):
+            bound = operand(body, test.args[1])
+            is_first = (test.op == "ge") == value
+            yield f"b >= {bound}" if is_first else f"b + {strips.lanes} <= {bound}"
+
+
+def _usual_strip(strips: Strips, part: int, clause: str) -> Iterator[str]:
+    """Write a strip that has the usual conditions, if the code tests them before a row."""
+    if not _is_tested_before(strips):
+        return
+    body = without_conditions(strips.whole, strips.nest)
+    arrays = (f"{stored_type(buffer)}* {array}" for array, buffer in strips.stored.values())
+    yield from (
+        f"const auto usual = [{'&' if clause else '='}]({', '.join(('s64 b', *arrays))}) INLINE {{",
+        SIMD + clause,
+        f"  for (s64 l = 0; l < {strips.lanes}; ++l) {{",
+        f"    const s64 i{body.depth - 1} = b + l;",
+        *indented(written(body, body.depth, part), "    "),
+        "  }",
+        "};",
+    )
 
 
 def _is_tested_before(strips: Strips) -> bool:
@@ -210,15 +244,12 @@ def _is_tested_before(strips: Strips) -> bool:
 
 
 def _changed(strips: Strips) -> list[Row]:
-    """Return the rows around the innermost loop whose values the usual conditions change.
-
-    Numbers that follow from conditions stay what they are where these are usual.
-    """
+    """Return the rows around the innermost loop whose values the usual conditions change."""
+    if _is_tested_before(strips):
+        return []
     body, changed = strips.body, {row for row, _ in marks_of(strips.nest).usual}
-    only_tests = strips.body.scope.options.many_outputs
     for number, row in enumerate(body.rows):
-        may_change = row.level < body.depth and (row.dtype == "bool" or not only_tests)
-        if may_change and not changed.isdisjoint(row.operands):
+        if row.level < body.depth and not changed.isdisjoint(row.operands):
             changed.add(number)
     return sorted(changed)
 

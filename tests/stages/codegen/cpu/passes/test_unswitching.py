@@ -89,6 +89,80 @@ def test_entries_of_tables_are_there_in_adjoints_only():
     assert after(unswitch, plain) == plain
 
 
+ELEMENTS = """\
+kernel elements
+  dimension E horizontal
+  dimension V horizontal
+  dimension V2E local
+  scalar last int64
+  table "table V2E" int32 [V, V2E]
+  field u float64 [E] unit E
+  field out float64 [V] unit V
+  group 0 (V: 0 .. n)
+  step 0
+    nest n0 group 0  # stores out
+      cpu usual %4 true, %7 true
+      %0 int32 constant 0
+      %1 int64 number 1
+      %2 int64 number last
+      vector V: 0 .. n
+        %3 int64 index V
+        %4 bool ge %3 %1
+        %5 int32 load "table V2E"[0, 0] when %4
+        %6 int64 cast %5
+        %7 bool ge %5 %0
+        %8 bool and %4 %7
+        %9 int32 load "table V2E"[0, 1] when %7
+        %10 bool ge %9 %0
+        %11 int64 minimum %6 %2
+        %12 float64 load u[%11] when %8
+        %13 float64 select %7 %12 %12
+        %14 float64 store out %13
+"""
+
+
+def test_entries_are_read_where_the_index_tells_that_they_are_there():
+    plain = unmarked(ELEMENTS)
+
+    assert after(unswitch, plain, classes.evolve(RULES, many_outputs=True)) == ELEMENTS
+    assert after(unswitch, plain) == plain
+
+
+POINTS = """\
+kernel points
+  dimension I horizontal
+  dimension K vertical
+  scalar first int64
+  field u float64 [I, K] unit I
+  field out float64 [I, K] unit I
+  group 0 (I: 0 .. n, K: 0 .. n)
+  step 0
+    nest n0 group 0  # stores out
+      cpu usual %3 true, %5 true, %6 true
+      %0 int64 number 1
+      %1 int64 number first
+      parallel K: 0 .. n
+        %2 int64 index K
+        %3 bool ge %2 %0
+        vector I: 0 .. n
+          %4 int64 index I
+          %5 bool ge %4 %0
+          %6 bool lt %4 %1
+          %7 bool and %3 %5
+          %8 bool and %7 %6
+          %9 float64 load u[0, 0] when %8
+          %10 float64 select %8 %9 %9
+          %11 float64 store out %10
+"""
+
+
+def test_points_of_a_row_in_one_part_lie_inside_of_boxes_in_adjoints_only():
+    plain = unmarked(POINTS)
+
+    assert after(unswitch, plain, classes.evolve(RULES, many_outputs=True)) == POINTS
+    assert after(unswitch, plain) == POINTS.replace(", %5 true, %6 true", "")
+
+
 @ff.scan_operator(axis=K, forward=True, init=0.0)
 def downwards(above: float64, a: float64) -> float64:
     return 0.5 * above + a

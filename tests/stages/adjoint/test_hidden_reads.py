@@ -1,0 +1,76 @@
+"""Adjoints of programs whose `where` hides what lies outside of a field."""
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge import float64, where
+from fieldforge.experimental import concat_where
+
+from ...derivative_cases import C2E, C2EDim, Cell, Edge, I, K, copied
+
+Plane = ff.Field[ff.Dims[I, K], float64]
+Line = ff.Field[ff.Dims[I], float64]
+Cells = ff.Field[ff.Dims[Cell], float64]
+Edges = ff.Field[ff.Dims[Edge], float64]
+BACKENDS = {"interpreted": None, "rows": "rows", "gpu-host": ff.gpu_host, "cpu": "cpu"}
+
+
+@ff.field_operator(backend=None)
+def scaled(u: Plane, factor: Line) -> Plane:
+    return where(concat_where(I > 1, True, False), u * factor, 2.0 * factor)
+
+
+@ff.program(backend=None)
+def scale(u: Plane, factor: Line, out: Plane):
+    scaled(u, factor, out=out)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_sum_over_levels_reads_what_where_takes(name):
+    rng = np.random.default_rng(1)
+    given = {
+        "u": ff.as_field({I: (2, 5), K: (0, 4)}, rng.normal(size=(3, 4))),  # none at I = 0, 1
+        "factor": ff.as_field([I], rng.normal(size=5)),
+        "out": ff.zeros({I: 5, K: 4}),
+    }
+    out_b = ff.as_field([I, K], rng.normal(size=(5, 4)))
+    _, pull = ff.vjp(scale, given)
+    expected = pull({"out": out_b})["factor"].asnumpy()
+    factor_b = ff.full({I: 5}, np.nan)
+
+    run = ff.adjoint(scale, wrt=("factor",)).with_backend(BACKENDS[name])
+    run(given["u"], given["factor"], out_b, factor_b)
+
+    np.testing.assert_allclose(factor_b.asnumpy(), expected, rtol=1e-13)
+
+
+@ff.field_operator(backend=None)
+def around(u: Edges, v: Cells) -> Cells:
+    return where(concat_where(Cell > 0, True, False), u(C2E[1]) * v, u(C2E[0]))
+
+
+@ff.program(backend=None)
+def go_around(u: Edges, v: Cells, out: Cells):
+    around(u, v, out=out)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_what_is_missing_in_another_slot_is_not_taken(name):
+    entries = np.array([[0, 1], [1, 2], [2, 0]])
+    mesh = {"C2E": ff.as_connectivity([Cell, C2EDim], Edge, entries)}
+    rng = np.random.default_rng(2)
+    given = {
+        "u": ff.as_field([Edge], rng.normal(size=3)),
+        "v": ff.as_field({Cell: (1, 3)}, rng.normal(size=2)),  # none at the first cell
+        "out": ff.zeros({Cell: 3}),
+    }
+    out_b = ff.as_field([Cell], rng.normal(size=3))
+    _, pull = ff.vjp(go_around, given, offset_provider=mesh)
+    expected = pull({"out": out_b})["u"].asnumpy()
+    u_b = ff.full({Edge: 3}, np.nan)
+
+    run = ff.adjoint(go_around, wrt=("u",)).with_backend(BACKENDS[name])
+    run(given["u"], given["v"], copied(out_b), u_b, offset_provider=mesh)
+
+    np.testing.assert_allclose(u_b.asnumpy(), expected, rtol=1e-13)
