@@ -19,17 +19,15 @@ from ..schedule.costs import TRANSCENDENTAL, operations
 from .act_trees import Numbered, numbered, ordered, rows_of
 from .choices import gathered
 from .needed import needed
-from .shared_rows import with_shared_rows
 
 Key: TypeAlias = tuple[object, ...]
 
 
 def tidied(column: Column) -> Column:
     """Return a column with the same results and fewer rows."""
-    acts = column.acts
-    for changed in (lambda made: with_shared_rows(gathered(made)), tuple):
-        acts = ordered(changed(needed(_Tidying().acts(numbered(acts)))))
-    return classes.evolve(column, acts=acts)
+    acts = needed(_Tidying().acts(numbered(column.acts)))
+    acts = needed(_Tidying().acts(numbered(ordered(gathered(acts)))))
+    return classes.evolve(column, acts=ordered(acts))
 
 
 @classes.define

@@ -20,6 +20,7 @@ from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
 from .columns_ahead import with_levels_ahead
+from .shared_rows import with_shared_rows
 
 LEVELS: Final = (8, 4, 2)
 # Registers of 32 bits for what was loaded ahead. Few threads have columns: each may use many.
@@ -42,7 +43,9 @@ def load_ahead(kernel: Kernel, rules: Rules) -> Kernel:
 
 
 def _in_columns(node: Node) -> Node:
-    return with_levels_ahead(node, FEW_REGISTERS) if isinstance(node, Column) else node
+    if not isinstance(node, Column):
+        return node
+    return with_levels_ahead(with_shared_rows(node), FEW_REGISTERS)
 
 
 def _ahead(nest: Nest, buffers: dict[str, Buffer], rules: Rules) -> Nest:

@@ -1,25 +1,34 @@
-"""Compute before a condition what both of its sides compute: their loads wait for no comparison."""
+"""Compute before a condition what both of its sides compute: their loads wait for no comparison.
+
+Threads of a warp that differ would do it one side after the other.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ....runtime.process import classes
-from ...ir.loops.column import Act, Get, If, Set, Sweep, While
-from ...ir.loops.nest import Instruction, Load, Row, Store, with_operands
-from .act_trees import Numbered, rows_of, with_sides
+from .....runtime.process import classes
+from ....ir.loops.column import Act, Column, Get, If, Set, Sweep, While
+from ....ir.loops.nest import Instruction, Load, Row, Store, with_operands
+from ...acts.act_trees import Numbered, numbered, ordered, rows_of, with_sides
+from ...acts.tidying import tidied
 
 
-def with_shared_rows(acts: Iterable[Act]) -> tuple[Act, ...]:
-    """Return numbered acts with the rows of both sides of each condition before it.
+def with_shared_rows(column: Column) -> Column:
+    """Return a column with the rows of both sides of each condition before it.
 
     The rows of one side move; those of the other one are found to be known when acts are tidied.
     """
+    acts = ordered(_before_conditions(numbered(column.acts)))
+    return column if acts == column.acts else tidied(classes.evolve(column, acts=acts))
+
+
+def _before_conditions(acts: Iterable[Act]) -> tuple[Act, ...]:
     made: list[Act] = []
     for each in acts:
         act = each
         if isinstance(act, Sweep | If | While):
-            act = with_sides(act, with_shared_rows)
+            act = with_sides(act, _before_conditions)
         if isinstance(act, If):
             shared = _shared(act)
             left = (own for own in act.then if not any(own is row for row in shared))
