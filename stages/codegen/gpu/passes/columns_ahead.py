@@ -1,62 +1,104 @@
-"""Let sweeps of a column load a level before its turn, where a loop inside keeps compilers from it.
+"""Let sweeps of a column keep elements of the next level in registers.
 
 Each level waits for what it loads, and few threads have columns. What the column does not store is
-known before: its elements at the next level are on their way while this one is computed.
+known before: its elements at the next level are on their way while this one is computed, where a
+loop inside keeps compilers from that. What a level stores to the next one is there already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
+from typing import TypeAlias
 
-from .....runtime.language.dimension import Dimension
 from .....runtime.process import classes
 from ....ir.bounds import subtract
 from ....ir.loops.column import Act, Column, Get, If, Set, Sweep, While
-from ....ir.loops.nest import Compute, Index, Instruction, Load, Number, Row, Store
-from ....ir.loops.traverse import arrays_of, instructions
-from ...acts.act_trees import Numbered, below, numbered, ordered
+from ....ir.loops.nest import Access, Compute, Index, Instruction, Load, Number, Row, Store
+from ....ir.loops.traverse import instructions
+from ...acts.act_trees import Numbered, below, numbered, ordered, rows_of
 from ...schedule.costs import ITEMSIZES
+
+Place: TypeAlias = tuple[str, tuple[int, ...]]  # a buffer, and how far from the point
 
 
 def with_levels_ahead(column: Column, registers: int) -> Column:
     """Return a column whose sweeps keep the next level in so many registers of 32 bits at most."""
-    stored = arrays_of(column, Store)
     writing = _Writing(count(sum(1 for _ in instructions(column))), [*column.registers])
     made = list[Act]()
     for act in numbered(column.acts):
-        loads = _known(act, stored, registers) if isinstance(act, Sweep) else ()
-        made.append(writing.ahead(act, loads) if isinstance(act, Sweep) and loads else act)
+        found = _Found.of(act, registers) if isinstance(act, Sweep) else None
+        is_some = found is not None and (found.known or found.handed)
+        made.append(writing.ahead(act, found) if isinstance(act, Sweep) and is_some else act)
     if len(writing.registers) == len(column.registers):
         return column
     return classes.evolve(column, acts=ordered(made), registers=tuple(writing.registers))
 
 
-def _known(sweep: Sweep, stored: Collection[str], registers: int) -> list[Numbered]:
-    """Return the loads of a sweep with a loop inside that any level may do, as many as fit."""
-    found = list[Numbered]()
-    if not any(isinstance(act, While) for act in below(sweep.acts)):
-        return found
+@classes.frozen
+class _Found:
+    """Loads of a sweep that the level before may do.
+
+    Attributes:
+        known: those of elements that no level stores before.
+        handed: those of what the level before stores last, with the row of the value.
+
+    """
+
+    known: tuple[Numbered, ...]
+    handed: Mapping[Row, Row]
+
+    @classmethod
+    def of(cls, sweep: Sweep, registers: int) -> _Found:
+        """Return the loads, of those `known` as many as fit; none without a loop inside."""
+        rows = [row for row in rows_of(sweep.acts) if isinstance(row, Access)]
+        last = {_place(row): row for row in rows if isinstance(row, Store)}
+        always = {id(act.row) for act in sweep.acts if isinstance(act, Numbered)}
+        has_loop = any(isinstance(act, While) for act in below(sweep.acts))
+        known, handed = list[Numbered](), dict[Row, Row]()
+        for act in _first_loads(sweep):
+            assert isinstance(act.row, Load)
+            store = last.get(_place(_moved(act.row, sweep)))
+            if store is not None and id(store) in always:
+                handed[act.number] = store.value
+            elif store is None and has_loop and registers >= _words(act):
+                registers -= _words(act)
+                known.append(act)
+        return cls(tuple(known), handed)
+
+
+def _first_loads(sweep: Sweep) -> Iterator[Numbered]:
+    """Yield the loads at each level of elements that it does not store before."""
+    rows = [row for row in rows_of(sweep.acts) if isinstance(row, Access)]
+    stored = {row.buffer for row in rows if isinstance(row, Store)}
+    unclear = stored & {row.buffer for row in rows if not _is_plain(row)}
+    changed = set[Place]()
     for act in sweep.acts:
-        load = act.row if isinstance(act, Numbered) else None
-        if isinstance(load, Load) and load.buffer not in stored and _is_known(load, sweep):
-            registers -= -(-ITEMSIZES[load.dtype] // 4)
-            if registers < 0:
-                break
-            assert isinstance(act, Numbered)
-            found.append(act)
-    return found
+        if isinstance(act, Numbered) and isinstance(act.row, Load):
+            is_clear = _is_plain(act.row) and act.row.buffer not in unclear
+            if is_clear and sweep.range.dim in act.row.dims and _place(act.row) not in changed:
+                yield act
+        changed |= {_place(row) for row in rows_of([act]) if isinstance(row, Store)}
 
 
-def _is_known(load: Load, sweep: Sweep) -> bool:
-    is_plain = not load.is_told and load.when is None and load.dtype != "bool"
-    return is_plain and sweep.range.dim in load.dims
+def _words(act: Instruction) -> int:
+    return -(-ITEMSIZES[act.dtype] // 4)
 
 
-def _moved(load: Load, dim: Dimension, step: int) -> Load:
-    """Return a load some levels further."""
-    offsets = [offset + step * (own is dim) for own, _, offset in load.places]
+def _moved(load: Load, sweep: Sweep) -> Load:
+    """Return a load of the next level."""
+    step = -1 if sweep.backward else 1
+    offsets = [offset + step * (dim is sweep.range.dim) for dim, _, offset in load.places]
     return classes.evolve(load, offsets=tuple(offsets))
+
+
+def _is_plain(access: Access) -> bool:
+    adds = isinstance(access, Store) and access.add
+    return not (access.is_told or adds or access.when is not None or access.dtype == "bool")
+
+
+def _place(access: Access) -> Place:
+    return access.buffer, access.offsets if any(access.offsets) else ()
 
 
 @classes.define
@@ -66,18 +108,25 @@ class _Writing:
     numbers: Iterator[int]
     registers: list[str]
 
-    def ahead(self, sweep: Sweep, loads: Sequence[Numbered]) -> Sweep:
-        """Return a sweep that finds elements in registers, and first loads those of the next level.
+    def ahead(self, sweep: Sweep, found: _Found) -> Sweep:
+        """Return a sweep that finds elements in registers.
 
-        At the first level it loads them itself.
+        It begins with loads of those of the next level that are known, and ends with what it hands
+        on. At the first level it loads them itself.
         """
-        held = dict[Row, int]()
-        for load in loads:
-            held[load.number] = len(self.registers)
-            self.registers.append(load.dtype)
-        gets = (classes.evolve(each, row=_get(each.dtype, held[each.number])) for each in loads)
-        left = (act for act in sweep.acts if not any(act is each for each in loads))
-        acts = (*self._first(sweep, loads, held), *gets, *self._next(sweep, loads, held), *left)
+        numbers = {each.number for each in found.known} | found.handed.keys()
+        loads = [act for act in sweep.acts if isinstance(act, Numbered) and act.number in numbers]
+        held = dict(zip((each.number for each in loads), count(len(self.registers))))
+        self.registers += [each.dtype for each in loads]
+        gets = [classes.evolve(each, row=_get(each.dtype, held[each.number])) for each in loads]
+        left = [act for act in sweep.acts if not any(act is each for each in loads)]
+        ends = [
+            self._row(Set(dtype=each.dtype, register=held[each.number], value=value))
+            for each in loads
+            if (value := found.handed.get(each.number)) is not None
+        ]
+        following = self._next(sweep, found.known, held) if found.known else ()
+        acts = (*self._first(sweep, loads, held), *gets, *following, *left, *ends)
         return classes.evolve(sweep, acts=acts)
 
     def _first(
@@ -96,16 +145,15 @@ class _Writing:
     def _next(
         self, sweep: Sweep, loads: Sequence[Numbered], held: Mapping[Row, int]
     ) -> Iterator[Act]:
-        dim, step = sweep.range.dim, -1 if sweep.backward else 1
         last = sweep.range.start if sweep.backward else subtract(sweep.range.stop, 1)
-        known = {_moved(each.row, dim, 0): each for each in loads if isinstance(each.row, Load)}
-        yield (index := self._row(Index(dtype="int64", dim=dim)))
+        known = {_place(each.row): each for each in loads if isinstance(each.row, Load)}
+        yield (index := self._row(Index(dtype="int64", dim=sweep.range.dim)))
         yield (end := self._row(Number(dtype="int64", bound=last)))
         yield (more := self._compute("bool", "gt" if sweep.backward else "lt", index, end))
         for each in loads:
             assert isinstance(each.row, Load)
-            moved = _moved(each.row, dim, step)
-            value = known.get(moved)
+            moved = _moved(each.row, sweep)
+            value = known.get(_place(moved))
             if value is None:
                 yield (value := self._row(classes.evolve(moved, when=more.number)))
             yield self._set(held[each.number], value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from fieldforge.stages.codegen.gpu.options import GpuOptions
@@ -29,14 +31,13 @@ FALLING = """\
         sweep K: 0 .. 39
           %0 float64 load u[0, 0]
           %1 float64 load u[0, 1]
-          %2 float64 load out[0, 0]
           while
-            %3 float64 get 0
-            %4 bool lt %3 %1
-          holds %4
-            %5 float64 add %3 %0
-            %6 float64 set 0 %5
-          %7 float64 store out[0, 0] %2
+            %2 float64 get 0
+            %3 bool lt %2 %1
+          holds %3
+            %4 float64 add %2 %0
+            %5 float64 set 0 %4
+          %6 float64 store out[0, 0] %1
 """
 AHEAD = """\
         sweep K: 0 .. 39
@@ -56,14 +57,40 @@ AHEAD = """\
           %12 float64 set 1 %8
           %13 float64 load u[0, 2] when %11
           %14 float64 set 2 %13
-          %15 float64 load out[0, 0]
           while
-            %16 float64 get 0
-            %17 bool lt %16 %8
-          holds %17
-            %18 float64 add %16 %7
-            %19 float64 set 0 %18
-          %20 float64 store out[0, 0] %15
+            %15 float64 get 0
+            %16 bool lt %15 %8
+          holds %16
+            %17 float64 add %15 %7
+            %18 float64 set 0 %17
+          %19 float64 store out[0, 0] %8
+"""
+HANDED_ON = """\
+        sweep K: 0 .. 39
+          %0 float64 load out[0, 0]
+          %1 float64 load u[0, 0]
+          %2 float64 add %0 %1
+          %3 float64 store out[0, 0] %1
+          %4 float64 store out[0, 1] %2
+"""
+UNDER_A_CONDITION = """\
+        sweep K: 0 .. 39
+          %0 float64 load out[0, 0]
+          %1 float64 load u[0, 0]
+          %2 bool lt %0 %1
+          if %2
+            %3 float64 store out[0, 1] %1
+"""
+SEARCHED = """\
+        sweep K: 0 .. 39
+          %0 float64 load out[0, 0]
+          %1 int64 index K
+          %2 float64 store out[0, %1] %0
+          while
+            %3 float64 get 0
+            %4 bool lt %3 %0
+          holds %4
+            %5 float64 set 0 %0
 """
 
 
@@ -73,7 +100,7 @@ def changed(acts: str, rules: Rules = RULES) -> str:
     return shown.partition("      parallel I: 0 .. n\n")[2]
 
 
-def test_a_sweep_loads_the_next_level_of_what_the_column_does_not_store() -> None:
+def test_a_sweep_loads_the_next_level_of_what_it_does_not_store() -> None:
     assert changed(FALLING) == AHEAD
 
 
@@ -86,14 +113,36 @@ def test_upwards_the_next_level_is_the_one_above() -> None:
     assert "load u[0, -1] when %11" in found
 
 
+def test_what_a_level_stores_to_the_next_one_stays_in_a_register() -> None:
+    assert (
+        changed(HANDED_ON)
+        == """\
+        sweep K: 0 .. 39
+          %0 int64 index K
+          %1 int64 number 0
+          %2 bool eq %0 %1
+          if %2
+            %3 float64 load out[0, 0]
+            %4 float64 set 1 %3
+          %5 float64 get 1
+          %6 float64 load u[0, 0]
+          %7 float64 add %5 %6
+          %8 float64 store out[0, 0] %6
+          %9 float64 store out[0, 1] %7
+          %10 float64 set 1 %7
+"""
+    )
+
+
 @pytest.mark.parametrize(
     ("acts", "rules"),
     [
-        (FALLING.replace("u[", "out["), RULES),
+        (UNDER_A_CONDITION, RULES),
+        (SEARCHED, RULES),
         (FALLING.split("          while", maxsplit=1)[0], RULES),
         (FALLING, GpuOptions(ahead=-1).rules()),
     ],
-    ids=["stores what it loads", "no loop inside", "the option says none"],
+    ids=["a condition", "a level of its own", "no loop inside", "the option says none"],
 )
 def test_other_sweeps_stay(acts: str, rules: Rules) -> None:
     assert changed(acts, rules) == acts
@@ -102,8 +151,7 @@ def test_other_sweeps_stay(acts: str, rules: Rules) -> None:
 def test_no_more_registers_are_taken_than_leave_room_for_threads() -> None:
     loads = [f"          %{n} float64 load u[{n}, 0]\n" for n in range(20)]
     loop = FALLING[FALLING.index("          while") :]
-    for old, new in zip(range(7, 2, -1), range(24, 19, -1), strict=True):
-        loop = loop.replace(f"%{old}", f"%{new}")
+    loop = re.sub(r"%([2-6])", lambda found: f"%{int(found[1]) + 18}", loop)
     found = changed("        sweep K: 0 .. 39\n" + "".join(loads) + loop)
 
     assert found.count("load u[") == 20 + 16  # 16 of 8 bytes ahead and at the first level
