@@ -25,11 +25,10 @@ Place: TypeAlias = tuple[str, tuple[int, ...]]  # a buffer, and how far from the
 def with_levels_ahead(column: Column, registers: int) -> Column:
     """Return a column whose sweeps keep the next level in so many registers of 32 bits at most."""
     writing = _Writing(count(sum(1 for _ in instructions(column))), [*column.registers])
-    made = list[Act]()
-    for act in numbered(column.acts):
-        found = _Found.of(act, registers) if isinstance(act, Sweep) else None
-        is_some = found is not None and (found.known or found.handed)
-        made.append(writing.ahead(act, found) if isinstance(act, Sweep) and is_some else act)
+    made = [
+        writing.ahead(act, _Found.of(act, registers)) if isinstance(act, Sweep) else act
+        for act in numbered(column.acts)
+    ]
     if len(writing.registers) == len(column.registers):
         return column
     return classes.evolve(column, acts=ordered(made), registers=tuple(writing.registers))
@@ -115,8 +114,10 @@ class _Writing:
         on. At the first level it loads them itself.
         """
         numbers = {each.number for each in found.known} | found.handed.keys()
+        if not numbers:
+            return sweep
         loads = [act for act in sweep.acts if isinstance(act, Numbered) and act.number in numbers]
-        held = dict(zip((each.number for each in loads), count(len(self.registers))))
+        held = dict(zip((each.number for each in loads), count(len(self.registers)), strict=False))
         self.registers += [each.dtype for each in loads]
         gets = [classes.evolve(each, row=_get(each.dtype, held[each.number])) for each in loads]
         left = [act for act in sweep.acts if not any(act is each for each in loads)]
