@@ -9,12 +9,12 @@ from typing import Final, TypeAlias
 
 from ....runtime.process import classes
 from ...ir.bounds import Bound, Const, multiply, subtract
-from ...ir.loops.column import Column
+from ...ir.loops.column import Column, Sweep
 from ...ir.loops.gpu import GpuMarks, KernelGroup, marked, marks_of
 from ...ir.loops.kernel import Choice, Kernel, Loop, Node
 from ...ir.loops.nest import Load, Nest, Store
 from ...ir.loops.traverse import arrays_of, children, nests_of, rewrite, with_nests
-from .passes.thread_blocks import OF_COLUMNS
+from .passes.thread_blocks import MOST_AXES, OF_COLUMNS, OF_POINTS
 
 ALWAYS: Final[Bound] = Const(1)
 
@@ -118,9 +118,10 @@ def _alike(tree: Kernel, part: KernelPart) -> tuple[object, ...] | None:
 
 
 def threads_of(column: Column) -> Nest:
-    """Return the loops of a column as those of a nest: a thread has a column."""
+    """Return the loops of a column as those of a nest: a thread has a column, or a point of it."""
     loops = tuple(classes.evolve(loop, kind="thread") for loop in column.loops)
-    marks = GpuMarks(block=OF_COLUMNS[1] if loops else ())
+    walks = any(isinstance(act, Sweep) for act in column.acts) or len(loops) > MOST_AXES
+    marks = GpuMarks(block=(OF_COLUMNS[1] if walks else OF_POINTS[len(loops)]) if loops else ())
     return Nest(column.group, loops, (), column.reason, marks=marks)
 
 

@@ -15,6 +15,7 @@ from ...rows.expressions import TYPES, is_float
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from .streams import LINE
+from .strips import registers_of
 
 BLOCK: Final = 64  # columns that walk the levels together
 
@@ -67,7 +68,7 @@ class ColumnBlock:
         body = _in_rows(body, outer_dims)
         sizes = {ITEMSIZES[row.dtype] for row in rows if is_float(row.dtype)} or {8}
         stored = frozenset(row.buffer for row in rows if isinstance(row, Store))
-        lanes = max(LINE, scope.options.vector_bytes) // min(sizes)
+        lanes = registers_of(rows) * max(LINE, scope.options.vector_bytes) // min(sizes)
         mask = "s64" if 8 in sizes else "s32"
         outer = {dim: positions[dim] for dim in outer_dims}
         return cls(body, lanes, mask, f"i{len(dims) - 1}", outer, stored, column.registers)

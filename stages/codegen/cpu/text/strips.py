@@ -13,7 +13,7 @@ from typing import Final
 from .....runtime.process import classes
 from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
-from ....ir.loops.nest import Compute, Load, Nest, Row, Store
+from ....ir.loops.nest import Compute, Instruction, Load, Nest, Row, Store
 from ...rows.addresses import Address, Element, InRow
 from ...rows.body import Body, line, name, operand, written
 from ...rows.expressions import TYPES
@@ -288,16 +288,21 @@ def _apart(scope: Scope, nest: Nest) -> list[str] | None:
 
 
 def lanes_of(scope: Scope, nest: Nest) -> int:
-    """Return the points of a strip: as many as a register holds of the smallest elements.
+    """Return the points of a strip: as many as its registers hold of the smallest elements.
 
-    Functions are long chains of operations; with a second register, the two chains overlap. Where
-    registers are short, a strip is a cache line.
+    Where registers are short, a strip is a cache line.
     """
     touched = [scope.by_name[row.buffer] for row in nest.body if isinstance(row, Load | Store)]
     inner = nest.loops[-1].range.dim
     sizes = [max(SMALLEST, ITEMSIZES[each.dtype]) for each in touched if inner in each.dims]
-    chains = any(
-        isinstance(row, Compute) and operations(row.op) >= TRANSCENDENTAL for row in nest.body
-    )
     width = scope.options.vector_bytes if scope.options.vector_bytes > _SHORT else LINE
-    return max(1, (1 + chains) * width // min(sizes, default=8))
+    return max(1, registers_of(nest.body) * width // min(sizes, default=8))
+
+
+def registers_of(rows: Iterable[Instruction]) -> int:
+    """Return how many registers a strip has: two where rows have functions.
+
+    These are long chains of operations; with a second register, the two chains overlap.
+    """
+    computed = (row for row in rows if isinstance(row, Compute))
+    return 1 + any(operations(row.op) >= TRANSCENDENTAL for row in computed)

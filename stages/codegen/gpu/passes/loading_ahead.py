@@ -11,13 +11,16 @@ from typing import Final
 
 from ....ir.bounds import Const
 from ....ir.loops.buffers import Buffer
+from ....ir.loops.column import Column
 from ....ir.loops.gpu import marked, marks_of
-from ....ir.loops.kernel import Kernel
+from ....ir.loops.kernel import Kernel, Node
 from ....ir.loops.nest import Compute, Constant, Index, Instruction, Load, Nest, Number, Row
-from ....ir.loops.traverse import with_nests
+from ....ir.loops.traverse import rewrite, with_nests
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
+from .columns_ahead import with_levels_ahead
+from .shared_rows import with_shared_rows
 
 LEVELS: Final = (8, 4, 2)
 # Registers of 32 bits for what was loaded ahead. Few threads have columns: each may use many.
@@ -31,11 +34,18 @@ SHORT: Final = 50  # instructions of a body whose values need few of the others
 
 
 def load_ahead(kernel: Kernel, rules: Rules) -> Kernel:
-    """Note in each scan the loads that a thread does some levels ahead."""
+    """Note in each scan the loads that a thread does some levels ahead; let columns do some."""
     if rules.checked or options_of(rules).ahead < 0:
         return kernel
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
-    return with_nests(kernel, lambda nest: _ahead(nest, buffers, rules))
+    made = with_nests(kernel, lambda nest: _ahead(nest, buffers, rules))
+    return rewrite(made, _in_columns)
+
+
+def _in_columns(node: Node) -> Node:
+    if not isinstance(node, Column):
+        return node
+    return with_levels_ahead(with_shared_rows(node), FEW_REGISTERS)
 
 
 def _ahead(nest: Nest, buffers: dict[str, Buffer], rules: Rules) -> Nest:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .....runtime.process import classes
 from ....ir.bounds import Bound
+from ....ir.loops.column import Column
 from ....ir.loops.gpu import Columns, KernelGroup, Long, Patches, marks_of
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Store
@@ -94,7 +95,8 @@ def write_version(
         rows = ((group, row) for group, rows in bodies(part.node) for row in rows)
         stored = {(group, row.buffer) for group, row in rows if isinstance(row, Store)}
         arguments += (("status", 0),) if stored & scope.tests.keys() else ()
-        takes = [_parameter(scope, argument) for argument in arguments]
+        alone = isinstance(part.node, Column)
+        takes = [_parameter(scope, argument, alone=alone) for argument in arguments]
         types = tuple(type_ for type_, _ in takes)
         head = ", ".join(map(" ".join, takes))
         texts = [f"KERNEL __launch_bounds__({bounds}) {name}({head}) {{  // {said}", *lines, "}"]
@@ -133,13 +135,17 @@ def _bounds(threads: int, blocks: int) -> str:
     return f"{threads}, {blocks}" if blocks > 1 else str(threads)
 
 
-def _parameter(scope: Scope, argument: Passed) -> tuple[str, str]:
-    """Return type and name of a parameter."""
+def _parameter(scope: Scope, argument: Passed, *, alone: bool) -> tuple[str, str]:
+    """Return type and name of a parameter.
+
+    The buffers of a column stand `alone`: where it would read what it stores by another argument,
+    calls take a copy.
+    """
     kind, place = argument
     if kind == "pointer":
         name = f"p{place}"
         buffer = next(each for each, own in scope.buffers.items() if own == name)
-        return f"{stored_type(scope.by_name[buffer])}*", name
+        return f"{stored_type(scope.by_name[buffer])}*{' __restrict__' if alone else ''}", name
     if kind == "scalar":
         return TYPES[scope.kernel.scalars[place][1]][0], f"x{place}"
     return {

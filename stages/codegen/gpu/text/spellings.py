@@ -44,6 +44,15 @@ def translated(expression: Expression) -> Expression:
     return Expression(on_device(expression.text), functions)
 
 
+def _widened(expression: Expression) -> Expression:
+    """Return a function of ours without integers of 16 bits, which only lanes of CPUs gain from.
+
+    Their upper bits never count.
+    """
+    functions = ((name, text.replace("u16", "u32")) for name, text in expression.functions)
+    return Expression(expression.text, tuple(functions))
+
+
 def _device(spell: Spelling) -> Spelling:
     def spelled(dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
         return translated(spell(dtype, args, dtypes))
@@ -82,7 +91,7 @@ def dialect_of(options: WriterOptions) -> Dialect:
 
     def operation(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
         written = written_out(op, dtype, args, dtypes) if options.own_math else None
-        return translated(written) if written else express(op, dtype, args, dtypes)
+        return translated(_widened(written)) if written else express(op, dtype, args, dtypes)
 
     return Dialect(
         lambda text, dtype: on_device(literal(text, dtype)),

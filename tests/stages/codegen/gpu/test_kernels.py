@@ -5,11 +5,20 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.stages.codegen.gpu.kernels import parts
-from fieldforge.stages.ir.bounds import Const, PatchOrder, ScalarSymbol, multiply, subtract
-from fieldforge.stages.ir.loops.gpu import Columns, Patches, marked
+from fieldforge.stages.ir.bounds import (
+    Const,
+    PatchOrder,
+    Range,
+    ScalarSymbol,
+    multiply,
+    subtract,
+)
+from fieldforge.stages.ir.loops.column import Column, Sweep
+from fieldforge.stages.ir.loops.gpu import Columns, Patches, marked, marks_of
 from fieldforge.stages.ir.loops.kernel import Choice, Seq, in_order
-from fieldforge.stages.ir.loops.nest import Load, Nest
+from fieldforge.stages.ir.loops.nest import Load, Nest, NestLoop
 
 FIRST, BETWEEN, LAST = (Nest(0, (), (), reason) for reason in ("first", "between", "last"))
 FUSED = Nest(0, (), (), "both")
@@ -38,6 +47,16 @@ def test_equal_nests_are_launches_of_their_own():
         (LAST, (1,)),
         (FIRST, (2,)),
     ]
+
+
+@pytest.mark.parametrize(("walks", "block"), [(True, (64,)), (False, (32, 8, 1))])
+def test_columns_that_walk_no_levels_have_the_blocks_of_points(walks, block):
+    ranges = [Range(Dimension(name), Const(0), Const(9)) for name in "KJI"]
+    loops = tuple(NestLoop("parallel", each) for each in ranges)
+    acts = (Sweep(Range(Dimension("L"), Const(0), Const(9)), ()),) if walks else ()
+    (found,) = parts(Column(0, loops, acts, ""))
+
+    assert marks_of(found.first).block == block
 
 
 def test_columns_are_launched_before_what_runs_without_them(columns):

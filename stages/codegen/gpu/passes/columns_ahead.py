@@ -1,0 +1,173 @@
+"""Let sweeps of a column keep elements of the next level in registers.
+
+Each level waits for what it loads, and few threads have columns. What the column does not store is
+known before: its elements at the next level are on their way while this one is computed, where a
+loop inside keeps compilers from that. What a level stores to the next one is there already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from typing import TypeAlias
+
+from .....runtime.process import classes
+from ....ir.bounds import subtract
+from ....ir.loops.column import Act, Column, Get, If, Set, Sweep, While
+from ....ir.loops.nest import Access, Compute, Index, Instruction, Load, Number, Row, Store
+from ....ir.loops.traverse import instructions
+from ...acts.act_trees import Numbered, below, numbered, ordered, rows_of
+from ...schedule.costs import ITEMSIZES
+
+Place: TypeAlias = tuple[str, tuple[int, ...]]  # a buffer, and how far from the point
+
+
+def with_levels_ahead(column: Column, registers: int) -> Column:
+    """Return a column whose sweeps keep the next level in so many registers of 32 bits at most."""
+    writing = _Writing(count(sum(1 for _ in instructions(column))), [*column.registers])
+    made = [
+        writing.ahead(act, _Found.of(act, registers)) if isinstance(act, Sweep) else act
+        for act in numbered(column.acts)
+    ]
+    if len(writing.registers) == len(column.registers):
+        return column
+    return classes.evolve(column, acts=ordered(made), registers=tuple(writing.registers))
+
+
+@classes.frozen
+class _Found:
+    """Loads of a sweep that the level before may do.
+
+    Attributes:
+        known: those of elements that no level stores before.
+        handed: those of what the level before stores last, with the row of the value.
+
+    """
+
+    known: tuple[Numbered, ...]
+    handed: Mapping[Row, Row]
+
+    @classmethod
+    def of(cls, sweep: Sweep, registers: int) -> _Found:
+        """Return the loads, of those `known` as many as fit; none without a loop inside."""
+        rows = [row for row in rows_of(sweep.acts) if isinstance(row, Access)]
+        last = {_place(row): row for row in rows if isinstance(row, Store)}
+        always = {id(act.row) for act in sweep.acts if isinstance(act, Numbered)}
+        has_loop = any(isinstance(act, While) for act in below(sweep.acts))
+        known, handed = list[Numbered](), dict[Row, Row]()
+        for act in _first_loads(sweep):
+            assert isinstance(act.row, Load)
+            store = last.get(_place(_moved(act.row, sweep)))
+            if store is not None and id(store) in always:
+                handed[act.number] = store.value
+            elif store is None and has_loop and registers >= _words(act):
+                registers -= _words(act)
+                known.append(act)
+        return cls(tuple(known), handed)
+
+
+def _first_loads(sweep: Sweep) -> Iterator[Numbered]:
+    """Yield the loads at each level of elements that it does not store before."""
+    rows = [row for row in rows_of(sweep.acts) if isinstance(row, Access)]
+    stored = {row.buffer for row in rows if isinstance(row, Store)}
+    unclear = stored & {row.buffer for row in rows if not _is_plain(row)}
+    changed = set[Place]()
+    for act in sweep.acts:
+        if isinstance(act, Numbered) and isinstance(act.row, Load):
+            is_clear = _is_plain(act.row) and act.row.buffer not in unclear
+            if is_clear and sweep.range.dim in act.row.dims and _place(act.row) not in changed:
+                yield act
+        changed |= {_place(row) for row in rows_of([act]) if isinstance(row, Store)}
+
+
+def _words(act: Instruction) -> int:
+    return -(-ITEMSIZES[act.dtype] // 4)
+
+
+def _moved(load: Load, sweep: Sweep) -> Load:
+    """Return a load of the next level."""
+    step = -1 if sweep.backward else 1
+    offsets = [offset + step * (dim is sweep.range.dim) for dim, _, offset in load.places]
+    return classes.evolve(load, offsets=tuple(offsets))
+
+
+def _is_plain(access: Access) -> bool:
+    adds = isinstance(access, Store) and access.add
+    return not (access.is_told or adds or access.when is not None or access.dtype == "bool")
+
+
+def _place(access: Access) -> Place:
+    return access.buffer, access.offsets if any(access.offsets) else ()
+
+
+@classes.define
+class _Writing:
+    """A column while it is written: the next numbers of rows, the dtypes of all registers."""
+
+    numbers: Iterator[int]
+    registers: list[str]
+
+    def ahead(self, sweep: Sweep, found: _Found) -> Sweep:
+        """Return a sweep that finds elements in registers.
+
+        It begins with loads of those of the next level that are known, and ends with what it hands
+        on. At the first level it loads them itself.
+        """
+        numbers = {each.number for each in found.known} | found.handed.keys()
+        if not numbers:
+            return sweep
+        loads = [act for act in sweep.acts if isinstance(act, Numbered) and act.number in numbers]
+        held = dict(zip((each.number for each in loads), count(len(self.registers)), strict=False))
+        self.registers += [each.dtype for each in loads]
+        gets = [classes.evolve(each, row=_get(each.dtype, held[each.number])) for each in loads]
+        left = [act for act in sweep.acts if not any(act is each for each in loads)]
+        ends = [
+            self._row(Set(dtype=each.dtype, register=held[each.number], value=value))
+            for each in loads
+            if (value := found.handed.get(each.number)) is not None
+        ]
+        following = self._next(sweep, found.known, held) if found.known else ()
+        acts = (*self._first(sweep, loads, held), *gets, *following, *left, *ends)
+        return classes.evolve(sweep, acts=acts)
+
+    def _first(
+        self, sweep: Sweep, loads: Sequence[Numbered], held: Mapping[Row, int]
+    ) -> Iterator[Act]:
+        first = subtract(sweep.range.stop, 1) if sweep.backward else sweep.range.start
+        yield (index := self._row(Index(dtype="int64", dim=sweep.range.dim)))
+        yield (start := self._row(Number(dtype="int64", bound=first)))
+        yield (begins := self._compute("bool", "eq", index, start))
+        own = list[Act]()
+        for each in loads:
+            loaded = self._row(each.row)
+            own += [loaded, self._set(held[each.number], loaded)]
+        yield If(begins.number, tuple(own))
+
+    def _next(
+        self, sweep: Sweep, loads: Sequence[Numbered], held: Mapping[Row, int]
+    ) -> Iterator[Act]:
+        last = sweep.range.start if sweep.backward else subtract(sweep.range.stop, 1)
+        known = {_place(each.row): each for each in loads if isinstance(each.row, Load)}
+        yield (index := self._row(Index(dtype="int64", dim=sweep.range.dim)))
+        yield (end := self._row(Number(dtype="int64", bound=last)))
+        yield (more := self._compute("bool", "gt" if sweep.backward else "lt", index, end))
+        for each in loads:
+            assert isinstance(each.row, Load)
+            moved = _moved(each.row, sweep)
+            value = known.get(_place(moved))
+            if value is None:
+                yield (value := self._row(classes.evolve(moved, when=more.number)))
+            yield self._set(held[each.number], value)
+
+    def _compute(self, dtype: str, op: str, *args: Numbered) -> Numbered:
+        return self._row(Compute(dtype=dtype, op=op, args=tuple(each.number for each in args)))
+
+    def _set(self, register: int, value: Numbered) -> Numbered:
+        return self._row(Set(dtype=value.dtype, register=register, value=value.number))
+
+    def _row(self, made: Instruction) -> Numbered:
+        return Numbered(dtype=made.dtype, number=next(self.numbers), row=made)
+
+
+def _get(dtype: str, register: int) -> Get:
+    return Get(dtype=dtype, register=register)
