@@ -6,6 +6,7 @@ its pointer, and has an array and a buffer.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -97,5 +98,27 @@ def is_far(scope: Scope, nest: Nest, count: str) -> str:
         and buffer.memory == "field"
         and not any(dims.isdisjoint(buffer.dims) for dims in loops)
     )
-    known = scope.options.stream_from
-    return f"{count} * {size} >= {scope.ask('far') if known is None else known}"
+    return f"{count} * {size} >= {_limit(scope)}"
+
+
+def leaves_caches(scope: Scope, nest: Nest, count: str) -> str:
+    """Return the test that a call touches more bytes of fields and arrays than the caches hold.
+
+    The test takes each to be as large as the domain of the nest, of `count` points, also those on
+    other locations of a mesh.
+    """
+    touched = arrays_of(scope.kernel)
+    kinds = Counter(loop.range.dim.kind for loop in nest.loops)
+    size = sum(
+        ITEMSIZES[buffer.dtype]
+        for buffer in scope.kernel.buffers
+        if buffer.name in touched
+        and buffer.memory in ("field", "arena")
+        and kinds <= Counter(dim.kind for dim in buffer.dims)
+    )
+    return f"{count} * {size} >= {_limit(scope)}"
+
+
+def _limit(scope: Scope) -> str:
+    known = scope.options.stream_from or None  # no call streams from 0 bytes on
+    return scope.ask("far") if known is None else str(known)

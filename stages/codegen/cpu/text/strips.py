@@ -181,7 +181,8 @@ def _masked(strips: Strips, end: str, clause: str) -> Iterator[str]:
 def _whole(strips: Strips) -> Iterator[str]:
     """Write a strip without masks."""
     usual, stored = marks_of(strips.nest).usual, strips.stored
-    yield from prefetched(strips.later, strips.nest, memory_rows(strips.body), strips.lanes)
+    read = memory_rows(strips.body).values()
+    yield from prefetched(strips.later, strips.nest, read, strips.lanes)
     for array, buffer in stored.values():
         yield f"alignas({LINE}) {stored_type(buffer)} {array}[{strips.lanes}];"
     call = _call(strips, str(strips.lanes), (array for array, _ in stored.values()))
