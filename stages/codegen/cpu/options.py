@@ -47,7 +47,8 @@ class CpuOptions(CodegenOptions):
         prefetch: whether the code prefetches rows.
         unswitch: whether usual levels have a loop without the conditions of other levels.
         effort: how long to search for better choices than those of the rules, by predicted seconds:
-            0 takes the rules' choices, 1 prices up to 400 plans, 2 up to 4,000.
+            0 takes the rules' choices, 1 turns values into arrays that the rules compute again, in
+            up to 8 plans, 2 changes all decisions in up to 400.
         machine: the class of CPUs that a search predicts for; by default all weigh the same.
         passes: the passes over loops in order: names of built-in passes, or functions.
         patches: sizes for nests that hand arrays on within patches of a mesh, such as
@@ -71,7 +72,7 @@ class CpuOptions(CodegenOptions):
         Patches(),
         tune=[Patches(), False, Patches(elements=2048), Patches(elements=24576)],
     )
-    effort: int = option(whole(0, MOST_EFFORT), 0)
+    effort: int = option(whole(0, MOST_EFFORT), 1)
     machine: str | None = option(optional(one_of(MACHINES)), None)
     passes: tuple[PassName, ...] = option(
         LOOP_PASSES,
