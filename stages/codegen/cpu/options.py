@@ -38,9 +38,9 @@ class CpuOptions(CodegenOptions):
             number that `fieldforge doctor --machine` measured on the node of the call, or 8192.
         tile_size: the points of a tile along the dimension that tiles divide; 0 lets the size of
             the cache decide.
-        stream_from: calls that touch this many bytes write outputs that they do not read with
-            non-temporal stores; 0 never does. The default is the measured number, else 12 MiB, or
-            1.5 MiB for each thread if that is more.
+        stream_from: calls that touch this many bytes prefetch rows, and write outputs that they do
+            not read with non-temporal stores; 0 never writes so. The default is the measured
+            number, else 12 MiB, or 1.5 MiB for each thread if that is more.
         many_outputs: whether outputs on several boxes share tiles, and scans hold only what the
             next level reads; adjoints have it.
         jam: whether unroll-and-jam may compute several rows of a stencil together.
