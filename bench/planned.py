@@ -39,7 +39,7 @@ from .run import place
 
 OURS: Final = 100  # seeds below are ours
 ROUNDS: Final = 41
-EFFORT: Final = (("codegen.effort", 1),)
+EFFORT: Final = (("codegen.effort", 2),)
 
 
 def measured(

@@ -12,7 +12,7 @@ from ..ir.loops.verify import verify
 from .pass_list import LoopPass, name_of
 from .schedule.drafts import StoreGroup
 from .schedule.rules import Rules
-from .schedule.schedule import schedule
+from .schedule.schedule import Scheduled, remembered
 
 Watch: TypeAlias = Callable[[str, Kernel], None]
 
@@ -27,14 +27,15 @@ def make_loops(
     rules: Rules,
     passes: Iterable[LoopPass],
     watch: Watch = ignore,
+    scheduled: Scheduled | None = None,
 ) -> tuple[Kernel, tuple[StoreGroup, ...]]:
     """Schedule a program, apply `passes` in order, and verify the kernel.
 
-    `watch` sees the kernel after each step, under the name of the step; the first is `schedule`.
-    Where a step fails, or the result breaks a rule, the error names the first kernel that breaks
-    one.
+    `scheduled` may know schedules of it. `watch` sees the kernel after each step, under the name of
+    the step; the first is `schedule`. Where a step fails, or the result breaks a rule, the error
+    names the first kernel that breaks one.
     """
-    kernel, groups = schedule(lowered, variant, rules)
+    kernel, groups = (scheduled or remembered(lowered, variant))(rules)
     kernels = [kernel]
     try:
         watch("schedule", kernel)

@@ -242,7 +242,7 @@ OPTIONS: list[tuple[str, Any]] = [
     ("codegen.unswitch", False),
     ("codegen.patches", False),
     ("codegen.tile_size", 16),
-    ("codegen.effort", 1),
+    ("codegen.effort", 2),
     ("codegen.machine", "epyc"),
     ("codegen.mathematics", "library"),
     *(

@@ -59,7 +59,7 @@ LIMITS: Final[tuple[dict[str, Any], ...]] = (
     {"parallel_from": 1 << 40},
     {"jam": False, "prefetch": False, "unswitch": False},
     {"patches": False},
-    {"effort": 1},
+    {"effort": 2},
     {"patches": Patches(elements=1, portion=1, least_bytes=1)},
 )
 _HEADERS: dict[bool, dict[str, Any]] = {}

@@ -38,16 +38,17 @@ class CpuOptions(CodegenOptions):
             number that `fieldforge doctor --machine` measured on the node of the call, or 8192.
         tile_size: the points of a tile along the dimension that tiles divide; 0 lets the size of
             the cache decide.
-        stream_from: calls that touch this many bytes write outputs that they do not read with
-            non-temporal stores; 0 never does. The default is the measured number, else 12 MiB, or
-            1.5 MiB for each thread if that is more.
+        stream_from: calls that touch this many bytes prefetch rows, and write outputs that they do
+            not read with non-temporal stores; 0 never writes so. The default is the measured
+            number, else 12 MiB, or 1.5 MiB for each thread if that is more.
         many_outputs: whether outputs on several boxes share tiles, and scans hold only what the
             next level reads; adjoints have it.
         jam: whether unroll-and-jam may compute several rows of a stencil together.
         prefetch: whether the code prefetches rows.
         unswitch: whether usual levels have a loop without the conditions of other levels.
         effort: how long to search for better choices than those of the rules, by predicted seconds:
-            0 takes the rules' choices, 1 prices up to 400 plans, 2 up to 4,000.
+            0 takes the rules' choices, 1 turns values into arrays that the rules compute again, in
+            up to 8 plans, 2 changes all decisions in up to 400.
         machine: the class of CPUs that a search predicts for; by default all weigh the same.
         passes: the passes over loops in order: names of built-in passes, or functions.
         patches: sizes for nests that hand arrays on within patches of a mesh, such as
@@ -71,7 +72,7 @@ class CpuOptions(CodegenOptions):
         Patches(),
         tune=[Patches(), False, Patches(elements=2048), Patches(elements=24576)],
     )
-    effort: int = option(whole(0, MOST_EFFORT), 0)
+    effort: int = option(whole(0, MOST_EFFORT), 1)
     machine: str | None = option(optional(one_of(MACHINES)), None)
     passes: tuple[PassName, ...] = option(
         LOOP_PASSES,

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from typing import Any, Final, TypeVar
 
-from ....runtime.process import classes
 from ....runtime.process.errors import OptionError
-from ...artifacts import Lowered, Variant
+from ...artifacts import Variant
 from ...ir.loops.cpu import Portions, Tiles, marks_of
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.traverse import nests_of, nodes_of
@@ -17,12 +15,14 @@ from ..pass_list import LoopPass, without
 from ..plan.cpu_seconds import CpuModel
 from ..plan.machine import EPYC, XEON
 from ..plan.moves import Move, option_move, value_moves
-from ..plan.search import BUDGETS, Search, told
+from ..plan.search import BUDGETS, Search, gains, told
 from ..plan.sizes import usual
 from ..schedule.rules import Rules
-from ..schedule.schedule import schedule
+from ..schedule.schedule import Scheduled
 from .options import CpuOptions
 
+VALUES: Final = 1  # the effort that turns values into arrays, and nothing else
+MOST_TURNED: Final = 4  # values that it tries
 TILES: Final = (8, 32, 128)
 PATCHES: Final = (Patches(elements=2048, least_bytes=1), Patches(elements=24576, least_bytes=1))
 Options = TypeVar("Options", bound=CpuOptions)
@@ -36,6 +36,19 @@ def moves(kernel: Kernel, options: Any) -> Iterator[Move]:
     for is_there, name, now, other, changes in _choices(kernel, options):
         if is_there:
             yield option_move(name, now, other, **changes)
+
+
+def to_arrays(kernel: Kernel, options: Any) -> Sequence[Move]:
+    """Return the moves of values that the rules compute again: they do not count what these load.
+
+    Those that repeat most are the first.
+    """
+    found = (
+        each
+        for each in value_moves(kernel)
+        if each.other == "array" and each.name not in options.inline
+    )
+    return sorted(found, key=lambda move: -move.again)[:MOST_TURNED]
 
 
 def _choices(kernel: Kernel, options: Any) -> Iterable[tuple[bool, str, str, str, dict[str, Any]]]:
@@ -78,23 +91,19 @@ def _choices(kernel: Kernel, options: Any) -> Iterable[tuple[bool, str, str, str
     )  # fmt: skip
 
 
-def trees(lowered: Lowered, variant: Variant, chosen: Chosen) -> Callable[[Any], Kernel | None]:
-    """Return what makes the trees of plans, which share schedules with equal values in arrays.
+def trees(scheduled: Scheduled, chosen: Chosen) -> Callable[[Any], Kernel | None]:
+    """Return what makes the trees of plans, of which those with equal arrays share a schedule.
 
     There is none where a value cannot be what the plan asks for.
     """
 
-    @cache
-    def scheduled(rules: Rules) -> Kernel | None:
-        try:
-            return schedule(lowered, variant, rules)[0]
-        except OptionError:
-            return None
-
     def tree_of(options: Any) -> Kernel | None:
         rules, passes = chosen(options)
-        kernel = scheduled(classes.evolve(rules, own=None))
-        for step in passes if kernel is not None else ():
+        try:
+            kernel, _ = scheduled(rules)
+        except OptionError:
+            return None
+        for step in passes:
             kernel = step(kernel, rules)
         return kernel
 
@@ -102,20 +111,30 @@ def trees(lowered: Lowered, variant: Variant, chosen: Chosen) -> Callable[[Any],
 
 
 def planned(
-    options: Options, lowered: Lowered, variant: Variant, chosen: Chosen
+    options: Options, scheduled: Scheduled, variant: Variant, chosen: Chosen
 ) -> tuple[Options, tuple[str, ...]]:
     """Return the options of the best plan that a search finds, and notes for its listing.
 
     Sizes are those that the build knows, else usual ones. Targets do not tell classes of machines
-    apart, so all weigh the same unless an option names one.
+    apart, so all weigh the same unless an option names one. The least effort ranks plans by one
+    size on one class, and the best one has to be better by all sizes.
     """
-    tree_of = trees(lowered, variant, chosen)
-    first = tree_of(options)
-    if first is None:  # the options of the user are refused as they are without a search
+    tree_of, is_least = trees(scheduled, chosen), options.effort == VALUES
+    try:
+        first, _ = scheduled(chosen(options)[0])
+    except OptionError:  # the options of the user are refused as they are without a search
+        return options, ()
+    if is_least and not to_arrays(first, options):
         return options, ()
     known = {(name, dim): (start, stop) for name, dim, start, stop in variant.ranges}
     sizes = usual(first, known)
     machines = [each for each in (EPYC, XEON) if options.machine in (None, each.name)]
+    if is_least:
+        models = [CpuModel(each, machines[0]).seconds for each in sizes]
+        search = Search(tree_of, to_arrays, models[len(models) // 2 :][:1], BUDGETS[VALUES])
+        seed, best = search.run(options)
+        is_better = best is seed or gains(seed, best, models)
+        return (best if is_better else seed).options, tuple(told(search, seed, best))
     models = [CpuModel(each, machine).seconds for each in sizes for machine in machines]
     search = Search(tree_of, moves, models, BUDGETS[options.effort])
     seed, best = search.run(options)

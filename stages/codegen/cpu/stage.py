@@ -15,6 +15,7 @@ from .pass_list import PLAIN_PASSES, cpu_passes
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..rows.options import WriterOptions
     from ..schedule.rules import Rules
+    from ..schedule.schedule import Scheduled
     from ..soft_reads import Calls
 
 # No flag here changes a value: floats keep IEEE arithmetic in the order of the source. The
@@ -48,11 +49,14 @@ class Codegen(CpuOptions, Stage):
         from ..passes import make_loops
         from ..rows.checks import statuses
         from ..rows.options import Steps
+        from ..schedule.schedule import remembered
         from ..soft_reads import clamping_of
         from .text.kernel import write_cpp
 
-        stage, notes = self._planned(lowered, variant)
-        tree, groups = make_loops(lowered, variant, *stage._schedule(variant))
+        scheduled = remembered(lowered, variant)
+        stage, notes = self._planned(scheduled, variant)
+        rules, passes = stage._schedule(variant)
+        tree, groups = make_loops(lowered, variant, rules, passes, scheduled=scheduled)
         ints = integers(tree)
         calls: Calls = "all" if self.checked else "beyond" if variant.beyond else "inside"
         clamping = clamping_of(lowered.program, groups, ints, calls)
@@ -80,8 +84,9 @@ class Codegen(CpuOptions, Stage):
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
         """Return the text of the loops after each pass."""
         from ..passes import listings
+        from ..schedule.schedule import remembered
 
-        stage, _ = self._planned(lowered, variant)
+        stage, _ = self._planned(remembered(lowered, variant), variant)
         return listings(lowered, variant, *stage._schedule(variant))
 
     def chosen(self) -> tuple[PassName, ...]:
@@ -93,13 +98,13 @@ class Codegen(CpuOptions, Stage):
         }
         return without(self.passes, *(name for name, is_out in left_out.items() if is_out))
 
-    def _planned(self, lowered: Lowered, variant: Variant) -> tuple[Self, tuple[str, ...]]:
+    def _planned(self, scheduled: Scheduled, variant: Variant) -> tuple[Self, tuple[str, ...]]:
         """Return the stage with the options that a search prefers, and what it tells of them."""
         if not self.effort or variant.beyond:
             return self, ()
         from .planning import planned
 
-        return planned(self, lowered, variant, lambda one: one._schedule(variant))
+        return planned(self, scheduled, variant, lambda one: one._schedule(variant))
 
     def _schedule(self, variant: Variant) -> tuple[Rules, tuple[LoopPass, ...]]:
         """Return rules and passes; what few calls run is not worth the time of a compiler."""
@@ -128,6 +133,5 @@ class Codegen(CpuOptions, Stage):
             vector_math=self.target.vector_math and not is_strict,
             own_math=own_math,
             checked=self.checked,
-            core_memory=self.target.core_memory,
             many_outputs=self.many_outputs,
         )

@@ -8,7 +8,7 @@ from typing import Final
 
 from ....runtime.process import classes
 from ...ir.loops.cpu import LINE, marks_of
-from ...ir.loops.nest import Compute, Load, Nest, Store
+from ...ir.loops.nest import Compute, Index, Load, Nest, Store
 from ...ir.loops.traverse import reached
 from ..schedule.costs import ITEMSIZES, row_cost
 from .cpu_sweeps import Work
@@ -104,5 +104,9 @@ def _bytes_of_values(nest: Nest) -> int:
 
 
 def _is_apart(nest: Nest, row: Load | Store) -> bool:
-    """Tell whether a value of the innermost loop tells where the lanes of an access lie."""
-    return any(each is not None and nest.body[each].level == len(nest.loops) for each in row.rows)
+    """Tell whether a value of the innermost loop tells where the lanes of an access lie.
+
+    The index of the loop itself tells a row of a staggered field.
+    """
+    told = [nest.body[each] for each in row.rows if each is not None]
+    return any(each.level == len(nest.loops) and not isinstance(each, Index) for each in told)

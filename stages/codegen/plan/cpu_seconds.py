@@ -79,7 +79,7 @@ class CpuModel:
         """Return what each nest of a tree does."""
         leaves = cpu_leaves(kernel, self.sizes, self.machine.parallel_from, self._leaves)
         most = max((leaf.threads for leaf in leaves), default=1)
-        past = self._past(leaves, most)
+        past, is_far = self._past(leaves, most)
         fetched = []
         for link in self.machine.links:
             traffic = self._through(link.share(most), link.line)
@@ -87,7 +87,7 @@ class CpuModel:
         return [
             each
             for leaf, own, *bytes_ in zip(leaves, past, *fetched, strict=True)
-            for each in self._divided(leaf, own, bytes_)
+            for each in self._divided(leaf, own if is_far else None, bytes_)
         ]
 
     def seconds(self, kernel: Kernel) -> float:
@@ -95,9 +95,12 @@ class CpuModel:
         return self.machine.call + sum(each.seconds(self.machine) for each in self.facts(kernel))
 
     def _divided(
-        self, leaf: Leaf, past: Mapping[str, float], fetched: Sequence[Bytes]
+        self, leaf: Leaf, past: Mapping[str, float] | None, fetched: Sequence[Bytes]
     ) -> Iterator[CpuFacts]:
-        """Yield what each nest does: the first to touch a buffer waits for the memory."""
+        """Yield what each nest does: the first to touch a buffer waits for the memory.
+
+        There is nothing `past` the caches in a call that they hold, which prefetches nothing.
+        """
         if leaf not in self._parts:
             self._parts[leaf] = list(_parts(leaf, self.machine))
         parts = self._parts[leaf]
@@ -111,7 +114,7 @@ class CpuModel:
             waits = leaf.threads > 1 and part is parts[0]
             yield CpuFacts(
                 leaf.threads,
-                {name: leaf.threads * n for name, n in self._moved(own, past).items()},
+                {name: leaf.threads * n for name, n in self._moved(own, past or {}).items()},
                 part.amounts | self._waits(part, own, past),
                 barriers=int(waits),
             )
@@ -128,14 +131,16 @@ class CpuModel:
         return found
 
     def _waits(
-        self, part: _Part, own: Sequence[Bytes], past: Mapping[str, float]
+        self, part: _Part, own: Sequence[Bytes], past: Mapping[str, float] | None
     ) -> dict[str, float]:
         """Return the amounts that depend on where bytes come from."""
         line = self.machine.links[-1].line
         lines = sum(n / line * part.late.get(name, 0.0) for (name, _), n in own[-1].items())
         jumps = sum(own[-1][key] / run for key, run in part.runs.items() if run)
-        streams = part.amounts["streams"] if past else 0.0
-        return {"waits": lines, "jumps": jumps, "streams": streams}
+        found = {"waits": lines, "jumps": jumps}
+        found["streams"] = part.amounts["streams"] if past else 0.0
+        found["prefetches"] = part.amounts["prefetches"] if past is not None else 0.0
+        return found
 
     def _through(self, capacity: float, line: int) -> Traffic:
         if capacity not in self._traffic:
@@ -143,14 +148,17 @@ class CpuModel:
             self._traffic[capacity] = Traffic(self.sizes, capacity, line, footprints)
         return self._traffic[capacity]
 
-    def _past(self, leaves: Sequence[Leaf], most: int) -> list[dict[str, float]]:
-        """Return for each leaf the bytes of the fields that it writes past the caches."""
+    def _past(self, leaves: Sequence[Leaf], most: int) -> tuple[list[dict[str, float]], bool]:
+        """Return for each leaf the bytes of the fields that it writes past the caches.
+
+        And whether a call touches more than the caches hold.
+        """
         whole = self._through(1, self.machine.links[0].line)
         pairs = [(leaf, whole.alone(leaf.sweep)[0]) for leaf in leaves]
         usual = max(self.machine.stream_from, most * CACHE_OF_A_THREAD)
         least = usual if self.sizes.stream_from is None else self.sizes.stream_from
         if sum(leaf.threads * sum(own.values()) for leaf, own in pairs) < least:
-            return [{} for _ in leaves]
+            return [{} for _ in leaves], False
         streams = [
             {name for nest in nests_of(leaf.node) for name in marks_of(nest).streams}
             for leaf in leaves
@@ -158,7 +166,7 @@ class CpuModel:
         return [
             {name: n for (name, stores), n in own.items() if stores and name in names}
             for (_, own), names in zip(pairs, streams, strict=True)
-        ]
+        ], True
 
 
 @classes.frozen

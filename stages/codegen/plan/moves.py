@@ -14,7 +14,7 @@ from ....runtime.process import classes
 from ...ir.loops.kernel import Kernel
 
 DECIDED: Final = re.compile(
-    r"(%\d+) is (an array|computed in place): (?!it is displaced|the result)"
+    r"(%\d+) is (an array|computed in place): (?!it is displaced|the result)(?:.*?(\d+) again)?"
 )
 MOST_VALUES: Final = 16  # that are turned
 
@@ -28,6 +28,7 @@ class Move:
         now: the choice of the plan.
         other: the choice of the move.
         changes: the options of a plan after the move, by name, from those before.
+        again: operations that a plan without the move repeats, as far as the rules count them.
 
     """
 
@@ -35,6 +36,7 @@ class Move:
     now: str
     other: str
     changes: Any
+    again: int = 0
 
     def applied(self, options: Any) -> Any:
         """Return the options of another plan."""
@@ -49,10 +51,10 @@ def option_move(name: str, now: str, other: str, **changes: Any) -> Move:
 def value_moves(kernel: Kernel) -> Iterator[Move]:
     """Yield the moves of values that are stored in an array or computed again at each use."""
     reasons = (*(buffer.reason for buffer in kernel.buffers), *kernel.notes)
-    found = {each[1]: each[2] for reason in reasons for each in DECIDED.finditer(reason)}
-    for name, what in list(found.items())[:MOST_VALUES]:
+    found = {each[1]: each for reason in reasons for each in DECIDED.finditer(reason)}
+    for name, (_, what, again) in [(n, m.groups()) for n, m in found.items()][:MOST_VALUES]:
         words = ("array", "in place") if what == "an array" else ("in place", "array")
-        yield Move(name, *words, partial(_turned, name, words[1] == "array"))
+        yield Move(name, *words, partial(_turned, name, words[1] == "array"), int(again or 0))
 
 
 def _turned(name: str, is_array: bool, options: Any) -> Mapping[str, Any]:

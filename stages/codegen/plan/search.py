@@ -16,7 +16,7 @@ from ...ir.loops.kernel import Kernel
 from .moves import Move
 from .text_seconds import build_seconds
 
-BUDGETS: Final = (0, 400, 4000)  # plans that are priced, by effort
+BUDGETS: Final = (0, 8, 400)  # plans that are priced, by effort
 STEP: Final = 0.02  # a move gains at least
 LEAST: Final = 0.05  # a plan: of 70 drawn programs three lose, and seven without it
 WORST: Final = 1.05  # no call of a plan may take so much longer than that of the rules
@@ -118,6 +118,15 @@ class Search:
             if other is not None and other.cost(seed) <= best.cost(seed) * (1 - STEP):
                 best = other
         return best
+
+
+def gains(seed: Plan, best: Plan, models: Sequence[Model]) -> bool:
+    """Tell whether a plan is worth it by other models than those of the search that found it."""
+    first, other = (
+        classes.evolve(each, seconds=tuple(model(each.tree) for model in models))
+        for each in (seed, best)
+    )
+    return other.cost(first) <= 1 - LEAST
 
 
 def told(search: Search, seed: Plan, best: Plan) -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from math import prod
 from typing import Final, TypeAlias
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language.dimension import Dimension, flip_staggered
 from ....runtime.process import classes
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.kernel import Kernel
@@ -128,8 +128,23 @@ def touches_of(nest: Nest, buffers: Mapping[str, Buffer], sizes: Sizes) -> Body:
             kinds.setdefault(row.buffer, set()).add(type(row))
             place = _place(nest, row, len(buffers[row.buffer].dims))
             found.setdefault(row.buffer, {})[place] = None
+    loops = {loop.range.dim for loop in nest.loops}
     return tuple(
-        _touch(buffers[name], tuple(places), kinds[name], sizes) for name, places in found.items()
+        _along(_touch(buffers[name], tuple(places), kinds[name], sizes), loops)
+        for name, places in found.items()
+    )
+
+
+def _along(touch: Touch, loops: Container[Dimension]) -> Touch:
+    """Return what a nest touches over the dimensions of its loops, not their staggered ones."""
+    along = {dim: other for dim in touch.dims if (other := flip_staggered(dim)) in loops}
+    if not along:
+        return touch
+    return classes.evolve(
+        touch,
+        dims=tuple(along.get(dim, dim) for dim in touch.dims),
+        unit=touch.unit and along.get(touch.unit, touch.unit),
+        near=tuple(along.get(dim, dim) for dim in touch.near),
     )
 
 

@@ -11,12 +11,12 @@ class WriterOptions:
 
     Attributes:
         parallel_from: loop nests over fewer points run on one thread; None lets the call decide.
-        stream_from: calls that touch this many bytes use non-temporal stores; None likewise.
+        stream_from: calls that touch this many bytes use non-temporal stores, and prefetch rows;
+            None likewise.
         vector_bytes: the size of a vector register.
         vector_math: whether the C library has `exp` and a few others for vectors.
         own_math: whether the writer emits its own transcendental functions.
         checked: whether every store tests that its number is finite.
-        core_memory: bytes of the second-level cache of a core.
         many_outputs: whether the program is of the kind for which `CpuOptions` have this option.
 
     """
@@ -27,7 +27,6 @@ class WriterOptions:
     vector_math: bool = False
     own_math: bool = False
     checked: bool = False
-    core_memory: int = 1 << 20
     many_outputs: bool = False
 
 

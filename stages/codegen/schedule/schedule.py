@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from typing import TypeAlias
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
@@ -22,6 +24,15 @@ from .hazards import are_disjoint, as_nest, fields_to_stage
 from .order import loops_over, unit_dims
 from .points import Points
 from .rules import Rules
+
+# The kernel and the groups of stores by rules.
+Scheduled: TypeAlias = Callable[[Rules], tuple[Kernel, tuple["StoreGroup", ...]]]
+
+
+def remembered(lowered: Lowered, variant: Variant) -> Scheduled:
+    """Return a function that schedules a program once for rules that decide the same."""
+    scheduled = cache(partial(schedule, lowered, variant))
+    return lambda rules: scheduled(classes.evolve(rules, own=None))
 
 
 def schedule(

@@ -81,9 +81,9 @@ class Weighing:
         if any(span is None for use in uses.values() for span in use.need.values()):
             return False, "is computed in place: it is displaced"
         if node.name in self.rules.inline:
-            return False, "is computed in place: asked for"
+            return False, "is computed in place: asked for, or planned"
         if node.name in self.rules.arrays:
-            return True, "is an array: asked for"
+            return True, "is an array: asked for, or planned"
         if self._is_flag(node):
             return False, "is computed in place: it tests a choice of two numbers"
         return self._weigh(index, uses, above)

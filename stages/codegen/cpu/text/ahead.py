@@ -6,21 +6,20 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
-from ....ir.loops.nest import Load, Nest, Row, Store
+from ....ir.loops.nest import Access, Load, Nest, Row
 from ....ir.loops.traverse import reached
-from ...rows.addresses import InRow, addresses_of, axis_along, is_given
-from ...rows.body import NAMELESS, Body, line, pointers
-from ...rows.scope import Scope
+from ...rows.addresses import InRow, addresses_of, is_given
+from ...rows.body import NAMELESS, Body, line, start_of_row
+from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from ..passes.settled import unclamped
 from ..passes.tiling import USUAL
-from .streams import LINE
+from .streams import LINE, leaves_caches
 from .threads import points
 
 ASK: Final = """\
@@ -62,13 +61,20 @@ def rows_ahead(body: Body, nest: Nest, both: Collection[Row] | None = None) -> B
 def named_ahead(later: Body, nest: Nest, *, of_list: bool) -> Iterator[str]:
     """Name the rows to prefetch, which all parts of the innermost loop share.
 
-    They are those of the next element of a list where the loop around is one `of_list`.
+    They are those of the next element of a list where the loop around is one `of_list`. Only calls
+    that prefetch compute them.
     """
     if later.addresses:
-        yield f"const bool asks = {_leaves_core(later.scope, nest)};"
+        scope = later.scope
+        yield f"const bool asks = {leaves_caches(scope, nest, points(scope, nest.box))};"
         yield from ["const bool alone = asks && !lists;"] if of_list else ()
-        yield iteration(later.scope, nest, of_list=of_list)
-        yield from (*(line(later, row) for row in indices(later)), *pointers(later))
+        rows = memory_rows(later, given=False)
+        types = (stored_type(scope.by_name[each.buffer]) for each in rows.values())
+        yield from (f"{type_}* {row};" for type_, row in zip(types, rows, strict=True))
+        yield from ("if (asks) {", "  " + iteration(scope, nest, of_list=of_list))
+        yield from (f"  {line(later, row)}" for row in indices(later))
+        yield from (f"  {row} = {start_of_row(later, each)};" for row, each in rows.items())
+        yield "}"
 
 
 def indices(later: Body) -> list[Row]:
@@ -97,51 +103,32 @@ def iteration(scope: Scope, nest: Nest, *, of_list: bool = False) -> str:
     return f"const s64 j{around} = {place};"
 
 
-def prefetched(later: Body, nest: Nest, read: Mapping[str, Buffer], lanes: int) -> Iterator[str]:
-    """Prefetch the lines of a strip, unless the second-level cache holds all of the call.
+def prefetched(later: Body, nest: Nest, read: Iterable[Access], lanes: int) -> Iterator[str]:
+    """Prefetch the lines of a strip in calls that touch more than the caches hold.
 
     They go to the first-level cache if it keeps a usual row until the loop reads it: half of it
     holds what the loop touches between prefetch and load, the rows `read`.
     """
-    size = sum(ITEMSIZES[buffer.dtype] for buffer in read.values())
+    size = sum(ITEMSIZES[each.dtype] for each in read)
     usual = USUAL[nest.loops[-1].range.dim.kind]
     near = 3 if usual * size * marks_of(nest).ahead < _FIRST // 2 else 2
-    given = {
-        each.pointer
-        for each in later.addresses.values()
-        if isinstance(each, InRow) and each.is_given
-    }
-    rows = memory_rows(later)
-    for test, some in (("asks", rows.keys() - given), ("alone", given)):
+    rows, own = memory_rows(later), memory_rows(later, given=False).keys()
+    for test, some in (("asks", own), ("alone", rows.keys() - own)):
         yield from [f"if ({test}) {{"] if some else ()
-        for row, buffer in ((row, buffer) for row, buffer in rows.items() if row in some):
-            size = ITEMSIZES[buffer.dtype]
+        for row, size in (
+            (row, ITEMSIZES[each.dtype]) for row, each in rows.items() if row in some
+        ):
             for at in range(0, lanes * size, LINE):
                 place = f"{row} + b + {at // size}" if at else f"{row} + b"
                 yield f"  {later.scope.ask('ask')}<{near}>({place});"
         yield from ["}"] if some else ()
 
 
-def memory_rows(body: Body) -> dict[str, Buffer]:
-    """Return the pointers to rows of memory, each with its buffer."""
+def memory_rows(body: Body, *, given: bool = True) -> dict[str, Access]:
+    """Return the pointers to rows of memory, each with an access; those that are `given`, too."""
     return {
-        address.pointer: body.scope.by_name[row.buffer]
+        address.pointer: row
         for number, address in body.addresses.items()
-        if isinstance(address, InRow) and isinstance(row := body.rows[number], Load | Store)
+        if isinstance(address, InRow) and isinstance(row := body.rows[number], Access)
+        if given or not address.is_given
     }
-
-
-def _leaves_core(scope: Scope, nest: Nest) -> str:
-    """Return the test that a nest touches more bytes than the second cache of a core holds.
-
-    The test takes each buffer to be as large as the domain of the nest.
-    """
-    inner = nest.loops[-1].range.dim
-    along = {
-        row.buffer
-        for row in nest.body
-        if isinstance(row, Load | Store)
-        and axis_along(nest.body, row, scope.by_name[row.buffer], inner) is not None
-    }
-    size = sum(ITEMSIZES[scope.by_name[each].dtype] for each in along)
-    return f"{points(scope, nest.box)} * {size} > {scope.options.core_memory}"

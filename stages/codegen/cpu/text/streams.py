@@ -6,7 +6,8 @@ its pointer, and has an array and a buffer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from .....runtime.language.dimension import flip_staggered
@@ -88,14 +89,31 @@ def is_far(scope: Scope, nest: Nest, count: str) -> str:
 
     The test takes each field to be as large as the domain of the nest, of `count` points.
     """
-    touched = arrays_of(scope.kernel)
     loops = [{loop.range.dim, flip_staggered(loop.range.dim)} for loop in nest.loops]
-    size = sum(
-        ITEMSIZES[buffer.dtype]
-        for buffer in scope.kernel.buffers
-        if buffer.name in touched
-        and buffer.memory == "field"
-        and not any(dims.isdisjoint(buffer.dims) for dims in loops)
+    return _beyond(
+        scope,
+        count,
+        lambda each: (
+            each.memory == "field" and not any(dims.isdisjoint(each.dims) for dims in loops)
+        ),
     )
-    known = scope.options.stream_from
+
+
+def leaves_caches(scope: Scope, nest: Nest, count: str) -> str:
+    """Return that test for fields and arrays, also those on other locations of a mesh."""
+    kinds = Counter(loop.range.dim.kind for loop in nest.loops)
+    return _beyond(
+        scope,
+        count,
+        lambda each: (
+            each.memory in ("field", "arena") and kinds <= Counter(dim.kind for dim in each.dims)
+        ),
+    )
+
+
+def _beyond(scope: Scope, count: str, has_points: Callable[[Buffer], bool]) -> str:
+    touched = arrays_of(scope.kernel)
+    buffers = (each for each in scope.kernel.buffers if each.name in touched and has_points(each))
+    size = sum(ITEMSIZES[each.dtype] for each in buffers)
+    known = scope.options.stream_from or None  # no call streams from 0 bytes on
     return f"{count} * {size} >= {scope.ask('far') if known is None else known}"

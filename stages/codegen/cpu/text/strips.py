@@ -184,7 +184,8 @@ def _masked(strips: Strips, end: str, masked: str) -> Iterator[str]:
 def _whole(strips: Strips, masked: str) -> Iterator[str]:
     """Write a strip without masks; one that has not the usual conditions may have them."""
     stored, arrays = strips.stored, [array for array, _ in strips.stored.values()]
-    yield from prefetched(strips.later, strips.nest, memory_rows(strips.body), strips.lanes)
+    read = memory_rows(strips.body).values()
+    yield from prefetched(strips.later, strips.nest, read, strips.lanes)
     for array, buffer in stored.values():
         yield f"alignas({LINE}) {stored_type(buffer)} {array}[{strips.lanes}];"
     call = _call(strips, str(strips.lanes), arrays)

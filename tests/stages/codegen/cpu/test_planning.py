@@ -1,8 +1,9 @@
-"""The option `effort` searches for a plan; 0 keeps the choices of the rules."""
+"""The option `effort` searches for a plan: of values by default, of all decisions, or not."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -22,10 +23,10 @@ from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import trace
 from fieldforge.workflows.tuning.subject import make_subject
 
-STENCILS, MESH = 51, 17  # seeds
+STENCILS, MESH, GRID = 51, 17, 13  # seeds
 SHOW = """
 from tests.stages.codegen.cpu.test_planning import generated
-print(generated(51, effort=1).text)
+print(generated(51, effort=2).text)
 """
 
 
@@ -46,21 +47,21 @@ def names(seed, **options):
 
 
 def test_a_plan_is_told_with_its_alternatives():
-    plain, planned = generated(STENCILS), generated(STENCILS, effort=1)
+    plain, planned = generated(STENCILS, effort=0), generated(STENCILS, effort=2)
 
     assert "planned: " not in plain.loops
     assert "# planned: 0." in planned.loops
-    assert "#   prefetch off; on " in planned.loops
+    assert "#   prefetch on; off " in planned.loops
     assert planned.text != plain.text
     assert any(nodes_of(read(plain.loops), Tiles))
     assert not any(nodes_of(read(planned.loops), Tiles))
 
 
 def test_a_plan_is_what_its_options_make():
-    planned = generated(STENCILS, effort=1)
+    planned = generated(STENCILS, effort=2)
 
     passes = tuple(name for name in ff.cpu.options["codegen.passes"] if name != "tile")
-    same = generated(STENCILS, prefetch=False, passes=passes)
+    same = generated(STENCILS, effort=0, passes=passes)
 
     assert planned.text == same.text
 
@@ -74,23 +75,42 @@ def test_two_processes_find_one_plan():
         )
         found.add(done.stdout)
 
-    assert found == {generated(STENCILS, effort=1).text + "\n"}
+    assert found == {generated(STENCILS, effort=2).text + "\n"}
 
 
-@pytest.mark.parametrize("seed", [STENCILS, MESH])
+@pytest.mark.parametrize("seed", [STENCILS, MESH, GRID])
 def test_results_keep_their_bits(seed):
     case = large_case(seed)
     results = []
-    for backend in (ff.cpu, ff.cpu.with_options(effort=1)):
+    for effort in range(3):
+        backend = ff.cpu.with_options(effort=effort)
         subject = make_subject(
             program_of(case).with_backend(backend), arguments_of(case, 10_000, ff.cpu)
         )
         subject.call(backend)()
         results.append(subject.results())
 
-    assert results[0].keys() == results[1].keys()
-    for name, values in results[0].items():
-        assert values.tobytes() == results[1][name].tobytes()
+    first, *others = results
+    for other in others:
+        assert first.keys() == other.keys()
+        for name, values in first.items():
+            assert values.tobytes() == other[name].tobytes()
+
+
+def test_the_least_effort_turns_values_into_arrays_only():
+    rules, planned = generated(GRID, effort=0), generated(GRID)
+    asked = tuple(re.findall(r"(%\d+) is an array: asked for, or planned", planned.loops))
+
+    assert asked
+    assert "# planned: 0." in planned.loops
+    assert planned.text != rules.text
+    assert planned.text == generated(GRID, effort=0, arrays=asked).text
+
+
+def test_a_value_that_the_user_wants_in_place_stays_there():
+    (first, *_) = re.findall(r"(%\d+) is an array: asked for, or planned", generated(GRID).loops)
+
+    assert f"{first} is an array" not in generated(GRID, inline=(first,)).loops
 
 
 def test_moves_are_what_a_tree_shows():
@@ -113,7 +133,7 @@ def test_patches_of_a_mesh_can_be_left_out_and_taken_again():
 
 def test_a_class_of_machines_can_be_chosen():
     told = {
-        next(line for line in generated(STENCILS, effort=1, **machine).loops.splitlines()
+        next(line for line in generated(STENCILS, effort=2, **machine).loops.splitlines()
              if "planned:" in line)
         for machine in ({}, {"machine": "epyc"}, {"machine": "xeon"})
     }  # fmt: skip

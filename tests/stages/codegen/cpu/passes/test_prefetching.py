@@ -171,7 +171,8 @@ def test_rows_that_a_table_tells_are_asked_for_within_the_table(cells: int) -> N
     )
     e, c = numbers.random((edges, 5)), numbers.random((cells, 5))
     out = ff.zeros({C: cells, K: 5}, allocator=ff.cpu)
-    program = to_cells.with_backend(ff.cpu.with_options(numerics="strict"))
+    backend = ff.cpu.with_options(numerics="strict", stream_from=1)  # every call prefetches
+    program = to_cells.with_backend(backend)
 
     program(
         ff.as_field((E, K), e, allocator=ff.cpu),
