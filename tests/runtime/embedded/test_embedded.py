@@ -27,6 +27,7 @@ from fieldforge.runtime.process.errors import (
     ArgumentError,
     DomainError,
     IndexOutOfBounds,
+    MissingArgumentError,
     OverlapError,
     ReadOnlyError,
 )
@@ -355,7 +356,9 @@ def test_7_wrong_arguments_are_refused(args, kwargs, says):
         divide(*args, out=zeros({}, np.int32), **kwargs)
 
 
-# --- programs -----------------------------------------------------------------------------------
+def test_3_6_out_is_required(u):
+    with pytest.raises(MissingArgumentError, match="'out'"):
+        laplacian(u)
 
 
 # --- the context, debugging ---------------------------------------------------------------------

@@ -306,6 +306,8 @@ def test_9_2_premap_refuses_maps_that_do_not_go_together():
         field.premap(I + 1, to_j)
     with pytest.raises(ValueError, match="cannot read 'I', which another one removes"):
         field.premap(to_i, to_j)
+    with pytest.raises(ValueError, match="can not shift field defined on 'I, J' from 'K'"):
+        field.premap(Dimension("K") + 1)
     with pytest.raises(ArgumentError, match="at least one"):
         field.premap()
     assert str(field.premap(I + 1, J - 1).domain) == (

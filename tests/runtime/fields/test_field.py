@@ -79,9 +79,12 @@ def test_9_2_a_field_has_no_truth_value_and_no_hash(field):
 
 
 def test_9_2_as_scalar_takes_only_fields_without_dimensions(field):
-    assert field[0, 0].as_scalar() == field.asnumpy()[0, 0]
-    with pytest.raises(ValueError, match="without dimensions"):
-        field.as_scalar()
+    one = field[0, 0]
+    assert one.as_scalar() == float(one) == field.asnumpy()[0, 0]
+    assert int(one) == int(field.asnumpy()[0, 0])
+    for scalar in (field.__class__.as_scalar, float):
+        with pytest.raises(ValueError, match="without dimensions"):
+            scalar(field)
 
 
 def test_9_2_other_libraries_read_the_memory(field, data):

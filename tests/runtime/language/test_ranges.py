@@ -25,6 +25,7 @@ def test_1_3_a_range_is_the_set_of_its_indices(a, b, n):
     assert (a <= b) == (set(a) <= set(b))
     assert (a < b) == (set(a) < set(b))
     assert (a >= b) == (set(a) >= set(b))
+    assert (a > b) == (set(a) > set(b))
     assert (a == b) == (set(a) == set(b))
     assert len(a) == len(list(a))
 

@@ -8,6 +8,7 @@ import pytest
 import fieldforge as ff
 from fieldforge import (
     Field,
+    broadcast,
     field_operator,
     float64,
     int32,
@@ -53,6 +54,15 @@ def there_and_back(u: Cells) -> Cells:
 @field_operator
 def displaced(u: Cells, by: Field[[Edge, K], int32]) -> Edges:
     return (u * 2.0)(E2C[0])(as_offset(Koff, by + 1))
+
+
+@field_operator
+def counted(u: Cells) -> Cells:
+    return neighbor_sum(broadcast(1.0, (Cell, K))(C2C), axis=C2CDim) * u
+
+
+def test_neighbours_of_a_number_are_counted():
+    assert_agreement(counted, field(Cell, K), out=field(Cell, K))
 
 
 def test_a_displacement_far_away_is_read_from_inside():

@@ -79,6 +79,8 @@ def test_elements_of_sparse_fields_are_read(rows):
 
 REFUSED = [
     ("c(C2E)", "C2E", "Incompatible offset can not shift field defined on Cell, K from Edge to target dim(s): Cell, C2E."),
+    ("c(C2E[0])", "C2E[0]", "Incompatible offset can not shift field defined on Cell, K from Edge to target dim(s): Cell."),
+    ("b & (c(E2C) > 1.0)", "b & (c(E2C) > 1.0)", "Could not promote 'Field[[Cell, C2E], bool]' and 'Field[[Edge, E2C, K], bool]' to common type in call to '&'."),
     ("c(E2C[n])", "n", "Offset 'E2C' expects a literal integer, got a value of type 'int32'."),
     ("c(E2C[-1])", "-1", "Neighbours are counted from 0, from the first one on."),
     ("c(E2C[0], K + 1)", "E2C[0]", "Several offsets in one call must all be Cartesian, such as 'I + 1'."),
