@@ -204,7 +204,13 @@ def _are_texts(value: Any) -> bool:
 
 
 def _are_values(value: Any) -> bool:
-    return _are_texts(value) and all(each[0] == "%" and each[1:].isdecimal() for each in value)
+    return _are_texts(value) and all(map(_is_value, value))
+
+
+def _is_value(name: str) -> bool:
+    """Tell whether a name is a row, as '%12', or the digest of a value, as '%:5d0f32b2c1a4'."""
+    kind, _, digest = name.rpartition(":")
+    return (kind == "%" and digest.isalnum()) or (name[0] == "%" and name[1:].isdecimal())
 
 
 def _are_paths(value: Any) -> bool:

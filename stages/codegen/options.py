@@ -13,7 +13,8 @@ class CodegenOptions:
     """The options of a code generator.
 
     Attributes:
-        arrays: values (as in '%12') that become arrays, against the cost model.
+        arrays: values that become arrays, against the cost model: rows of the listing of `lower`
+            (as in '%12'), or digests of expressions (as in '%:5d0f32b2c1a4'), which outlast edits.
         inline: values that are recomputed at each use, against the cost model.
         numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises them
             (within 4 ulp); 'fast' lets the compiler reorder sums and multiply by reciprocals.

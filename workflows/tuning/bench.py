@@ -12,6 +12,8 @@ from typing import Any, Final
 from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...runtime.process.settings import current
+from ...stages.artifacts import Lowered
+from ...stages.ir.dataflow import Dataflow
 from ..backends.backend import Backend
 from ..builds.pool import BuildPool
 from ..engine.session import engine
@@ -78,6 +80,15 @@ class RealBench:
     def loops(self, choice: Choice) -> str:
         """Return the listing of the loops; nothing for a refused choice."""
         return self._generated(choice)[1]
+
+    def program(self) -> Dataflow | None:
+        """Return the dataflow whose rows options name; None where it cannot be lowered."""
+        try:
+            trace = self._trace(self.subject.on(self.backend))
+        except FieldforgeError:
+            return None
+        lowered = (step.artifact for step in trace.values() if isinstance(step.artifact, Lowered))
+        return next((each.program for each in reversed([*lowered])), None)
 
     def names(self, choice: Choice) -> Sequence[str]:
         """Return the values that may become arrays, or be recomputed."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from ...runtime.process.errors import OptionError
 from ...stages.base import VALUES
+from ...stages.codegen.schedule.value_names import digests_of, rows_of
+from ...stages.ir.dataflow import Dataflow
 from ..backends.backend import Backend
 from ..options.schema import Option, schema_of
 
 Choice: TypeAlias = tuple[tuple[str, Any], ...]  # options that differ from the start, by name
+NAMING: Final = ("arrays", "inline")  # options that name values of the dataflow IR
 MOST_NAMES: Final = 16  # values of the dataflow IR that are tried as arrays
 _DECIDED: Final = re.compile(r"(%\d+) is (?:an array|computed in place)")
 
@@ -76,6 +80,23 @@ def decided_names(loops: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_DECIDED.findall(loops)))[:MOST_NAMES]
 
 
+def by_digest(choice: Choice, program: Dataflow | None) -> Choice:
+    """Return a choice that names values by their expressions: it holds after edits elsewhere."""
+    return _renamed(choice, partial(digests_of, program=program)) if program else choice
+
+
+def by_row(choice: Choice, program: Dataflow | None) -> Choice:
+    """Return a choice that names values by their rows, as listings do."""
+    return _renamed(choice, partial(rows_of, program=program)) if program else choice
+
+
+def _renamed(choice: Choice, rename: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Choice:
+    return tuple(
+        (name, rename(value) if name.rpartition(".")[2] in NAMING else value)
+        for name, value in choice
+    )
+
+
 def changed(choice: Choice, changes: Choice) -> Choice:
     """Return a choice with other values of some options.
 
@@ -92,4 +113,4 @@ def applied(backend: Backend, choice: Choice | Mapping[str, Any]) -> Backend:
 
 
 def _sorted(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(names, key=lambda name: int(name[1:])))
+    return tuple(sorted(names, key=lambda name: (len(name), name)))

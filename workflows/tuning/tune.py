@@ -14,6 +14,7 @@ from ...runtime import _core
 from ...runtime.calls.machine import processor
 from ...runtime.process import classes, settings
 from ...runtime.process.errors import FieldforgeError, NotCompilableError
+from ...stages.ir.dataflow import Dataflow
 from ...stages.option_kinds import SECONDS
 from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS
@@ -22,7 +23,7 @@ from ..options.architecture import names_of
 from ..options.database import TUNED, Database, database, tuned_file
 from ..options.schema import Option
 from .bench import Cost, RealBench
-from .candidates import Choice, applied, tunable_options
+from .candidates import Choice, applied, by_digest, by_row, tunable_options
 from .journal import Journal
 from .kept_plans import keep_plans
 from .predicted import sizes_of
@@ -111,6 +112,7 @@ def tune(
     job = _Job.make(subject, given, file)
     end = begin + RESERVE * budget
     bench = RealBench(subject, job.base, cost, lambda: end - clock(), subject.expected())
+    job.program = bench.program()
     chosen = tunable_options(job.base, options)
     ranking = _ranking(subject, job.base, bench, chosen)
     search = Search(
@@ -120,7 +122,7 @@ def tune(
         job.journal.known(),
         keep=job.keep,
         ranked=ranking or unranked,
-        best=job.best,
+        best=by_row(job.best, job.program),
     )
     refusal, of_best = bench.first([(), search.best])
     if refusal:
@@ -146,7 +148,8 @@ def tune(
 class _Job:
     """Where one tuning starts, and what it has kept.
 
-    `base` is the backend as it would be without the tuned file, `old` what that file has of it.
+    `base` is the backend as it would be without the tuned file, `old` what that file has of it. The
+    file names values of `program` by their expressions, a search by their rows.
     """
 
     subject: Subject
@@ -158,6 +161,7 @@ class _Job:
     old: list[dict[str, Any]]
     best: Choice = ()
     verdict: Verdict | None = None
+    program: Dataflow | None = None
 
     @classmethod
     def make(cls, subject: Subject, given: Backend, file: str | Path | None) -> _Job:
@@ -214,8 +218,9 @@ class _Job:
     def _write(self) -> None:
         if self.path is None or self.verdict is None:
             return
+        best = by_digest(self.best, self.program)
         winner = Winner(
-            self.address, self.base.name, self.arch, self.best, date.today().isoformat(),
+            self.address, self.base.name, self.arch, best, date.today().isoformat(),
             processor(), self.verdict.gain, self.verdict.spread * self.verdict.gain,
             self.subject.shapes,
         )  # fmt: skip

@@ -65,4 +65,4 @@ def _turned(name: str, is_array: bool, options: Any) -> Mapping[str, Any]:
 
 
 def _in_order(names: set[str]) -> tuple[str, ...]:
-    return tuple(sorted(names, key=lambda name: int(name[1:])))
+    return tuple(sorted(names, key=lambda name: (len(name), name)))

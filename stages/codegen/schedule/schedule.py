@@ -24,6 +24,7 @@ from .hazards import are_disjoint, as_nest, fields_to_stage
 from .order import loops_over, unit_dims
 from .points import Points
 from .rules import Rules
+from .value_names import rows_of
 
 # The kernel and the groups of stores by rules.
 Scheduled: TypeAlias = Callable[[Rules], tuple[Kernel, tuple["StoreGroup", ...]]]
@@ -49,7 +50,8 @@ def schedule(
     units = unit_dims(
         variant.unit, {leaf.name: leaf.dims for leaf in program.leaves if leaf.kind == "field"}
     )
-    rules = classes.evolve(rules, units=tuple(units.items()))
+    arrays, inline = (rows_of(names, program) for names in (rules.arrays, rules.inline))
+    rules = classes.evolve(rules, units=tuple(units.items()), arrays=arrays, inline=inline)
     points = Points(program.values, program.tables, checked=rules.checked)
     groups: list[StoreGroup] = []
     steps: list[Step] = []

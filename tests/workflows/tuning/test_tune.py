@@ -1,5 +1,6 @@
 """`tune` on real fields: which options it finds by a cost that is given, and what it keeps."""
 
+import re
 import tomllib
 
 import attrs
@@ -107,6 +108,23 @@ def test_the_winner_is_kept_with_what_it_was_measured_on(own_engine, model, fiel
     assert entry["tuned"]["gain"] == pytest.approx(report.gain, abs=1e-3)
     assert report.gain >= 2.0
     assert "times faster with codegen.jam = true" in report.summary
+
+
+def test_the_file_names_values_by_their_expressions(own_engine, model, fields):
+    def in_arrays(candidate):
+        return 1.0 if dict(candidate.options).get("codegen.arrays") else 2.0
+
+    found = [
+        tuned(smooth.with_backend("cpu"), fields, cost=in_arrays, options=["arrays"])
+        for _ in range(2)
+    ]
+
+    (entry,) = tomllib.loads((model.parent / "model.tuned.toml").read_text())["when"]
+    assert all(re.fullmatch("%:[0-9a-f]{12}", each) for each in entry["set"]["codegen"]["arrays"])
+    rows = dict(found[0].options)["codegen.arrays"]
+    assert all(re.fullmatch(r"%\d+", each) for each in rows)
+    assert found[1].options == found[0].options
+    assert backend_for("cpu", NAME).options["codegen.arrays"] != rows
 
 
 @pytest.mark.parametrize("had", [(), (("codegen.tile_size", 16),)])
