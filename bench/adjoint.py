@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,6 +66,7 @@ class Ready:
     calls: Mapping[str, Call]
     given: Mapping[str, Any]
     built: dict[str, float]
+    end: Call
 
     def adjoints(self) -> dict[str, np.ndarray]:
         """Return the adjoints of the latest call."""
@@ -115,7 +115,7 @@ def main(
 def _all_ready(name: str, wrt: tuple[str, ...], scale: float, backend: Any) -> Iterator[Ready]:
     if name == STEP:
         case, calls, given, built = prepared_step(scale, backend)
-        yield Ready(case, wrt, calls, given, built)
+        yield Ready(case, wrt, calls, given, built, _end_of(backend))
         return
     for make in chosen_cases([name]).values():
         case = make("float64", scale)
@@ -156,7 +156,7 @@ def prepared(case: Case, wrt: tuple[str, ...], backend: Any = ff.cpu) -> Ready:
         began = time.perf_counter()
         call()
         built[what] = time.perf_counter() - began
-    return Ready(case, wrt, calls, given, built)
+    return Ready(case, wrt, calls, given, built, _end_of(backend))
 
 
 def compare_bits(ready: Ready) -> None:
@@ -181,7 +181,7 @@ def measured(ready: Ready, threads: Sequence[int], rounds: int, beside: bool) ->
     for count in threads:
         with contextlib.ExitStack() as stack:
             calls = {
-                what: lambda loops, call=call: _seconds(call, loops)
+                what: lambda loops, call=call: _seconds(call, loops, ready.end)
                 for what, call in ready.calls.items()
             }
             apart: dict[str, float] = {}
@@ -205,22 +205,24 @@ def _in_turns(
     return {what: {"least": min(e), "median": float(np.median(e))} for what, e in seen.items()}
 
 
-def _seconds(call: Call, loops: int) -> float:
+def _seconds(call: Call, loops: int, end: Call) -> float:
     with undisturbed():
         call()
-        _finish()
+        end()
         began = time.perf_counter()
         for _ in range(loops):
             call()
-        _finish()
+        end()
         return time.perf_counter() - began
 
 
-def _finish() -> None:
-    if "fieldforge.runtime.gpu" in sys.modules:
-        from fieldforge.runtime import gpu
+def _end_of(backend: Any) -> Call:
+    """Return what waits until all calls of a backend are done."""
+    if backend is ff.cpu:
+        return lambda: None
+    from fieldforge.runtime import gpu
 
-        gpu.current_device().sync()
+    return gpu.current_device().sync
 
 
 def _in_jax(
