@@ -56,10 +56,14 @@ def cpp(options: WriterOptions) -> Dialect:
 
 
 def held_pointer(type_: str, name: str, address: str, is_told: bool) -> str:
-    """Define a pointer; the compiler keeps its value in a register if rows are parts of it.
+    """Define a pointer; the compiler keeps its value in a register if rows are parts of it."""
+    return f"{type_}* {name} = {address};{held(name) if is_told else ''}"
 
-    Compilers would keep the parts of an address that a neighbour table gives and sum them for
-    each strip. An empty instruction makes them keep the sum.
+
+def held(name: str) -> str:
+    """Return an empty instruction that makes compilers keep a sum in a register.
+
+    They would keep the parts of an address that a neighbour table gives and sum them for each
+    strip.
     """
-    held = f' asm("" : "+r"({name}));' if is_told else ""
-    return f"{type_}* {name} = {address};{held}"
+    return f' asm("" : "+r"({name}));'

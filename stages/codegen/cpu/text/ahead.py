@@ -13,8 +13,9 @@ from .....runtime.process import classes
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Access, Load, Nest, Row
 from ....ir.loops.traverse import reached
-from ...rows.addresses import InRow, addresses_of, is_given
+from ...rows.addresses import InRow, addresses_of, is_given, is_told
 from ...rows.body import NAMELESS, Body, line, start_of_row
+from ...rows.dialect import held
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from ..passes.settled import unclamped
@@ -69,11 +70,15 @@ def named_ahead(later: Body, nest: Nest, *, of_list: bool) -> Iterator[str]:
         yield f"const bool asks = {leaves_caches(scope, nest, points(scope, nest.box))};"
         yield from ["const bool alone = asks && !lists;"] if of_list else ()
         rows = memory_rows(later, given=False)
+        if not rows:
+            return
         types = (stored_type(scope.by_name[each.buffer]) for each in rows.values())
         yield from (f"{type_}* {row};" for type_, row in zip(types, rows, strict=True))
         yield from ("if (asks) {", "  " + iteration(scope, nest, of_list=of_list))
         yield from (f"  {line(later, row)}" for row in indices(later))
-        yield from (f"  {row} = {start_of_row(later, each)};" for row, each in rows.items())
+        for row, each in rows.items():
+            end = held(row) if is_told(later.rows, each) else ""
+            yield f"  {row} = {start_of_row(later, each)};{end}"
         yield "}"
 
 
