@@ -28,7 +28,8 @@ class Machine:
     @property
     def name(self) -> str:
         """The GPU or the processor, as the files name it."""
-        found = self.read("untuned") or self.read("programs") or self.read("brief")
+        kept = map(self.read, ("untuned", "programs", "brief", "first"))
+        found = next(filter(None, kept), {})
         machine: dict[str, str] = found.get("machine", {})
         name = machine.get("device") or machine.get("processor") or self.folder.name
         return name.replace("(R)", "").replace(" Processor", "").removeprefix("NVIDIA ")
