@@ -30,9 +30,10 @@ def rows_of(names: tuple[str, ...], program: Dataflow) -> tuple[str, ...]:
 
 
 def digests_of(names: Iterable[str], program: Dataflow) -> tuple[str, ...]:
-    """Return names of values with digests in place of rows."""
-    known = _digests(program)
-    return tuple(name if name.startswith(DIGEST) else known[int(name[1:])] for name in names)
+    """Return names of values with digests in place of rows; those of no row are left out."""
+    known = {f"%{row}": digest for row, digest in enumerate(_digests(program))}
+    found = (name if name.startswith(DIGEST) else known.get(name) for name in names)
+    return tuple(name for name in found if name is not None)
 
 
 def _digests(program: Dataflow) -> list[str]:

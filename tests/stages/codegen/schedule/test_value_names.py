@@ -57,6 +57,7 @@ def test_digests_tell_every_value_of_a_program_apart() -> None:
     program = values_of(edit)
     names = [f"%{row}" for row in range(len(program.values))]
     assert list(rows_of(digests_of(names, program), program)) == names
+    assert digests_of(["%999"], program) == ()  # as a file of options may have for another program
 
 
 def test_options_take_digests() -> None:
