@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.fields.bare_array import device_of
 from ...runtime.fields.device import DeviceType
 from ...runtime.fields.field import make
 from ...runtime.language.domain import Domain, DomainLike, domain as make_domain
@@ -148,9 +149,11 @@ class Differentiable:
             return np.asarray(array, dtype)
         from ...runtime import gpu
 
-        lies = getattr(array, "__dlpack_device__", lambda: (DeviceType.CPU,))()[0]
-        own = gpu.Array.from_any(array) if lies == self._device_type else None
-        return own if own and own.dtype == dtype else gpu.Array.from_host(np.asarray(array, dtype))
+        if device_of(array)[0] == self._device_type:
+            found = gpu.Array.from_any(array)
+            if found.dtype == dtype:
+                return found
+        return gpu.Array.from_host(np.asarray(array, dtype))
 
     def _empty(self, domains: Mapping[str, Domain]) -> tuple[Any, ...]:
         kinds = [(own.shape, self.dtype(name)) for name, own in domains.items()]
