@@ -12,7 +12,7 @@ from ..ir.loops.verify import verify
 from .pass_list import LoopPass, name_of
 from .schedule.drafts import StoreGroup
 from .schedule.rules import Rules
-from .schedule.schedule import Scheduled, remembered
+from .schedule.schedule import Scheduled, schedule
 
 Watch: TypeAlias = Callable[[str, Kernel], None]
 
@@ -35,7 +35,7 @@ def make_loops(
     the step; the first is `schedule`. Where a step fails, or the result breaks a rule, the error
     names the first kernel that breaks one.
     """
-    kernel, groups = (scheduled or remembered(lowered, variant))(rules)
+    kernel, groups = scheduled(rules) if scheduled else schedule(lowered, variant, rules)
     kernels = [kernel]
     try:
         watch("schedule", kernel)

@@ -7,15 +7,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+import attrs
+
 from ...runtime.process.errors import OptionError
-from ...stages.base import VALUES
+from ...stages.base import TUNE, VALUES
+from ...stages.codegen.options import CodegenOptions
 from ...stages.codegen.schedule.value_names import digests_of, rows_of
 from ...stages.ir.dataflow import Dataflow
 from ..backends.backend import Backend
 from ..options.schema import Option, schema_of
 
 Choice: TypeAlias = tuple[tuple[str, Any], ...]  # options that differ from the start, by name
-NAMING: Final = ("arrays", "inline")  # options that name values of the dataflow IR
+# The options that name values of the dataflow IR.
+NAMING: Final = frozenset(
+    field.name for field in attrs.fields(CodegenOptions) if field.metadata.get(TUNE) == (VALUES,)
+)
 MOST_NAMES: Final = 16  # values of the dataflow IR that are tried as arrays
 _DECIDED: Final = re.compile(r"(%\d+) is (?:an array|computed in place)")
 

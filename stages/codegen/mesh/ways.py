@@ -8,6 +8,7 @@ from typing import TypeAlias
 from ....runtime.language.dimension import Dimension
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.nest import Load, Nest, Row
+from ..schedule.discovery import TABLE, table_buffer
 
 Way: TypeAlias = tuple[tuple[str, int], ...]
 
@@ -40,14 +41,14 @@ def way_of(nest: Nest, load: Load) -> Way | None:
 def _link(nest: Nest, row: Row) -> tuple[str, int, Row | None] | None:
     """Return table, slot and the index of the row of the table that an instruction reads."""
     load = nest.body[row]
-    if not isinstance(load, Load) or not load.buffer.startswith("table ") or load.when is not None:
+    if not isinstance(load, Load) or not load.buffer.startswith(TABLE) or load.when is not None:
         return None
     first, local = load.rows or (None, None)
     outer, slot = load.offsets
     is_own = first is not None or load.dims[0] is nest.loops[0].range.dim
     if local is not None or outer or not is_own:
         return None
-    return load.buffer.removeprefix("table "), slot, first
+    return load.buffer.removeprefix(TABLE), slot, first
 
 
 def codomains(
@@ -63,7 +64,7 @@ def codomains(
         if index is not None
     )
     tables = ((link[0], dim) for link, dim in links if link is not None)
-    return {name: (buffers[f"table {name}"].dims[0], dim) for name, dim in tables}
+    return {name: (buffers[table_buffer(name)].dims[0], dim) for name, dim in tables}
 
 
 def owner_of(

@@ -20,6 +20,7 @@ from ...ir.bounds import (
     evaluate,
 )
 from ...ir.loops.kernel import Kernel
+from ..schedule.discovery import TABLE
 
 ENDS: Final = {"start": 0, "stop": 1}  # of a domain that a call passes
 USUAL: Final = 128  # indices of a dimension, where nothing tells how many there are
@@ -149,7 +150,7 @@ def alike(
     }
     rows = max((stop - start for start, stop in ranges.values()), default=0)
     near = {
-        buffer.name.removeprefix("table "): Table(rows, rows)
+        buffer.name.removeprefix(TABLE): Table(rows, rows)
         for buffer in kernel.buffers
         if buffer.memory == "table"
     }

@@ -27,13 +27,13 @@ from ...ir.loops.nest import (
     Store,
 )
 from ..schedule.costs import ITEMSIZES
+from ..schedule.discovery import TABLE
 from .sizes import Sizes
 
 # Rows that tables lead to: the dimension of the loop that tells the row of the first table, the
 # names of the tables, and which row of each.
 Way: TypeAlias = tuple[Dimension, tuple[str, ...], tuple[int, ...]]
 Place: TypeAlias = tuple[int | Way | None, ...]  # by axis; None where only a value tells
-TABLE: Final = "table "  # what the names of the buffers of tables begin with
 CONSTANT: Final = (Constant, Number)
 
 

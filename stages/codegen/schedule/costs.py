@@ -80,8 +80,8 @@ def own_cost(value: dataflow.Value, target: Machine) -> float:
     if isinstance(value, dataflow.Map):
         return operations(value.op)
     if isinstance(value, dataflow.Region):  # which a choice and the tests of its sides decide
-        sides = sum((side.start, side.stop).count(None) for box in value.boxes for side in box)
-        return 1.0 + target.test * (2 * sum(map(len, value.boxes)) - sides)
+        ends = (end for box in value.boxes for side in box for end in (side.start, side.stop))
+        return 1.0 + target.test * sum(end is not None for end in ends)
     return 1.0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
@@ -28,9 +28,12 @@ from .points import Points
 Answer: TypeAlias = Callable[[Test], bool | None]
 
 
+TABLE: Final = "table "  # what the names of the buffers of tables begin with
+
+
 def table_buffer(name: str) -> str:
     """Return the name of a table's buffer; no parameter can have it."""
-    return f"table {name}"
+    return f"{TABLE}{name}"
 
 
 @classes.frozen

@@ -68,12 +68,15 @@ def _box(value: Value, need: Need, areas: Areas) -> Ranges:
 def _sums(program: Dataflow) -> frozenset[Value]:
     """Return the scans that are sums: of others, the language reads states of all levels."""
     values = program.values
+    scans = {row: each for row, each in enumerate(values) if isinstance(each, Scan)}
+    if not scans:
+        return frozenset()
     used = {store.value for each in program.statements for store in each.stores}
     for value in values:
         used |= set() if isinstance(value, Level) else set(value.operands)
-    rows = list(enumerate(values))
-    read = {each.scan for row, each in rows if isinstance(each, Result) and row in used}
-    return frozenset(each for row, each in rows if isinstance(each, Scan) and row not in read)
+    results = ((row, each) for row, each in enumerate(values) if isinstance(each, Result))
+    read = {each.scan for row, each in results if row in used}
+    return frozenset(each for row, each in scans.items() if row not in read)
 
 
 @classes.frozen

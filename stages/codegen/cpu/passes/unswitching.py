@@ -17,6 +17,7 @@ from ....ir.loops.cpu import marked, marks_of, with_rows
 from ....ir.loops.kernel import Kernel
 from ....ir.loops.nest import Compute, Index, Instruction, Load, Nest, Number, Row
 from ....ir.loops.traverse import reached, with_nests
+from ...schedule.discovery import TABLE
 from ...schedule.rules import Rules
 from .settled import follow_from
 
@@ -71,7 +72,7 @@ def _likely_listed(nest: Nest, row: Instruction) -> bool | None:
     """Return what a comparison is on most levels, or for most elements of a mesh."""
     if isinstance(row, Compute) and row.op in ("ge", "lt"):
         index, bound = (nest.body[arg] for arg in row.args)
-        if _is_entry(nest, index):
+        if _entry(nest.body, index) is not None:
             return True
         end = end_by_tables(bound.bound) if isinstance(bound, Number) else None
         if isinstance(index, Index) and end is not None:
@@ -101,19 +102,15 @@ def _usual_elements(nest: Nest) -> Nest:
 
 def entry_of(rows: Sequence[Instruction], number: Row) -> Load | None:
     """Return the entry of a table at the element of a loop, if a row is one."""
-    row = rows[number]
+    entry = _entry(rows, rows[number])
+    return None if entry is None or entry.is_told or entry.offsets[0] else entry
+
+
+def _entry(rows: Sequence[Instruction], row: Instruction) -> Load | None:
+    """Return the entry of a table that a row is."""
     if isinstance(row, Compute) and row.op == "cast":
         row = rows[row.args[0]]
-    if not isinstance(row, Load) or row.is_told or not row.buffer.startswith("table "):
-        return None
-    return None if row.offsets[0] else row
-
-
-def _is_entry(nest: Nest, row: Instruction) -> bool:
-    """Tell whether a row is an entry of a table."""
-    if isinstance(row, Compute) and row.op == "cast":
-        row = nest.body[row.args[0]]
-    return isinstance(row, Load) and row.buffer.startswith("table ")
+    return row if isinstance(row, Load) and row.buffer.startswith(TABLE) else None
 
 
 def _conditions(nest: Nest, row: Instruction) -> list[Row]:

@@ -120,11 +120,10 @@ def prefetched(later: Body, nest: Nest, read: Iterable[Access], lanes: int) -> I
     rows, own = memory_rows(later), memory_rows(later, given=False).keys()
     for test, some in (("asks", own), ("alone", rows.keys() - own)):
         yield from [f"if ({test}) {{"] if some else ()
-        for row, size in (
-            (row, ITEMSIZES[each.dtype]) for row, each in rows.items() if row in some
-        ):
-            for at in range(0, lanes * size, LINE):
-                place = f"{row} + b + {at // size}" if at else f"{row} + b"
+        for row in (row for row in rows if row in some):
+            itemsize = ITEMSIZES[rows[row].dtype]
+            for at in range(0, lanes * itemsize, LINE):
+                place = f"{row} + b + {at // itemsize}" if at else f"{row} + b"
                 yield f"  {later.scope.ask('ask')}<{near}>({place});"
         yield from ["}"] if some else ()
 

@@ -15,6 +15,7 @@ from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Load, Nest
 from ...rows.body import Body, operand
+from ...schedule.discovery import TABLE, table_buffer
 from ..passes.settled import settled
 from ..passes.unswitching import entry_of
 
@@ -38,7 +39,6 @@ static __attribute__((noinline)) bool listed(const s32* entries, s64 count, s64 
   }
   return least >= first && most < stop;
 }"""
-TABLE: Final = "table "  # what the names of the buffers of tables begin with
 _LARGEST: Final = "s64(2147483647)"
 
 
@@ -52,11 +52,11 @@ def usual_tests(body: Body, nest: Nest) -> Iterator[str]:
     for number, value in marks_of(nest).usual:
         test = nest.body[number]
         assert isinstance(test, Compute)
-        bound, is_first = operand(body, test.args[1]), (test.op == "ge") == value
         entry = entry_of(nest.body, test.args[0])
         if entry is None:
-            yield f"b >= {bound}" if is_first else f"b + {FEW} <= {bound}"
+            yield index_test(body, test, FEW, value=value)
             continue
+        bound, is_first = operand(body, test.args[1]), (test.op == "ge") == value
         slots, first, stop = tables.get(entry.buffer, (0, [], []))
         (first if is_first else stop).append(f"s64({bound})")
         tables[entry.buffer] = max(slots, entry.offsets[1] + 1), first, stop
@@ -70,6 +70,12 @@ def usual_tests(body: Body, nest: Nest) -> Iterator[str]:
             f"{along}, {slots}, {across}, {_folded('later', first) or 's64(0)'}, "
             f"{_folded('earlier', stop) or _LARGEST})"
         )
+
+
+def index_test(body: Body, test: Compute, count: int, *, value: bool) -> str:
+    """Return the test that a comparison of the index has a value at `count` points from `b` on."""
+    bound = operand(body, test.args[1])
+    return f"b >= {bound}" if (test.op == "ge") == value else f"b + {count} <= {bound}"
 
 
 def _folded(what: str, texts: Sequence[str]) -> str:
@@ -99,7 +105,7 @@ def _columns(body: Body, nest: Nest) -> dict[str, Buffer]:
     known = body.scope.by_name
     read = {row.buffer: known[row.buffer] for row in nest.body if isinstance(row, Load)}
     tables = (name.removeprefix(TABLE) for name in known if name.startswith(TABLE))
-    names = (f"{TABLE}{name}" for name in transposed_names(tables))
+    names = map(table_buffer, transposed_names(tables))
     return {
         name: classes.evolve(read[name], unit=read[name].dims[0]) for name in names if name in read
     }

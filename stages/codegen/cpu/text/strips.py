@@ -15,13 +15,13 @@ from ....ir.loops.buffers import Buffer
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Instruction, Load, Nest, Row, Store
 from ...rows.addresses import Address, Element, InRow
-from ...rows.body import Body, line, name, operand, written
+from ...rows.body import Body, line, name, written
 from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
 from .ahead import memory_rows, prefetched, rows_ahead
-from .elements import without_conditions
+from .elements import index_test, without_conditions
 from .sliding import Slides, before_strips, slides_of, sliding_strip
 from .streams import LINE, aligned, are_rows_alike, is_far, stored_strips
 from .threads import indented, points
@@ -217,9 +217,7 @@ def _inside(strips: Strips) -> Iterator[str]:
     for row, value in marks_of(strips.nest).usual:
         test = body.rows[row]
         if test.level == body.depth and isinstance(test, Compute):
-            bound = operand(body, test.args[1])
-            is_first = (test.op == "ge") == value
-            yield f"b >= {bound}" if is_first else f"b + {strips.lanes} <= {bound}"
+            yield index_test(body, test, strips.lanes, value=value)
 
 
 def _usual_strip(strips: Strips, part: int, clause: str) -> Iterator[str]:
