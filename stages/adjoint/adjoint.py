@@ -38,7 +38,7 @@ from ..ir.dataflow import (
 )
 from ..lower.boxes.infer_boxes import infer_boxes
 from ..lower.domains import whole
-from ..lower.regions import EVERYWHERE, without
+from ..lower.regions import EVERYWHERE, Boxes, without
 from ..lower.split_regions import within
 from .activity import Leaves, active_rows
 from .coverage import exact_reads
@@ -47,7 +47,7 @@ from .gathers import Tables, gathered_back, spread, to_slot
 from .joining import sides_of
 from .keeping import reading_kept, with_kept
 from .names import partner
-from .parts import Part, everywhere, extended, inside, plain, shifted
+from .parts import Part, also, everywhere, extended, inside, plain, shifted
 from .reverse_scans import reversed_scan
 from .rows import Rows
 from .sweep import Sweep, not_yet
@@ -181,8 +181,13 @@ class _Adjoint:
         else:
             then = self.rows.graph.region(value.boxes, whole.row, zero)
             self.sweep.give(value.then, classes.evolve(whole, row=then), value.dims, row)
-        other = self.rows.graph.region(value.boxes, zero, whole.row)
-        self.sweep.give(value.otherwise, classes.evolve(whole, row=other), value.dims, row)
+        row_outside = self.rows.graph.region(value.boxes, zero, whole.row)
+        other = classes.evolve(whole, row=row_outside)
+        if not _is_one_side(value.boxes):  # else the box of the operand ends there
+            no, yes = (self.rows.graph.literal("bool", text) for text in ("False", "True"))
+            outside = self.rows.graph.region(value.boxes, no, yes)
+            other = classes.evolve(also(self.rows, other, outside), is_zero=True)
+        self.sweep.give(value.otherwise, other, value.dims, row)
 
     def _stores(self, leaves: Mapping[str, Leaf]) -> list[Store]:
         stores = []
@@ -223,6 +228,12 @@ class _Adjoint:
             Store(leaf.name, box, row, output),
             *(Store(leaf.name, each, zero, output) for each in outside if each is not None),
         ]
+
+
+def _is_one_side(boxes: Boxes) -> bool:
+    """Tell whether boxes are all points on one side of a bound."""
+    ends = [end for each in boxes for side in each for end in (side.start, side.stop)]
+    return len(boxes) == 1 and sum(end is not None for end in ends) == 1
 
 
 def _is_entry(value: Value, name: str) -> bool:

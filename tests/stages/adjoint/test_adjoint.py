@@ -23,6 +23,7 @@ from ...derivative_cases import (
     like,
     numbers,
     square,
+    squared,
 )
 
 J = ff.Dimension("J")
@@ -402,3 +403,25 @@ def test_an_adjoint_is_called_as_other_programs_are():
     for _ in ways(u_b):
         assert u_b.asnumpy().tolist() == [6.0, 6.0]
         u_b[...] = np.nan
+
+
+@ff.field_operator(backend=None)
+def root(u: Line) -> Line:
+    return sqrt(u)
+
+
+@ff.program(backend=None)
+def patched(u: Line, out: Line):
+    root(u, out=out)
+    squared(u, out=out, domain={I: (2, 4)})
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_no_nan_comes_from_what_a_later_statement_overwrites(backend):
+    run = ff.adjoint(patched).with_backend(BACKENDS[backend])
+    u = ff.as_field([I], [4.0, 1.0, -1.0, -2.0, 9.0])
+    u_b = ff.zeros({I: 5})
+
+    run(u, ff.ones({I: 5}), u_b)
+
+    assert u_b.asnumpy().tolist() == [0.25, 0.5, -2.0, -4.0, 1 / 6]
