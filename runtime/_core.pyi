@@ -258,7 +258,13 @@ class Recorder:
     Slots are fields and numbers of NumPy; a call takes others for them by name. Where the calls
     cannot be made natively, `on_fallback(slots, why)` makes them; `why` is None if nobody need be
     told.
+
+    Attributes:
+        most_ready: how many choices of fields for the slots stay ready, with the fields.
+
     """
+
+    most_ready: int
 
     def __new__(
         cls, slots: dict[str, Any], on_fallback: Callable[[dict[str, Any], str | None], object]

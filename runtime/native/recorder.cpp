@@ -124,6 +124,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     Recorder* self = recorder_of(object.get());
     self->vectorcall = vectorcall_recorder;
     self->on_fallback = Py_NewRef(on_fallback);
+    self->most_ready = 8;
     self->slots = PyDict_Copy(slots);
     if (self->slots == nullptr) return nullptr;
     try {
@@ -205,6 +206,8 @@ PyMethodDef methods[] = {
 
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Recorder, vectorcall), READONLY, nullptr},
+    {"most_ready", T_PYSSIZET, offsetof(Recorder, most_ready), 0,
+     "How many choices of fields for the slots stay ready, with the fields."},
     {nullptr, 0, 0, 0, nullptr},
 };
 

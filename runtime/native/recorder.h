@@ -17,7 +17,8 @@ struct Recorder {
     PyObject* on_fallback;  // on_fallback(fields, why): replays on the normal call path
     std::vector<Recorded>* calls;
     std::vector<std::shared_ptr<const Round>>* rounds;
-    size_t next;  // round to be replaced
+    size_t next;            // round to be replaced
+    Py_ssize_t most_ready;  // rounds that are kept; time levels are two or three
     Arena* arena;
     bool has_others;  // calls of callables that are no native programs
 };

@@ -77,7 +77,7 @@ bool Round::capture() const {
         return true;
     };
     const Place here = fieldforge::place;
-    auto made = calls_[0]->entry()->device->capture(body, &calls);
+    auto made = calls_[0]->entry()->device->capture(body, &calls, workspace_ + copied_);
     fieldforge::place = here;
     if (made == nullptr && !calls.refusal && PyErr_Occurred() == nullptr) return true;
     is_tried_ = true;

@@ -1,4 +1,5 @@
 // A replay: find the round for the fields that are given, make one if need be, run it.
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <vector>
@@ -9,8 +10,6 @@
 
 namespace fieldforge {
 namespace {
-
-constexpr size_t most_rounds = 8;  // time levels are two or three
 
 // The fields of a call in the order of the slots; false with a Python error set.
 bool fill_slots(Recorder* self, const Given& given, std::vector<Substitute>& fields) {
@@ -80,11 +79,11 @@ std::shared_ptr<const Round> find_round(Recorder* self, const std::vector<Substi
     }
     auto made = Round::make(*self->calls, fields, place);
     if (made == nullptr) return nullptr;
-    if (self->rounds->size() < most_rounds) {
+    if (self->rounds->size() < static_cast<size_t>(std::max<Py_ssize_t>(1, self->most_ready))) {
         self->rounds->push_back(made);
     } else {
         std::shared_ptr<const Round> old = made;
-        old.swap((*self->rounds)[self->next++ % most_rounds]);
+        old.swap((*self->rounds)[self->next++ % self->rounds->size()]);
     }
     return made;
 }

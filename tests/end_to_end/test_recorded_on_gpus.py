@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import warnings
 
+import numpy as np
 import pytest
 
 import fieldforge as ff
@@ -140,3 +141,53 @@ def test_a_graph_runs_when_its_program_is_gone(fields, backend):
     gc.collect()
     launch(graph)
     assert (new.asnumpy() == 2).all()
+
+
+def test_choices_of_fields_that_stay_ready_are_captured_once(fields, step):
+    now, _, new = fields
+    step.most_ready = 1
+    with gpu.null.recorded() as calls:
+        for _ in range(2):
+            step(now=now, new=new)
+            step(now=new, new=now)
+    assert calls.count("capture_begin") == 4
+    step.most_ready = 2
+    with gpu.null.recorded() as calls:
+        for _ in range(3):
+            step(now=now, new=new)
+            step(now=new, new=now)
+    assert calls.count("capture_begin") == 1
+
+
+@ff.field_operator
+def twice_apart(u: Line) -> Line:
+    apart = u + u
+    return apart(I + 1) + apart
+
+
+@ff.program
+def differ(u: Line, out: Line):
+    twice_apart(u, out=out, domain={I: (0, 4)})
+
+
+def test_graphs_of_a_stream_share_memory_for_arrays(fields):
+    now, between, new = fields
+    backend = BACKENDS["gpu-host"].with_options(on_device=True, arrays=("%2",))
+    run = differ.with_backend(backend)
+    with ff.record(now=now, new=new) as step:
+        run(now, between)
+        run(between, new)
+    with gpu.null.recorded() as calls:
+        step(now=now, new=new)
+        step(now=new, new=now)
+        with gpu.Stream() as other:  # waits for the last use
+            step(now=now, new=new)
+            other.sync()
+    assert calls.count("capture_begin") == 2
+    assert calls.count("alloc_async") == 1
+    assert calls.count("event_record") == 4
+    assert calls.count("stream_wait") == 3
+    found = [np.ones(5) for _ in range(3)]
+    for source, target in ((0, 1), (1, 2), (2, 1), (1, 0), (0, 1), (1, 2)):
+        found[target][:4] = 2 * (found[source][1:] + found[source][:4])
+    np.testing.assert_array_equal(new.asnumpy(), found[2])

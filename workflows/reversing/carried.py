@@ -6,12 +6,12 @@ for later is not copied.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from ...runtime.process import classes
-from .acts import Slot, Wanted, copy
+from .acts import Act, Slot, Wanted, copy
 from .forward import Purpose, forward
 from .plan import Rooms, adjoint_alone, plan_of
 from .recorded_calls import Key
@@ -19,6 +19,7 @@ from .replay import Record, Replay
 
 AFTER = "{} after"  # the place of a slot that is also read
 BEFORE = "{} before"  # the adjoint of a slot before the step
+MOST_READY = 1024  # pairs of fields for a state and the next one, which all lie in a loop's memory
 
 
 class Carried:
@@ -68,7 +69,7 @@ class Carried:
     def step(self) -> Replay:
         """From a state to the next one."""
         purpose = Purpose(self._results, {}, self._kept)
-        return Replay(forward(self._wanted, self._rooms.copies.pool(), purpose).acts, self._record)
+        return self._replay(forward(self._wanted, self._rooms.copies.pool(), purpose).acts)
 
     @cached_property
     def copies(self) -> bool:
@@ -79,7 +80,7 @@ class Carried:
     def back(self) -> Replay:
         """From the adjoint of a state to that of the state before it, which is given."""
         plan = adjoint_alone(self._wanted, self._rooms)
-        return Replay((*plan.forward, *plan.backward), self._record)
+        return self._replay((*plan.forward, *plan.backward))
 
     @cached_property
     def halves(self) -> tuple[Replay, Replay]:
@@ -87,4 +88,7 @@ class Carried:
         plan = plan_of(
             self._wanted, self._rooms, lambda needed: Purpose(self._results, needed, self._kept)
         )
-        return Replay(plan.forward, self._record), Replay(plan.backward, self._record)
+        return self._replay(plan.forward), self._replay(plan.backward)
+
+    def _replay(self, acts: Sequence[Act]) -> Replay:
+        return Replay(acts, self._record, MOST_READY)

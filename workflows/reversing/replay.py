@@ -14,12 +14,15 @@ Part: TypeAlias = Callable[[Mapping[str, Any]], None]
 
 
 class Replay:
-    """Acts, one after the other; a call gives fields and numbers for their slots."""
+    """Acts, one after the other; a call gives fields and numbers for their slots.
 
-    def __init__(self, acts: Sequence[Act], record: Record) -> None:
+    `most_ready` choices of them stay ready, with the fields: on a GPU as graphs.
+    """
+
+    def __init__(self, acts: Sequence[Act], record: Record, most_ready: int = 8) -> None:
         self.acts = tuple(acts)
         self._parts = [
-            _recorded(list(group), record) if native else _one_by_one(list(group))
+            _recorded(list(group), record, most_ready) if native else _one_by_one(list(group))
             for native, group in groupby(acts, key=lambda act: act.is_native)
         ]
 
@@ -37,7 +40,7 @@ def _one_by_one(acts: Sequence[Act]) -> Part:
     return run
 
 
-def _recorded(acts: Sequence[Act], record: Record) -> Part:
+def _recorded(acts: Sequence[Act], record: Record, most_ready: int) -> Part:
     used = dict.fromkeys(name for act in acts for name in act.slots())
     made: list[Any] = []
 
@@ -49,6 +52,7 @@ def _recorded(acts: Sequence[Act], record: Record) -> Part:
         with record(**slots) as step:
             for act in acts:
                 act.do(given)
+        step.most_ready = most_ready
         made.append(step)
 
     return run

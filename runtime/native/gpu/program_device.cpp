@@ -1,6 +1,11 @@
 // GPUs as devices of programs: temporaries and copies in the order of the current stream.
 #include "program_device.h"
 
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
 #include "gpu.h"
 #include "guarded.h"
 
@@ -42,8 +47,59 @@ Handle stream_of_call(Device& device) {
     return place.stream != nullptr ? place.stream : current_stream(device)->ptr;
 }
 
+// The end of the last call that used some memory.
+struct LastUse {
+    Device* device;
+    Handle stream, event;
+    LastUse(Device* device, Handle stream)
+        : device(device), stream(stream), event(take_event(*device, false, false)) {}
+    ~LastUse() { give_event(*device, event, false, false); }
+};
+
+// Memory for temporaries of all that is captured for one stream: a graph that allocates by itself is
+// slow to make and to launch. What is launched on other streams waits for the last use.
+struct Room {
+    Device& device;
+    size_t size;
+    LastUse use;
+    Address address = 0;
+    Room(Device& device, Handle stream, size_t size) : device(device), size(size), use(&device, stream) {
+        GPU_CALL(device, alloc_async, &address, size, stream);
+        GPU_CALL(device, event_record, use.event, stream);
+    }
+    ~Room() {
+        if (is_finalizing()) return;
+        const Guard guard(device, nullptr);
+        lose(device, device.driver->stream_wait(nullptr, use.event, 0), Entry::stream_wait);
+        lose(device, device.driver->free_async(address, nullptr), Entry::free_async);
+    }
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+};
+
+std::shared_ptr<Room> room_for(Device& device, Handle stream, size_t size) {
+    static std::mutex lock;
+    static std::map<std::pair<Device*, Handle>, std::weak_ptr<Room>> rooms;
+    if (size == 0) return nullptr;
+    const std::lock_guard guard(lock);
+    auto& known = rooms[{&device, stream}];
+    std::shared_ptr<Room> room = known.lock();
+    if (room == nullptr || room->size < size) known = room = std::make_shared<Room>(device, stream, size);
+    return room;
+}
+
+// The room of what this thread captures, and how much of it is taken.
+thread_local Room* own_room = nullptr;
+thread_local size_t taken = 0;
+constexpr size_t room_line = 256;
+
 template <int type>
 Block allocate(size_t size) noexcept {
+    if (own_room != nullptr && taken + size <= own_room->size) {
+        auto* const start = reinterpret_cast<std::byte*>(own_room->address) + taken;
+        taken += (size + room_line - 1) / room_line * room_line;
+        return {start, size};
+    }
     try {
         Device& device = own_device<type>();
         const Guard guard(device);
@@ -60,6 +116,13 @@ Block allocate(size_t size) noexcept {
 template <int type>
 void release(Block block) noexcept {
     if (block.data == nullptr || is_finalizing()) return;
+    if (own_room != nullptr) {  // calls give back first what they took last
+        const auto start = reinterpret_cast<Address>(block.data);
+        if (start >= own_room->address && start < own_room->address + own_room->size) {
+            taken = start - own_room->address;
+            return;
+        }
+    }
     try {
         Device& device = own_device<type>();
         const Guard guard(device, nullptr);
@@ -112,15 +175,6 @@ bool settle() {
     });
 }
 
-// The end of the last call that used memory of the caller.
-struct LastUse {
-    Device* device;
-    Handle stream, event;
-    LastUse(Device* device, Handle stream)
-        : device(device), stream(stream), event(take_event(*device, false, false)) {}
-    ~LastUse() { give_event(*device, event, false, false); }
-};
-
 // A capture has an order of its own, and cannot wait for what happened before it.
 template <int type>
 bool lend(std::shared_ptr<void>& last, bool begins) noexcept {
@@ -145,6 +199,7 @@ bool lend(std::shared_ptr<void>& last, bool begins) noexcept {
 // Calls of a step as one: launched again and again.
 struct StepGraph {
     Device* device;
+    std::shared_ptr<Room> room;
     Handle exec = nullptr;
     ~StepGraph() {
         if (exec == nullptr || is_finalizing()) return;
@@ -182,18 +237,23 @@ struct Capturing {
 };
 
 template <int type>
-std::shared_ptr<void> capture_step(bool (*body)(void* data, void* stream), void* data) {
+std::shared_ptr<void> capture_step(bool (*body)(void* data, void* stream), void* data, size_t size) {
     std::shared_ptr<StepGraph> made;
     guarded([&] {
         Device& device = own_device<type>();
         const Guard guard(device);
-        if (is_capturing(device, stream_of_call(device))) return true;
+        const Handle stream = stream_of_call(device);
+        if (is_capturing(device, stream)) return true;
+        const auto room = room_for(device, stream, size == 0 ? 0 : size + 2 * room_line);
         Capturing capturing(device);
+        own_room = room.get();
+        taken = 0;
         const bool is_done = body(data, capturing.stream);
+        own_room = nullptr;
         const Result result = capturing.end();
         if (!is_done) return false;
         if (result != success) fail(device, result, Entry::capture_end);
-        auto step = std::make_shared<StepGraph>(StepGraph{&device});
+        auto step = std::make_shared<StepGraph>(StepGraph{&device, room});
         constexpr unsigned long long free_on_launch = 1;
         GPU_CALL(device, graph_instantiate, &step->exec, capturing.graph, free_on_launch);
         made = std::move(step);
@@ -207,8 +267,11 @@ bool launch_step(void* captured) {
     return guarded([&] {
         Device& device = own_device<type>();
         const Guard guard(device);
-        GPU_CALL(device, graph_launch, static_cast<StepGraph*>(captured)->exec,
-                 stream_of_call(device));
+        const auto& step = *static_cast<StepGraph*>(captured);
+        const Handle stream = stream_of_call(device);
+        if (step.room != nullptr) GPU_CALL(device, stream_wait, stream, step.room->use.event, 0);
+        GPU_CALL(device, graph_launch, step.exec, stream);
+        if (step.room != nullptr) GPU_CALL(device, event_record, step.room->use.event, stream);
         return true;
     });
 }
