@@ -13,8 +13,8 @@ from ..pass_list import LOOP_PASSES, PassName
 from ..schedule.rules import Rules
 
 GPU_PASSES: Final = (
-    "fuse", "spread", "widen", "share_reciprocals", "patch", "share_in_patches", "load_ahead",
-    "hand_on", "plan_arena",
+    "fuse", "spread", "unswitch", "widen", "share_reciprocals", "patch", "share_in_patches",
+    "load_ahead", "hand_on", "plan_arena",
 )  # fmt: skip
 
 
@@ -63,6 +63,8 @@ class GpuOptions(CodegenOptions):
         patches: sizes for nests that hand arrays on within patches of a mesh, such as
             `Patches(elements=192, levels=16, points=4, threads=256, blocks=5)`; with False each
             nest is a kernel, as are those whose levels begin inside a thread if no size is given.
+        many_outputs: whether most threads have code without the conditions of boxes; fields with
+            several outputs, as those of adjoints, have many.
         passes: the passes over loops in their order: names of ours, functions of the user's.
         host: whether the kernels are compiled as C++ for the null platform, which runs the threads
             of a grid in turn.
@@ -82,6 +84,7 @@ class GpuOptions(CodegenOptions):
     blocked: bool = option(FLAG, True)
     land: int = option(whole(-1, 4096), 0)
     patches: Patches | Literal[False] = option(PATCHES, Patches())
+    many_outputs: bool = option(FLAG, False)
     passes: tuple[PassName, ...] = option(LOOP_PASSES, GPU_PASSES)
     host: bool = option(FLAG, False)
     on_device: bool = option(FLAG, False)
@@ -90,7 +93,7 @@ class GpuOptions(CodegenOptions):
         """Return what the schedule and the loop passes have to know."""
         return Rules(
             self.target, self.arrays, self.inline, checked=self.checked, columns_apart=True,
-            hands_on=self.shared and not self.checked, own=self,
+            hands_on=self.shared and not self.checked, many_outputs=self.many_outputs, own=self,
         )  # fmt: skip
 
 

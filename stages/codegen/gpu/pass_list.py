@@ -17,10 +17,11 @@ def gpu_passes(passes: Iterable[PassName]) -> tuple[LoopPass, ...]:
     from .passes.reciprocals import share_reciprocals
     from .passes.sharing_in_patches import share_in_patches
     from .passes.thread_blocks import spread
+    from .passes.unswitching import unswitch
     from .passes.widening import widen
 
     ours = (
-        fuse, spread, widen, share_reciprocals, patch, share_in_patches, load_ahead, hand_on,
-        plan_arena,
+        fuse, spread, unswitch, widen, share_reciprocals, patch, share_in_patches, load_ahead,
+        hand_on, plan_arena,
     )  # fmt: skip
     return functions_of(passes, ours)

@@ -113,7 +113,7 @@ FORMS: Final[Mapping[type[Any], Form]] = {
     ),
     # GPUs
     GpuMarks: _form("gpu", block=INTS, points=INTS, blocks=INT, unaligned=FLAG, masked=FLAG,
-                    reciprocals=FLAG, ahead=INT, asked=ROWS),
+                    usual=FLAG, reciprocals=FLAG, ahead=INT, asked=ROWS),
     Landed: _form("land", buffer=NAME.bare, offsets=OFFSETS.bare, dtype=NAME.bare, room=NAME),
     Landing: _form("landing", ("landed", Landed, "many"), rounds=INT, ahead=INT),
     ColumnTile: _form("room", dtype=NAME.bare, source=NAME, offsets=OFFSETS, filled=RANGE,

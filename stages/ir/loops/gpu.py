@@ -35,9 +35,9 @@ class GpuMarks(Marks):
     each of these loops, 1 where it ends early; `unaligned` tells that these points have a version
     with single accesses for memory that is not aligned; `masked` that a thread with points outside
     loads as others do and leaves out stores. Threads leave registers for `blocks` blocks
-    on a multiprocessor. With `reciprocals`, quotients are products with reciprocals, in a scan
-    those of several by one number. A scan loads the rows `asked` to registers `ahead` levels before
-    their use.
+    on a multiprocessor. Threads at `usual` points have code without conditions. With `reciprocals`,
+    quotients are products with reciprocals, in a scan those of several by one number. A scan loads
+    the rows `asked` to registers `ahead` levels before their use.
     """
 
     platform: ClassVar[str] = "gpu"
@@ -47,6 +47,7 @@ class GpuMarks(Marks):
     blocks: int = 1
     unaligned: bool = False
     masked: bool = False
+    usual: bool = False
     reciprocals: bool = False
 
 

@@ -10,32 +10,30 @@ there, and lies where the program has computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from ....ir.bounds import Const, end_by_tables, end_of
 from ....ir.loops.cpu import marked, marks_of, with_rows
 from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Compute, Index, Instruction, Load, Nest, Number, Row
+from ....ir.loops.nest import Compute, Index, Instruction, Nest, Number, Row
 from ....ir.loops.traverse import reached, with_nests
-from ...schedule.discovery import TABLE
 from ...schedule.rules import Rules
-from .settled import follow_from
+from ...schedule.usual import likely, likely_listed, of_index, with_entries
 
 
 def unswitch(kernel: Kernel, rules: Rules) -> Kernel:
     """Note in each nest the conditions that have one value on most levels."""
     if not rules.many_outputs:
-        return with_rows(kernel, lambda nest: _usual(nest, _likely))
-    made = with_rows(kernel, lambda nest: _usual_points(_usual(nest, _likely_listed)))
+        return with_rows(kernel, lambda nest: _usual(nest, likely))
+    made = with_rows(kernel, lambda nest: _usual_points(_usual(nest, likely_listed)))
     return with_nests(made, _usual_elements)
 
 
-def _usual(nest: Nest, likely: Callable[[Nest, Instruction], bool | None]) -> Nest:
+def _usual(nest: Nest, value_of: Callable[[Nest, Instruction], bool | None]) -> Nest:
     depth = len(nest.loops)
     values = {
         row: value
         for row, each in enumerate(nest.body)
-        if 0 < each.level < depth and (value := likely(nest, each)) is not None
+        if 0 < each.level < depth and (value := value_of(nest, each)) is not None
     }
     roots = (row for each in nest.body if each.level == depth for row in _conditions(nest, each))
     used = reached(roots, lambda row: _conditions(nest, nest.body[row]))
@@ -52,32 +50,8 @@ def _usual_points(nest: Nest) -> Nest:
         if each.op in ("ge", "lt") and isinstance(nest.body[each.args[1]], Number):
             index = nest.body[each.args[0]]
             if isinstance(index, Index) and index.dim is inner:
-                found.append((row, _likely_listed(nest, each) is not False))
+                found.append((row, likely_listed(nest, each) is not False))
     return marked(nest, usual=(*marks_of(nest).usual, *found)) if found else nest
-
-
-def _likely(nest: Nest, row: Instruction) -> bool | None:
-    """Return what a comparison of an index with a bound is on most levels."""
-    if not (isinstance(row, Compute) and row.op in ("ge", "lt")):
-        return None
-    index, bound = (nest.body[arg] for arg in row.args)
-    if not (isinstance(index, Index) and isinstance(bound, Number)):
-        return None
-    end = end_of(bound.bound)
-    is_first = isinstance(bound.bound, Const) if end is None else end == "start"
-    return is_first == (row.op == "ge")
-
-
-def _likely_listed(nest: Nest, row: Instruction) -> bool | None:
-    """Return what a comparison is on most levels, or for most elements of a mesh."""
-    if isinstance(row, Compute) and row.op in ("ge", "lt"):
-        index, bound = (nest.body[arg] for arg in row.args)
-        if _entry(nest.body, index) is not None:
-            return True
-        end = end_by_tables(bound.bound) if isinstance(bound, Number) else None
-        if isinstance(index, Index) and end is not None:
-            return (end == "start") == (row.op == "ge")
-    return _likely(nest, row)
 
 
 def _usual_elements(nest: Nest) -> Nest:
@@ -87,30 +61,9 @@ def _usual_elements(nest: Nest) -> Nest:
     """
     if len(nest.loops) != 1 or nest.loops[0].kind != "vector" or nest.parts:
         return nest
-    likely = {row: _likely_listed(nest, each) for row, each in enumerate(nest.body)}
-    known = {row: value for row, value in likely.items() if value is not None}
-    subjects = {row: nest.body[row].operands[0] for row in known}
-    index = {row: known[row] for row, at in subjects.items() if isinstance(nest.body[at], Index)}
-    holds = follow_from(nest.body, index)
-    entries = {}
-    for row, at in subjects.items():
-        entry = entry_of(nest.body, at)
-        if entry is not None and (entry.when is None or holds.get(entry.when)):
-            entries[row] = known[row]
-    return marked(nest, usual=(*index.items(), *entries.items())) if entries else nest
-
-
-def entry_of(rows: Sequence[Instruction], number: Row) -> Load | None:
-    """Return the entry of a table at the element of a loop, if a row is one."""
-    entry = _entry(rows, rows[number])
-    return None if entry is None or entry.is_told or entry.offsets[0] else entry
-
-
-def _entry(rows: Sequence[Instruction], row: Instruction) -> Load | None:
-    """Return the entry of a table that a row is."""
-    if isinstance(row, Compute) and row.op == "cast":
-        row = rows[row.args[0]]
-    return row if isinstance(row, Load) and row.buffer.startswith(TABLE) else None
+    index = of_index(nest)
+    usual = tuple(with_entries(nest, index))
+    return nest if len(usual) == len(index) else marked(nest, usual=usual)
 
 
 def _conditions(nest: Nest, row: Instruction) -> list[Row]:

@@ -18,7 +18,7 @@ from ...rows.body import NAMELESS, Body, line, start_of_row
 from ...rows.dialect import held
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
-from ..passes.settled import unclamped
+from ...schedule.usual import unclamped
 from ..passes.tiling import USUAL
 from .streams import LINE, leaves_caches
 from .threads import points

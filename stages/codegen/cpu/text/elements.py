@@ -16,8 +16,7 @@ from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Load, Nest
 from ...rows.body import Body, operand
 from ...schedule.discovery import TABLE, table_buffer
-from ..passes.settled import settled
-from ..passes.unswitching import entry_of
+from ...schedule.usual import entry_of, settled
 
 FEW: Final = 16  # elements of a block: as many entries as a register holds
 LISTED: Final = """\

@@ -20,6 +20,7 @@ from ...schedule.rules import Rules
 from ..options import options_of
 from .thread_blocks import FLAT, OF_LEVELS, OF_WIDE, begins_with_thread
 from .unrolling import Buffers, unrolled
+from .unswitching import settled_nest
 
 LINE: Final = 128  # bytes: rows of arrays begin at multiples of it
 MOST_ROWS: Final = 2  # that a thread computes together where rows share what they load
@@ -60,18 +61,19 @@ def _widened(nest: Nest, buffers: Buffers, rules: Rules) -> Nest:
     nest = marked(nest, block=block)
     if nest.parts:
         return nest
-    each, why = _each(nest, buffers, rules)
+    usual = settled_nest(nest) if marks_of(nest).usual else nest
+    each, why = _each(usual, buffers, rules)
     if max(each, default=1) == 1:
         return nest
     if not given and not flat:
         block = OF_WIDE[len(threads)] if each[0] > 1 else OF_LEVELS[len(threads)]
-    unaligned = _has_single(nest, each, buffers, rules)
+    unaligned = _has_single(usual, each, buffers, rules)
     if f"accesses of {WIDEST} bytes" in why:
         how = "by single accesses" if unaligned else "one by one"
         why += f"; {how} where memory is not aligned"
     one_row = 1 < each[0] <= _wide(nest, buffers, inner) and max(each[1:], default=1) == 1
     has_ends = flat or (len(threads) > 1 and not begins_with_thread(nest, each[0]))
-    masked = one_row and has_ends and not unaligned
+    masked = one_row and has_ends and not (unaligned or marks_of(nest).usual)
     blocks = 1
     if masked and flat and not given and registers(nest, each[0]) <= _room(rules, MANY_BLOCKS):
         blocks = MANY_BLOCKS
@@ -114,6 +116,8 @@ def _each(nest: Nest, buffers: Buffers, rules: Rules) -> tuple[tuple[int, ...], 
         return (asked.x, asked.y, *ones)[: len(ones) + 1], "points of a thread asked for"
     if _is_of_tables(nest, inner, others):
         return _levels(nest, buffers, ones)
+    if _gathers(nest) and not others:
+        return (1,), f"one of {inner.value} at a time: tables say what it reads"
     wide = _wide(nest, buffers, inner)
     is_long = wide * len(nest.body) > LONGEST
     if is_long or registers(nest, wide) > _room(rules, FEW_BLOCKS):

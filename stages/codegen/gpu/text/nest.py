@@ -19,10 +19,12 @@ from ...rows.scope import Scope
 from ...rows.usual_levels import GPU
 from ..kernels import threads_of
 from ..passes.unrolling import unrolled
+from ..passes.unswitching import settled_nest
 from .grid import Axis, axes_of, flat_places, is_flat, opened
-from .lines import arrays, braced, indented, thread_body
+from .lines import arrays, braced, either, indented, thread_body
 from .masked import write_masked
 from .scan import write_scan
+from .usual import usual_test
 from .wide import aligned, packed, packs_of, starts_of
 from .windows import scan_of
 
@@ -99,7 +101,11 @@ def _points(scope: Scope, nest: Nest) -> Iterator[str]:
         return
     yield from (*indented(pointers(body), indent), opened(scope, nest, depth - 1))
     if len(nest.parts) <= 1:
-        yield from indented(written(body, depth), f"{indent}    ")
+        rows = written(body, depth)
+        if marks_of(nest).usual:
+            usual = _at_once(thread_body(scope, settled_nest(nest)))
+            rows = either(usual_test(body, nest, "i"), usual, rows)
+        yield from indented(rows, f"{indent}    ")
     for part, range_ in enumerate(nest.parts if len(nest.parts) > 1 else ()):
         start, stop = scope.ends(range_)
         head = f"if ({index} >= {start} && {index} < {stop})"
@@ -132,8 +138,9 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
     for other memory.
     """
     marks, one = marks_of(nest), thread_body(scope, nest)
+    usual = settled_nest(nest) if marks.usual else nest
     every = thread_body(
-        scope, classes.evolve(nest, body=unrolled(nest, marks.points, scope.by_name))
+        scope, classes.evolve(usual, body=unrolled(usual, marks.points, scope.by_name))
     )
     packs = packs_of(every, marks.points[0])
     versions = [("aligned", packed(every, packs, starts_of(every, packs)))]
@@ -145,14 +152,14 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
     yield from _outer(scope, nest, one, range(len(nest.loops)), [axis.level for axis in own])
     indent = "  " * (len(nest.loops) + 1)
     inside = list(_all_inside(scope, nest, own))
+    if marks.usual:
+        inside.append(usual_test(one, nest, "f"))
     for number, (test, body) in enumerate(versions):
         tests = " && ".join([test, *inside] if test else inside) or "true"
-        around = (row for level in range(body.depth) for row in written(body, level))
-        rows = (*around, *pointers(body), *written(body, body.depth))
         yield from (
             f"{indent}{'} else ' if number else ''}if ({tests}) {{",
             *(f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own)),
-            *indented(filter(None, rows), f"{indent}  "),
+            *indented(_at_once(body), f"{indent}  "),
         )
     yield from (
         f"{indent}}} else {{",
@@ -160,6 +167,12 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
         f"{indent}}}",
         "  " + "}" * len(nest.loops),
     )
+
+
+def _at_once(body: Body) -> Iterator[str]:
+    """Write all rows of a body, those around its loops too."""
+    around = (row for level in range(body.depth) for row in written(body, level))
+    return filter(None, (*around, *pointers(body), *written(body, body.depth)))
 
 
 def _all_inside(scope: Scope, nest: Nest, own: Sequence[Axis]) -> Iterator[str]:

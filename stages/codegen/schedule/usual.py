@@ -1,0 +1,165 @@
+"""The usual conditions of a loop, and its rows where conditions are known.
+
+Most levels have the same value of the conditions on their index: they lie beyond a level that the
+source gives as a number, and before one that the call gives. So do most elements of a mesh in an
+adjoint: all that a transposed table may list is there, and lies where the program has computed.
+Where conditions are known, nothing is selected, and no index is clamped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from ....runtime.process import classes
+from ...ir.bounds import Const, end_by_tables, end_of
+from ...ir.loops.nest import (
+    Access,
+    Advance,
+    Compute,
+    Index,
+    Instruction,
+    Load,
+    Nest,
+    Number,
+    Row,
+    Store,
+    with_operands,
+)
+from ...ir.loops.traverse import reached
+from .discovery import TABLE
+
+Rows: TypeAlias = Sequence[Instruction]
+
+
+def likely(nest: Nest, row: Instruction) -> bool | None:
+    """Return what a comparison of an index with a bound is on most levels."""
+    if not (isinstance(row, Compute) and row.op in ("ge", "lt")):
+        return None
+    index, bound = (nest.body[arg] for arg in row.args)
+    if not (isinstance(index, Index) and isinstance(bound, Number)):
+        return None
+    end = end_of(bound.bound)
+    is_first = isinstance(bound.bound, Const) if end is None else end == "start"
+    return is_first == (row.op == "ge")
+
+
+def likely_listed(nest: Nest, row: Instruction) -> bool | None:
+    """Return what a comparison is on most levels, or for most elements of a mesh."""
+    if isinstance(row, Compute) and row.op in ("ge", "lt"):
+        index, bound = (nest.body[arg] for arg in row.args)
+        if _entry(nest.body, index) is not None:
+            return True
+        end = end_by_tables(bound.bound) if isinstance(bound, Number) else None
+        if isinstance(index, Index) and end is not None:
+            return (end == "start") == (row.op == "ge")
+    return likely(nest, row)
+
+
+def of_index(nest: Nest) -> dict[Row, bool]:
+    """Return the conditions on the index of a loop that have one value at most points."""
+    values = ((row, likely_listed(nest, each)) for row, each in enumerate(nest.body))
+    known = {row: value for row, value in values if value is not None}
+    return {row: v for row, v in known.items() if isinstance(_subject(nest, row), Index)}
+
+
+def _subject(nest: Nest, row: Row) -> Instruction:
+    return nest.body[nest.body[row].operands[0]]
+
+
+def with_entries(nest: Nest, index: Mapping[Row, bool]) -> Iterator[tuple[Row, bool]]:
+    """Yield usual conditions on an index, then those on entries of tables that are there then."""
+    yield from index.items()
+    holds = follow_from(nest.body, index)
+    for row, each in enumerate(nest.body):
+        value = likely_listed(nest, each)
+        entry = None if value is None else entry_of(nest.body, each.operands[0])
+        if value is not None and entry and (entry.when is None or holds.get(entry.when)):
+            yield row, value
+
+
+def entry_of(rows: Sequence[Instruction], number: Row) -> Load | None:
+    """Return the entry of a table at the element of a loop, if a row is one."""
+    entry = _entry(rows, rows[number])
+    return None if entry is None or entry.is_told or entry.offsets[0] else entry
+
+
+def _entry(rows: Sequence[Instruction], row: Instruction) -> Load | None:
+    """Return the entry of a table that a row is."""
+    if isinstance(row, Compute) and row.op == "cast":
+        row = rows[row.args[0]]
+    return row if isinstance(row, Load) and row.buffer.startswith(TABLE) else None
+
+
+def settled(rows: Rows, known: Mapping[Row, bool]) -> tuple[Rows, frozenset[Row]]:
+    """Return rows where some conditions are known, and which of them stores still need."""
+    made, _ = _chosen(rows, known)
+    used = _used(made)
+    if not any(_compares(made, row) for row in used):  # all that is read is there
+        made = [_unclamped(made, row) for row in made]
+        used = _used(made)
+    return made, used
+
+
+def follow_from(rows: Rows, known: Mapping[Row, bool]) -> Mapping[Row, bool]:
+    """Return the conditions that are known if some are."""
+    return _chosen(rows, known)[1]
+
+
+def _chosen(rows: Rows, given: Mapping[Row, bool]) -> tuple[list[Instruction], dict[Row, bool]]:
+    known, same, made = dict(given), dict[Row, Row](), list[Instruction]()
+    for number, old in enumerate(rows):
+        row = with_operands(old, lambda each: same.get(each, each))
+        match row:
+            case Compute(op="and" | "or" as op, args=args, dtype="bool"):
+                left = [each for each in args if each not in known]
+                if any(known.get(each) == (op == "or") for each in args):
+                    known[number] = op == "or"
+                elif not left:
+                    known[number] = op == "and"
+                elif len(left) < len(args):
+                    same[number] = left[0]
+            case Compute(op="select", args=(test, then, otherwise)) if test in known:
+                same[number] = then if known[test] else otherwise
+            case Access(when=int(when)) if known.get(when):
+                row = classes.evolve(row, when=None)
+        made.append(row)
+    return made, known
+
+
+def _unclamped(rows: Rows, row: Instruction) -> Instruction:
+    """Return a load with the indices that are there; arrays may lack levels that a scan reads."""
+    if not isinstance(row, Load) or row.when is not None:
+        return row
+    places = ((each, None if each is None else unclamped(rows, each)) for each in row.rows)
+    is_array = row.buffer.startswith("@")
+    own = (
+        old if new is None or (is_array and not _is_entry(rows[new])) else new
+        for old, new in places
+    )
+    return classes.evolve(row, rows=tuple(own))
+
+
+def _is_entry(row: Instruction) -> bool:
+    """Tell whether an index is what a table tells, as 64 bits."""
+    return isinstance(row, Compute) and row.op == "cast"
+
+
+def unclamped(rows: Rows, number: Row) -> Row:
+    """Return the index that bounds clamp."""
+    match rows[number]:
+        case Compute(op="minimum" | "maximum", args=(index, end)) if isinstance(rows[end], Number):
+            return unclamped(rows, index)
+    return number
+
+
+def _used(rows: Rows) -> frozenset[Row]:
+    ends = (number for number, row in enumerate(rows) if isinstance(row, Store | Advance))
+    return frozenset(reached(ends, lambda number: rows[number].operands))
+
+
+def _compares(rows: Rows, number: Row) -> bool:
+    """Tell whether a row compares an index with a bound of the call."""
+    row = rows[number]
+    is_test = isinstance(row, Compute) and row.op in ("ge", "lt")
+    return is_test and isinstance(rows[row.operands[1]], Number)
