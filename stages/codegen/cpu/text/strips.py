@@ -20,6 +20,7 @@ from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
+from ..passes.unswitching import conditions_of
 from .ahead import memory_rows, prefetched, rows_ahead
 from .elements import index_test, without_conditions
 from .sliding import Slides, before_strips, slides_of, sliding_strip
@@ -136,6 +137,8 @@ def _middle(strips: Strips, stop: str, masked: str) -> Iterator[str]:
         yield from before_strips(strips.slides)
     if _is_tested_before(strips):
         yield f"const bool usually = {_tests(strips) or 'true'};"
+        # of a known number of lanes compilers make a copy of the masked strip, without vectors
+        yield f's64 lanes = {lanes}; asm("" : "+r"(lanes));'
     yield f"for (; b < whole; b += {lanes}) {{"
     if not strips.slides:
         yield f"  b = earlier(b, {stop} - {lanes});"
@@ -192,7 +195,7 @@ def _whole(strips: Strips, masked: str) -> Iterator[str]:
     if _is_tested_before(strips):
         tests = " && ".join(("usually", *_inside(strips)))
         yield f"if ({tests}) usual({', '.join(('b', *arrays))});"
-        yield f"else {_call(strips, f's64({strips.lanes})', arrays, masked)}"
+        yield f"else {_call(strips, 'lanes', arrays, masked)}"
     elif marks_of(strips.nest).usual:
         yield f"if ({_tests(strips)}) {{"
         yield from (*indented(_usual(strips)), f"  {call}", "} else {", call, "}")
@@ -243,9 +246,14 @@ def _is_tested_before(strips: Strips) -> bool:
 
 
 def _changed(strips: Strips) -> list[Row]:
-    """Return the rows around the innermost loop whose values the usual conditions change."""
+    """Return the rows around the innermost loop whose values the usual conditions change.
+
+    A strip that is tested before takes all its conditions: from members of a function that was
+    handed on, compilers make no masks.
+    """
     if _is_tested_before(strips):
-        return []
+        rows = (row for row in strips.nest.body if row.level == strips.body.depth)
+        return sorted({each for row in rows for each in conditions_of(strips.nest, row)})
     body, changed = strips.body, {row for row, _ in marks_of(strips.nest).usual}
     for number, row in enumerate(body.rows):
         if row.level < body.depth and not changed.isdisjoint(row.operands):
