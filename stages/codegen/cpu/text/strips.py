@@ -22,6 +22,7 @@ from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
 from ..passes.unswitching import conditions_of
 from .ahead import memory_rows, prefetched, rows_ahead
+from .around import Around, around_of, outside
 from .elements import index_test, without_conditions
 from .sliding import Slides, before_strips, slides_of, sliding_strip
 from .streams import LINE, aligned, are_rows_alike, is_far, stored_strips
@@ -56,6 +57,7 @@ class Strips:
         slides: what slides from strip to strip.
         apart: tests that points may be computed twice; None where they never may.
         lanes: the points of a strip.
+        around: what lies around the points of usual rows that have usual conditions.
 
     """
 
@@ -67,6 +69,7 @@ class Strips:
     slides: Slides | None
     apart: Sequence[str] | None
     lanes: int
+    around: Around | None = None
 
 
 def strips_of(scope: Scope, nest: Nest, body: Body, both: Collection[Row] | None = None) -> Strips:
@@ -86,7 +89,10 @@ def strips_of(scope: Scope, nest: Nest, body: Body, both: Collection[Row] | None
     whole = classes.evolve(body, addresses={**body.addresses, **kept})
     slides = slides_of(whole, marks.slides, lanes)
     later, apart = rows_ahead(body, nest, both), _apart(scope, nest)
-    return Strips(nest, body, whole, later, stored, slides, apart, lanes)
+    made = Strips(nest, body, whole, later, stored, slides, apart, lanes)
+    if slides or not _is_tested_before(made):
+        return made
+    return classes.evolve(made, around=around_of(body, nest))
 
 
 def write_strips(
@@ -100,7 +106,12 @@ def write_strips(
     start, stop = ends
     yield from ("{", *indented(_strip(strips, part, clause)))
     yield from indented(_usual_strip(strips, part, clause))
-    yield f"  s64 b = {start};"
+    yield f"  s64 b = {start}{f', end = {stop}' if strips.around else ''};"
+    if _is_tested_before(strips):
+        yield f"  const bool usually = {_tests(strips) or 'true'};"
+    if strips.around:
+        yield from indented(outside(strips.around, start, stop, part))
+        stop = "end"
     if strips.stored:
         scope, nest = strips.body.scope, strips.nest
         far = is_far(scope, nest, points(scope, nest.box))
@@ -136,7 +147,6 @@ def _middle(strips: Strips, stop: str, masked: str) -> Iterator[str]:
     if strips.slides:
         yield from before_strips(strips.slides)
     if _is_tested_before(strips):
-        yield f"const bool usually = {_tests(strips) or 'true'};"
         # of a known number of lanes compilers make a copy of the masked strip, without vectors
         yield f's64 lanes = {lanes}; asm("" : "+r"(lanes));'
     yield f"for (; b < whole; b += {lanes}) {{"
@@ -193,7 +203,7 @@ def _whole(strips: Strips, masked: str) -> Iterator[str]:
         yield f"alignas({LINE}) {stored_type(buffer)} {array}[{strips.lanes}];"
     call = _call(strips, str(strips.lanes), arrays)
     if _is_tested_before(strips):
-        tests = " && ".join(("usually", *_inside(strips)))
+        tests = "usually" if strips.around else " && ".join(("usually", *_inside(strips)))
         yield f"if ({tests}) usual({', '.join(('b', *arrays))});"
         yield f"else {_call(strips, 'lanes', arrays, masked)}"
     elif marks_of(strips.nest).usual:
