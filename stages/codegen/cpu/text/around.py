@@ -64,6 +64,7 @@ def outside(around: Around, start: str, stop: str, part: int) -> Iterator[str]:
     yield from (
         "const auto outside = [=](s64 b, s64 end) INLINE {",
         f"  for (s64 {index} = b; {index} < end; ++{index}) {{",
+        f'    asm("" : "+r"({index}));',  # few points: vectors would double the time of a build
         *indented(written(body, body.depth, part), "    "),
         "  }",
         "};",
