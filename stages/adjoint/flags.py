@@ -6,6 +6,8 @@ number is; where it is not, compilers see through it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...runtime.language.types import FLOATS
 from ..ir.dataflow import Dataflow, Input, Map, Ref, Value
 from ..lower.graph import Graph
@@ -20,12 +22,20 @@ def flagged(program: Dataflow) -> Dataflow:
     for value in program.values:
         made = with_operands(value, rows.__getitem__)
         if isinstance(made, Map) and made.op == "select" and made.dtype in FLOATS:
-            condition, *sides = made.args
+            condition, *sides = _asserted(graph, made.args)
             if _may_be_stored(graph[condition]):
                 condition = _as_flag(Rows(graph), condition, made.dtype)
             made = graph[graph.map("select", (condition, *sides), made.dtype)]
         rows.append(graph.add(made))
     return with_values(program, graph, rows.__getitem__)
+
+
+def _asserted(graph: Graph, args: Sequence[Ref]) -> Sequence[Ref]:
+    """Return the operands of a choice without a 'not': both sides of a choice test one number."""
+    condition, then, otherwise = args
+    value = graph[condition]
+    is_not = isinstance(value, Map) and value.op == "not"
+    return (value.operands[0], otherwise, then) if is_not else args
 
 
 def _may_be_stored(condition: Value) -> bool:

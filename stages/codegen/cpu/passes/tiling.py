@@ -60,11 +60,30 @@ def _tiled(
     rules: Rules,
 ) -> Iterator[tuple[Node, Sequence[Buffer]]]:
     """Yield the nodes of a `Seq`, runs of nests as tiles, each with the arrays cut to tiles."""
+    nodes, fills = _parted(nodes, buffers) if rules.many_outputs else (nodes, ())
     while nodes:
         run = _run_from(nodes, everywhere, buffers, rules.many_outputs)
         tiles = None if run is None else _tiles(run, buffers, rules)
         yield tiles or (nodes[0], ())
         nodes = nodes[len(run.nests) if run and tiles else 1 :]
+    yield from ((fill, ()) for fill in fills)
+
+
+def _parted(
+    nodes: Sequence[Node], buffers: Mapping[str, Buffer]
+) -> tuple[Sequence[Node], Sequence[Node]]:
+    """Return nodes, and nests that fill fields and may run behind them.
+
+    What lies around a box needs no tile: there each row would test whether it is filled.
+    """
+    first, last = list[Node](), list[Node]()
+    for node in reversed(nodes):
+        stored = arrays_of(node, Store) if isinstance(node, Nest) else set[str]()
+        is_fill = stored and not arrays_of(node, Load)
+        is_fill = is_fill and all(buffers[name].memory == "field" for name in stored)
+        apart = all(stored.isdisjoint(touches(each)) for each in first)
+        (last if is_fill and apart else first).insert(0, node)
+    return first, last
 
 
 # --- runs ---------------------------------------------------------------------------------------

@@ -35,8 +35,8 @@ def _usual(nest: Nest, value_of: Callable[[Nest, Instruction], bool | None]) -> 
         for row, each in enumerate(nest.body)
         if 0 < each.level < depth and (value := value_of(nest, each)) is not None
     }
-    roots = (row for each in nest.body if each.level == depth for row in _conditions(nest, each))
-    used = reached(roots, lambda row: _conditions(nest, nest.body[row]))
+    roots = (row for each in nest.body if each.level == depth for row in conditions_of(nest, each))
+    used = reached(roots, lambda row: conditions_of(nest, nest.body[row]))
     return marked(nest, usual=tuple((row, v) for row, v in values.items() if row in used))
 
 
@@ -66,7 +66,7 @@ def _usual_elements(nest: Nest) -> Nest:
     return nest if len(usual) == len(index) else marked(nest, usual=usual)
 
 
-def _conditions(nest: Nest, row: Instruction) -> list[Row]:
+def conditions_of(nest: Nest, row: Instruction) -> list[Row]:
     """Return the conditions outside the innermost loop among the operands of a row."""
     operands = ((arg, nest.body[arg]) for arg in row.operands)
     return [arg for arg, each in operands if each.dtype == "bool" and each.level < len(nest.loops)]

@@ -20,7 +20,9 @@ from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
+from ..passes.unswitching import conditions_of
 from .ahead import memory_rows, prefetched, rows_ahead
+from .around import Around, around_of, outside
 from .elements import index_test, without_conditions
 from .sliding import Slides, before_strips, slides_of, sliding_strip
 from .streams import LINE, aligned, are_rows_alike, is_far, stored_strips
@@ -55,6 +57,7 @@ class Strips:
         slides: what slides from strip to strip.
         apart: tests that points may be computed twice; None where they never may.
         lanes: the points of a strip.
+        around: what lies around the points of usual rows that have usual conditions.
 
     """
 
@@ -66,6 +69,7 @@ class Strips:
     slides: Slides | None
     apart: Sequence[str] | None
     lanes: int
+    around: Around | None = None
 
 
 def strips_of(scope: Scope, nest: Nest, body: Body, both: Collection[Row] | None = None) -> Strips:
@@ -85,7 +89,10 @@ def strips_of(scope: Scope, nest: Nest, body: Body, both: Collection[Row] | None
     whole = classes.evolve(body, addresses={**body.addresses, **kept})
     slides = slides_of(whole, marks.slides, lanes)
     later, apart = rows_ahead(body, nest, both), _apart(scope, nest)
-    return Strips(nest, body, whole, later, stored, slides, apart, lanes)
+    made = Strips(nest, body, whole, later, stored, slides, apart, lanes)
+    if slides or not _is_tested_before(made):
+        return made
+    return classes.evolve(made, around=around_of(body, nest))
 
 
 def write_strips(
@@ -99,7 +106,12 @@ def write_strips(
     start, stop = ends
     yield from ("{", *indented(_strip(strips, part, clause)))
     yield from indented(_usual_strip(strips, part, clause))
-    yield f"  s64 b = {start};"
+    yield f"  s64 b = {start}{f', end = {stop}' if strips.around else ''};"
+    if _is_tested_before(strips):
+        yield f"  const bool usually = {_tests(strips) or 'true'};"
+    if strips.around:
+        yield from indented(outside(strips.around, start, stop, part))
+        stop = "end"
     if strips.stored:
         scope, nest = strips.body.scope, strips.nest
         far = is_far(scope, nest, points(scope, nest.box))
@@ -135,7 +147,8 @@ def _middle(strips: Strips, stop: str, masked: str) -> Iterator[str]:
     if strips.slides:
         yield from before_strips(strips.slides)
     if _is_tested_before(strips):
-        yield f"const bool usually = {_tests(strips) or 'true'};"
+        # of a known number of lanes compilers make a copy of the masked strip, without vectors
+        yield f's64 lanes = {lanes}; asm("" : "+r"(lanes));'
     yield f"for (; b < whole; b += {lanes}) {{"
     if not strips.slides:
         yield f"  b = earlier(b, {stop} - {lanes});"
@@ -190,9 +203,9 @@ def _whole(strips: Strips, masked: str) -> Iterator[str]:
         yield f"alignas({LINE}) {stored_type(buffer)} {array}[{strips.lanes}];"
     call = _call(strips, str(strips.lanes), arrays)
     if _is_tested_before(strips):
-        tests = " && ".join(("usually", *_inside(strips)))
+        tests = "usually" if strips.around else " && ".join(("usually", *_inside(strips)))
         yield f"if ({tests}) usual({', '.join(('b', *arrays))});"
-        yield f"else {_call(strips, f's64({strips.lanes})', arrays, masked)}"
+        yield f"else {_call(strips, 'lanes', arrays, masked)}"
     elif marks_of(strips.nest).usual:
         yield f"if ({_tests(strips)}) {{"
         yield from (*indented(_usual(strips)), f"  {call}", "} else {", call, "}")
@@ -243,9 +256,14 @@ def _is_tested_before(strips: Strips) -> bool:
 
 
 def _changed(strips: Strips) -> list[Row]:
-    """Return the rows around the innermost loop whose values the usual conditions change."""
+    """Return the rows around the innermost loop whose values the usual conditions change.
+
+    A strip that is tested before takes all its conditions: from members of a function that was
+    handed on, compilers make no masks.
+    """
     if _is_tested_before(strips):
-        return []
+        rows = (row for row in strips.nest.body if row.level == strips.body.depth)
+        return sorted({each for row in rows for each in conditions_of(strips.nest, row)})
     body, changed = strips.body, {row for row, _ in marks_of(strips.nest).usual}
     for number, row in enumerate(body.rows):
         if row.level < body.depth and not changed.isdisjoint(row.operands):
