@@ -7,7 +7,6 @@ reads strides once for all fields with the same dimensions, and a thread has one
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import reduce
 from typing import Final
 
 from ....runtime.process import classes
@@ -23,7 +22,6 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.loops.buffers import Buffer
 from ...ir.loops.column import Column
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.traverse import arrays_of
@@ -39,13 +37,11 @@ def with_narrow_offsets(tree: Kernel, parts: Iterable[KernelPart]) -> Iterator[K
     """Yield parts, columns twice: with narrow offsets, and for calls that need wide ones."""
     for part in parts:
         narrow = _alike(tree, part.node) if isinstance(part.node, Column) else {}
-        if not narrow:
-            yield part
-            continue
-        wide = minimum(ALWAYS, greatest(_excesses(tree, part, narrow)))
-        factors = subtract(ALWAYS, wide), *part.factors
-        yield classes.evolve(part, factors=factors, narrow=narrow)
-        yield classes.evolve(part, factors=(wide, *part.factors))
+        if narrow:
+            wide = minimum(ALWAYS, greatest(_excesses(tree, part, narrow)))
+            factors = subtract(ALWAYS, wide), *part.factors
+            yield classes.evolve(part, factors=factors, narrow=narrow)
+        yield classes.evolve(part, factors=(wide, *part.factors)) if narrow else part
 
 
 def _alike(tree: Kernel, column: Column) -> dict[str, str]:
@@ -63,21 +59,17 @@ def _excesses(tree: Kernel, part: KernelPart, narrow: Mapping[str, str]) -> Iter
     for blocks in blocks_of(part.first)[1:]:
         yield floor_divide(blocks, Const(MOST_BLOCKS + 1))
     for own in (each for each in tree.buffers if each.name in narrow):
-        yield floor_divide(reduce(add, _reaches(own), NEVER), MOST_ELEMENTS)
-        first = narrow[own.name]
-        for axis in range(len(own.dims)) if first != own.name else ():
-            yield _size(subtract(_stride(own, own.name, axis), _stride(own, first, axis)))
-
-
-def _reaches(field: Buffer) -> Iterator[Bound]:
-    """Yield, axis by axis, how far elements may lie from index 0."""
-    for axis, dim in enumerate(field.dims):
-        start, stop = (DomainSymbol(end, field.name, dim) for end in ("start", "stop"))
-        yield multiply(maximum(stop, multiply(start, -1)), _size(_stride(field, field.name, axis)))
-
-
-def _stride(field: Buffer, name: str, axis: int) -> Bound:
-    return ALWAYS if field.dims[axis] is field.unit else Stride(name, axis)
+        total = NEVER  # of elements that may lie between index 0 and another one
+        for axis, dim in enumerate(own.dims):
+            start, stop = (DomainSymbol(end, own.name, dim) for end in ("start", "stop"))
+            stride, first = (
+                ALWAYS if dim is own.unit else Stride(name, axis)
+                for name in (own.name, narrow[own.name])
+            )
+            reach = maximum(stop, multiply(start, -1))
+            total = add(total, multiply(reach, _size(stride)))
+            yield _size(subtract(stride, first))
+        yield floor_divide(total, MOST_ELEMENTS)
 
 
 def _size(bound: Bound) -> Bound:
