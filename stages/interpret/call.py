@@ -24,6 +24,7 @@ from ..ir.dataflow import (
     Statement,
     Store,
 )
+from ..ir.strides import Stride
 from ..lower.boxes.areas import Area, Areas, Dims, Need
 from ..lower.boxes.infer_boxes import Walk
 from .accesses import extreme
@@ -115,8 +116,8 @@ def _value_of(symbol: Symbol, arguments: Arguments) -> int:
             field: Memory = arguments[symbol.field]
             axis = field.dims.index(symbol.dim)
             return int(field.starts[axis] + (field.shape[axis] if symbol.end == "stop" else 0))
-        case PatchBound():
-            raise TypeError("Only loops have patches.")
+        case PatchBound() | Stride():
+            raise TypeError("Only loops have patches and strides.")
 
 
 def _constant(box: Ranges, spans: Spans) -> Ranges:

@@ -13,6 +13,7 @@ from ...runtime import _values
 from ...runtime.language.dimension import Dimension
 from ...runtime.process import classes
 from ...runtime.process.sha256 import sha256
+from .strides import Stride
 
 Operation: TypeAlias = Literal["add", "mul", "floordiv", "mod", "min", "max"]
 
@@ -185,11 +186,11 @@ class PatchBound:
         return f"{self.number}({self.order.size} by {tables}, {DIGEST}{digest})"
 
 
-Bound: TypeAlias = Const | ScalarSymbol | DomainSymbol | TableBound | PatchBound | Apply
+Bound: TypeAlias = Const | ScalarSymbol | DomainSymbol | TableBound | PatchBound | Stride | Apply
 
 
 # Known at a call only.
-Symbol: TypeAlias = ScalarSymbol | DomainSymbol | TableBound | PatchBound
+Symbol: TypeAlias = ScalarSymbol | DomainSymbol | TableBound | PatchBound | Stride
 
 
 @classes.frozen
@@ -278,7 +279,7 @@ def _identity(bound: Bound) -> bytes:
             return b"%d" % bound.value
         case ScalarSymbol():
             return b"s" + bound.name.encode()
-        case PatchBound():
+        case PatchBound() | Stride():
             return b"p" + str(bound).encode()
         case DomainSymbol():
             dim = bound.dim

@@ -24,6 +24,7 @@ from .dataflow import Leaf, Ref, Side, Value
 from .inside import BOUNDS, values_of
 from .listing_line import NAME, compiled
 from .settled import shared
+from .strides import Stride
 
 
 def quoted(name: str) -> str:
@@ -113,8 +114,8 @@ class Names:
 
     def _text(self, bound: Bound) -> str:
         match bound:
-            case Const():
-                return str(bound.value)
+            case Const() | Stride():
+                return str(bound)
             case ScalarSymbol():
                 return quoted(bound.name)
             case DomainSymbol():

@@ -23,6 +23,7 @@ from ...stages.ir.bounds import (
     evaluate,
     parts,
 )
+from ...stages.ir.strides import Stride
 from ...stages.lower.boxes.footprints import symbols_of
 from .naming import leaf_name
 
@@ -95,8 +96,8 @@ class Numbers:
             case ScalarSymbol():
                 self._check(symbol)
                 return int(self._leaves[symbol.name])
-            case PatchBound():
-                raise TypeError("Only loops have patches.")
+            case PatchBound() | Stride():
+                raise TypeError("Only loops have patches and strides.")
         if symbol.field not in self._leaves:
             return -ENDLESS if symbol.end == "start" else ENDLESS
         range_ = self._leaves[symbol.field].domain[symbol.dim].unit_range

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import groupby
 from typing import Final, TypeAlias
@@ -42,6 +42,7 @@ class KernelPart:
 
     It runs in calls where all of `factors` are 1. A nest `instead` of others comes after them.
     Loops `around` it, each with the number of its first nest, run it for one index after the other.
+    Fields with `narrow` offsets come with the field that has their strides.
     """
 
     node: Whole
@@ -49,6 +50,7 @@ class KernelPart:
     factors: tuple[Bound, ...] = ()
     instead: bool = False
     around: tuple[tuple[int, Loop], ...] = ()
+    narrow: Mapping[str, str] = classes.field(factory=dict)
 
     @property
     def when(self) -> Bound:

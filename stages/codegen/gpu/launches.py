@@ -27,13 +27,11 @@ from ...ir.loops.kernel import Kernel, Loop
 from ...ir.loops.nest import Nest
 from ...ir.strides import Stride
 from .kernels import ALWAYS, Boxes
-from .text.grid import blocks_of
+from .text.grid import MOST_BLOCKS, blocks_of
 from .text.kernel import Written
 
 T = TypeVar("T")
 NOTHING: Final[Bound] = Const(0)
-# Vendors allow so many blocks along y and z.
-MOST_BLOCKS = 65535
 
 
 @classes.frozen

@@ -83,6 +83,7 @@ class Scope:
         around: the names of the indices of loops around nests.
         buffers: the names of buffers.
         rows: pointers to rows of buffers that text around defines; other indices start there.
+        narrow: fields with offsets of 32 bits, each with the field that has the same strides.
 
     """
 
@@ -98,6 +99,7 @@ class Scope:
     around: Mapping[Dimension, str] = classes.field(factory=dict)
     buffers: Mapping[str, str] = classes.field()
     rows: Mapping[str, str] = classes.field(factory=dict)
+    narrow: Mapping[str, str] = classes.field(factory=dict)
     by_name: Mapping[str, Buffer] = classes.field(init=False)
 
     @buffers.default
@@ -166,16 +168,19 @@ class Scope:
             return self.strides(buffer, axis)
         if buffer.memory in ("arena", "tile"):
             return self.uses.ask(f"{self.buffers[buffer.name]}s{axis}")
-        return self.integer(Stride(buffer.name, axis))
+        return self.integer(Stride(self.narrow.get(buffer.name, buffer.name), axis))
 
     def term(self, buffer: Buffer, axis: int, index: str) -> str:
         """Return an index times the stride of its axis."""
+        is_narrow = buffer.name in self.narrow
+        index = f"s32({index})" if is_narrow else index
         if buffer.dims[axis] is buffer.unit:
             return index
         if buffer.dims[axis] is buffer.ring:
             last = difference(buffer.box[axis].stop, Const(1))
             index = f"({index} & {last})"
-        return f"{index} * {self.stride(buffer, axis)}"
+        stride = self.stride(buffer, axis)
+        return f"{index} * {f's32({stride})' if is_narrow else stride}"
 
     def inside(self, buffer: Buffer, axis: int, index: str) -> str:
         """Return an index of a load, clamped to the field if loads from it are."""

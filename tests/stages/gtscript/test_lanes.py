@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -106,6 +108,30 @@ def s(a: Field[float], b: Field[float], n: Field[IJ, np.int64], p: Field[IJ, flo
     assert "for (s64 b = first; b < last; ++b)" in source.source
     for field in meant:
         assert difference(meant[field], given[field], 0) == "", field
+
+
+@pytest.mark.parametrize(("order", "later"), [("FORWARD", "i2 + 3"), ("BACKWARD", "i2 - 3")])
+def test_columns_one_by_one_prefetch_rows_of_a_later_level(order, later):
+    text = f"""
+def s(a: Field[np.float32], b: Field[float], n: Field[IJ, np.int64]):
+    with computation({order}), interval(1, -1):
+        m = 0
+        while m < 1:
+            b = a[0, 0, n] + b[0, 0, -1]
+            n += 1
+            m += 1
+"""
+    given = {"a": np.zeros((8, 2, 5), np.float32), "b": np.zeros((8, 2, 5))}
+    case = case_of(text, {**given, "n": np.zeros((8, 2), np.int64)}, (8, 2, 5))
+    _, source = in_lanes(case)
+
+    lines = [line.strip() for line in source.source.splitlines()]
+    place = lines.index("for (s64 b = first; b < last; b += 8) {")
+    assert [re.sub(r"\b([nr])\d+", r"\1", line) for line in lines[place + 1 : place + 4]] == [
+        f"__builtin_prefetch(&r[b + (({later}) - 1) * n]);",
+        f"__builtin_prefetch(&r[b + ({later}) * n]);",
+        "}",
+    ]
 
 
 @pytest.mark.parametrize("levels", [(5, 0), (9, 2)], ids=["alike", "of their own"])

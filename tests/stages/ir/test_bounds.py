@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.stages.ir import bounds
 from fieldforge.stages.ir.bounds import Apply, Const, DomainSymbol, Range, ScalarSymbol
+from fieldforge.stages.ir.strides import Stride
 
 I, J = Dimension("I"), Dimension("J")
 n, m = ScalarSymbol("n"), ScalarSymbol("m")
@@ -16,6 +17,13 @@ def test_a_sum_collects_terms_and_keeps_one_constant():
     total = bounds.add(bounds.add(bounds.add(n, 3), m), bounds.add(n, -1))
 
     assert str(total) == "m + mul(n, 2) + 2"
+
+
+def test_strides_are_numbers_of_bounds():
+    own, other = Stride("u", 1), Stride("v", 1)
+
+    assert str(bounds.add(bounds.multiply(n, own), 1)) == "mul(n, stride(u, 1)) + 1"
+    assert bounds.subtract(bounds.add(own, other), other) == own
 
 
 def test_a_difference_cancels():

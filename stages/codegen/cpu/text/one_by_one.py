@@ -11,15 +11,18 @@ from ....ir.loops.nest import Compute, Load
 from ...acts.act_trees import below, rows_of
 from ...acts.free_levels import read_first
 from ...rows.acts import acts_of, loop_over
+from ...rows.addresses import DIRECT
 from ...rows.alike_fields import with_alike_fields
-from ...rows.body import Body
+from ...rows.body import Body, element
 from ...rows.expressions import TYPES
 from ...rows.usual_levels import CPU
-from ...schedule.costs import row_cost
+from ...schedule.costs import ITEMSIZES, row_cost
 from .column_blocks import ColumnBlock
+from .streams import LINE
 from .threads import indented
 
 GATHER: Final = 16  # additions that a load at indices of its own in each lane takes
+AHEAD: Final = 3  # levels from a prefetch to the load
 
 
 def gathers(acts: Iterable[Act]) -> bool:
@@ -62,13 +65,35 @@ def write_one_by_one(
             yield across
         else:
             yield loop_over(level[0], body.scope.ends(sweep.range), backward=sweep.backward)
-            yield from (f"  {across}", "}")
+            yield from (*indented(_prefetched(block, acts, sweep)), f"  {across}", "}")
 
     if fields.test:
         yield from (f"if ({fields.test}) {{", *indented(loops(fields.alike)), "} else {")
         yield from (*indented(loops(fields.own)), "}")
     else:
         yield from loops(fields.own)
+
+
+def _prefetched(block: ColumnBlock, acts: Iterable[Act], sweep: Sweep) -> Iterator[str]:
+    """Prefetch rows of a later level; columns mostly search near the level of their sweep.
+
+    Rows of a block are short and far apart, so that processors load hardly any of them ahead. A
+    prefetch beyond a field has no effect.
+    """
+    body, own = block.body, sweep.range.dim
+    later = f"({body.positions[own]} {'-' if sweep.backward else '+'} {AHEAD})"
+    names = {dim: "b" if name == block.inner else name for dim, name in body.positions.items()}
+    body = classes.evolve(body, positions={**names, own: later})
+    loads = {row.buffer: row for row in rows_of(acts) if isinstance(row, Load) and own in row.dims}
+    fields = [row for row in loads.values() if body.scope.by_name[row.buffer].memory == "field"]
+    if not fields:
+        return
+    step = LINE // max(ITEMSIZES[row.dtype] for row in fields)
+    yield f"for (s64 b = first; b < last; b += {step}) {{"
+    for row in fields:
+        place = element(body, classes.evolve(row, rows=(), when=None), DIRECT)
+        yield f"  __builtin_prefetch(&{place});"
+    yield "}"
 
 
 def _body(block: ColumnBlock) -> Body:

@@ -14,9 +14,8 @@ from ....ir.loops.ungrouped import ungrouped
 from ....vendors.vendor import Vendor
 from ...cpu.text.threads import guard
 from ...gpu.kernels import parts
-from ...gpu.launches import MOST_BLOCKS
 from ...gpu.passes.thread_blocks import spread
-from ...gpu.text.grid import axes_of
+from ...gpu.text.grid import MOST_BLOCKS, axes_of
 from ...gpu.text.kernel import Written, write_version
 from ...gpu.text.spellings import dialect_of
 from ...rows.checks import beyond

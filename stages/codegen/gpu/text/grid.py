@@ -13,6 +13,7 @@ from ...rows.acts import loop_over
 from ...rows.scope import Scope
 
 AXES = "xyz"
+MOST_BLOCKS = 65535  # that vendors allow along y and z
 DIVIDE = """\
 DEVICE s64 over(u64 a, u64 b) { return (a | b) >> 32 ? s64(a / b) : s64(u32(a) / u32(b)); }"""
 
@@ -116,7 +117,7 @@ def opened(scope: Scope, nest: Nest, level: int, letter: str = "i") -> str:
     number = f"s64(blockIdx.{name}) * {size} + threadIdx.{name}"
     number = f"({number}) * {axis.points}" if axis.points > 1 else number
     first = f"{first_text(scope, nest, axis)} + {number}"
-    if place == 0:
+    if place == 0 or scope.narrow:
         return f"{indent}const s64 {index} = {first}; if ({index} < {stop}) {{"
     step = f"{index} += s64(gridDim.{name}) * {size * axis.points}"
     return f"{indent}for (s64 {index} = {first}; {index} < {stop}; {step}) {{"

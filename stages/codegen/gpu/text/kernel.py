@@ -21,6 +21,7 @@ from ...rows.options import WriterOptions
 from ...rows.scope import WITHIN, Passed, Scope, places_of, stored_type
 from ...soft_reads import Clamping
 from ..kernels import Boxes, KernelPart, clamping_version, in_one_launch, parts
+from ..narrow_offsets import with_narrow_offsets
 from .boxes import write_boxes
 from .columns import write_columns
 from .nest import write_nest
@@ -70,6 +71,8 @@ def write_gpu(
     found: list[Written] = []
     for version, (each, letter, tree) in enumerate(versions):
         found_parts = parts(tree) if options.checked else in_one_launch(tree, parts(tree))
+        if not (each.clamped or each.tests):
+            found_parts = with_narrow_offsets(tree, found_parts)
         for text, written in write_version(each, found_parts, letter, vendor):
             texts.append(text)
             number = version if len(versions) > 1 else -1
@@ -87,7 +90,7 @@ def write_version(
     """Write each part of a kernel, and what it takes; `scope` uses the functions that they call."""
     for part in parts:
         indices = {loop.range.dim: f"o{place}" for place, (_, loop) in enumerate(part.around)}
-        own = classes.evolve(scope.apart(), around=indices)
+        own = classes.evolve(scope.apart(), around=indices, narrow=part.narrow)
         kind, bounds, said, lines = _written(own, part)
         name = f"{letter}{kind}{part.nests[0]}"
         scope.uses.add(own.uses)
@@ -128,7 +131,7 @@ def _written(scope: Scope, part: KernelPart) -> tuple[str, str, str, list[str]]:
         return "", bounds, said, list(write_boxes(scope, node))
     marks = marks_of(part.first)
     bounds = _bounds(math.prod(marks.block), marks.blocks)
-    return "", bounds, f"nest {first}", list(write_nest(scope, node))
+    return "n" * bool(part.narrow), bounds, f"nest {first}", list(write_nest(scope, node))
 
 
 def _bounds(threads: int, blocks: int) -> str:

@@ -57,7 +57,7 @@ def _acts(scope: Scope, column: Column) -> Iterator[str]:
 
 
 def _own_acts(scope: Scope, column: Column) -> Iterator[str]:
-    """Write what a column does, twice if fields that it searches may be alike."""
+    """Write what a column does, twice if the levels of fields that it searches may be alike."""
     told = any(isinstance(row, Load) and row.is_told for row in instructions(column))
     sweeps = [act for act in below(column.acts) if isinstance(act, Sweep)]
     nested = any(all(each is not act for act in column.acts) for each in sweeps)
@@ -73,10 +73,11 @@ def _own_acts(scope: Scope, column: Column) -> Iterator[str]:
         yield from write_acts(scope, column)
         return
     yield from write_registers(column)
-    for head, values in ((f"if ({fields.test})", fields.alike), ("else", fields.own)):
-        if fields.test or head == "else":
+    test = fields.test if scope.narrow else ""
+    for head, values in ((f"if ({test})", fields.alike), ("else", fields.own)):
+        if test or head == "else":
             names = (f"{n} = {value}" for n, value in zip(fields.names, values, strict=True))
-            yield f"{head if fields.test else ''} {{ const s64 {', '.join(names)};"
+            yield f"{head if test else ''} {{ const s64 {', '.join(names)};"
             lines = acts_of(body, column.acts, count())
             yield from indented(each for each in lines if each.strip())
             yield "}"
