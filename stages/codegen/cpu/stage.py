@@ -53,7 +53,7 @@ class Codegen(CpuOptions, Stage):
         from ..soft_reads import clamping_of
         from .text.kernel import write_cpp
 
-        scheduled = remembered(lowered, variant)
+        scheduled = remembered(lowered, variant, self.checked)
         stage, notes = self._planned(scheduled, variant)
         rules, passes = stage._schedule(variant)
         tree, groups = make_loops(lowered, variant, rules, passes, scheduled=scheduled)
@@ -86,7 +86,7 @@ class Codegen(CpuOptions, Stage):
         from ..passes import listings
         from ..schedule.schedule import remembered
 
-        stage, _ = self._planned(remembered(lowered, variant), variant)
+        stage, _ = self._planned(remembered(lowered, variant, self.checked), variant)
         return listings(lowered, variant, *stage._schedule(variant))
 
     def chosen(self) -> tuple[PassName, ...]:
