@@ -132,10 +132,10 @@ def planned(
     if is_least:
         models = [CpuModel(each, machines[0]).seconds for each in sizes]
         search = Search(tree_of, to_arrays, models[len(models) // 2 :][:1], BUDGETS[VALUES])
-        seed, best = search.run(options)
+        seed, best = search.run(options, goes_on=False)
         is_better = best is seed or gains(seed, best, models)
-        return (best if is_better else seed).options, tuple(told(search, seed, best))
+        return (best if is_better else seed).options, tuple(told(search, seed, best, seed))
     models = [CpuModel(each, machine).seconds for each in sizes for machine in machines]
     search = Search(tree_of, moves, models, BUDGETS[options.effort])
     seed, best = search.run(options)
-    return best.options, tuple(told(search, seed, best))
+    return best.options, tuple(told(search, seed, best, best))
