@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 from ....runtime.process.errors import OptionError
-from ...artifacts import Variant
+from ...artifacts import Lowered, Variant
 from ...ir.loops.cpu import Portions, Tiles, marks_of
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.traverse import nests_of, nodes_of
@@ -111,7 +111,7 @@ def trees(scheduled: Scheduled, chosen: Chosen) -> Callable[[Any], Kernel | None
 
 
 def planned(
-    options: Options, scheduled: Scheduled, variant: Variant, chosen: Chosen
+    options: Options, scheduled: Scheduled, lowered: Lowered, variant: Variant, chosen: Chosen
 ) -> tuple[Options, tuple[str, ...]]:
     """Return the options of the best plan that a search finds, and notes for its listing.
 
@@ -127,7 +127,7 @@ def planned(
     if is_least and not to_arrays(first, options):
         return options, ()
     known = {(name, dim): (start, stop) for name, dim, start, stop in variant.ranges}
-    sizes = usual(first, known)
+    sizes = usual(first, known, lowered.program.tables)
     machines = [each for each in (EPYC, XEON) if options.machine in (None, each.name)]
     if is_least:
         models = [CpuModel(each, machines[0]).seconds for each in sizes]
