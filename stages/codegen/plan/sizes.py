@@ -171,7 +171,9 @@ def usual(
     shares = _shares(tables)
     if all((buffer.name, dim.value) in known for buffer in fields for dim in buffer.dims):
         counts = [
-            (stop - start) / shares[dim] for (_, dim), (start, stop) in known.items() if dim in shares
+            (stop - start) / shares[dim]
+            for (_, dim), (start, stop) in known.items()
+            if dim in shares
         ]
         return (alike(kernel, {}, _near(tables, shares, max(counts, default=0)), known),)
     is_flat = {name: dim.kind is DimensionKind.HORIZONTAL for name, dim in dims.items()}
@@ -210,6 +212,8 @@ def _shares(tables: Sequence[dataflow.Table]) -> dict[str, float]:
     """
     told = [each for each in tables if each.source is not each.local]
     widths = {dim.value: UNTOLD for each in told for dim in (each.source, each.target)}
-    for each in sorted(told, key=lambda each: (each.source is each.target, each.width), reverse=True):
+    for each in sorted(
+        told, key=lambda each: (each.source is each.target, each.width), reverse=True
+    ):
         widths[each.target.value] = each.width
     return {name: SIDES / width for name, width in widths.items()}
