@@ -197,7 +197,9 @@ def _near(
     """Return near tables of a mesh with `count` elements of three sides."""
     return {
         each.name: Table(
-            *(round(count * shares[dim.value]) for dim in (each.target, each.source)), each.width
+            round(count * shares[each.target.value]),
+            round(count * shares[each.source.value]),
+            each.width,
         )
         for each in tables
         if each.source.value in shares
