@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 from ....runtime.process.errors import OptionError
-from ...artifacts import Variant
+from ...artifacts import Lowered, Variant
 from ...ir.loops.cpu import Portions, Tiles, marks_of
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.traverse import nests_of, nodes_of
@@ -111,7 +111,7 @@ def trees(scheduled: Scheduled, chosen: Chosen) -> Callable[[Any], Kernel | None
 
 
 def planned(
-    options: Options, scheduled: Scheduled, variant: Variant, chosen: Chosen
+    options: Options, scheduled: Scheduled, lowered: Lowered, variant: Variant, chosen: Chosen
 ) -> tuple[Options, tuple[str, ...]]:
     """Return the options of the best plan that a search finds, and notes for its listing.
 
@@ -127,15 +127,15 @@ def planned(
     if is_least and not to_arrays(first, options):
         return options, ()
     known = {(name, dim): (start, stop) for name, dim, start, stop in variant.ranges}
-    sizes = usual(first, known)
+    sizes = usual(first, known, lowered.program.tables)
     machines = [each for each in (EPYC, XEON) if options.machine in (None, each.name)]
     if is_least:
         models = [CpuModel(each, machines[0]).seconds for each in sizes]
         search = Search(tree_of, to_arrays, models[len(models) // 2 :][:1], BUDGETS[VALUES])
-        seed, best = search.run(options)
+        seed, best = search.run(options, goes_on=False)
         is_better = best is seed or gains(seed, best, models)
-        return (best if is_better else seed).options, tuple(told(search, seed, best))
+        return (best if is_better else seed).options, tuple(told(search, seed, best, seed))
     models = [CpuModel(each, machine).seconds for each in sizes for machine in machines]
     search = Search(tree_of, moves, models, BUDGETS[options.effort])
     seed, best = search.run(options)
-    return best.options, tuple(told(search, seed, best))
+    return best.options, tuple(told(search, seed, best, best))

@@ -53,8 +53,8 @@ class Codegen(CpuOptions, Stage):
         from ..soft_reads import clamping_of
         from .text.kernel import write_cpp
 
-        scheduled = remembered(lowered, variant)
-        stage, notes = self._planned(scheduled, variant)
+        scheduled = remembered(lowered, variant, self.checked)
+        stage, notes = self._planned(scheduled, lowered, variant)
         rules, passes = stage._schedule(variant)
         tree, groups = make_loops(lowered, variant, rules, passes, scheduled=scheduled)
         ints = integers(tree)
@@ -86,7 +86,7 @@ class Codegen(CpuOptions, Stage):
         from ..passes import listings
         from ..schedule.schedule import remembered
 
-        stage, _ = self._planned(remembered(lowered, variant), variant)
+        stage, _ = self._planned(remembered(lowered, variant, self.checked), lowered, variant)
         return listings(lowered, variant, *stage._schedule(variant))
 
     def chosen(self) -> tuple[PassName, ...]:
@@ -98,13 +98,15 @@ class Codegen(CpuOptions, Stage):
         }
         return without(self.passes, *(name for name, is_out in left_out.items() if is_out))
 
-    def _planned(self, scheduled: Scheduled, variant: Variant) -> tuple[Self, tuple[str, ...]]:
+    def _planned(
+        self, scheduled: Scheduled, lowered: Lowered, variant: Variant
+    ) -> tuple[Self, tuple[str, ...]]:
         """Return the stage with the options that a search prefers, and what it tells of them."""
         if not self.effort or variant.beyond:
             return self, ()
         from .planning import planned
 
-        return planned(self, scheduled, variant, lambda one: one._schedule(variant))
+        return planned(self, scheduled, lowered, variant, lambda one: one._schedule(variant))
 
     def _schedule(self, variant: Variant) -> tuple[Rules, tuple[LoopPass, ...]]:
         """Return rules and passes; what few calls run is not worth the time of a compiler."""

@@ -10,12 +10,14 @@ from ....runtime.process import classes
 from ...ir.loops.cpu import LINE, marks_of
 from ...ir.loops.nest import Compute, Index, Load, Nest, Store
 from ...ir.loops.traverse import reached
-from ..schedule.costs import ITEMSIZES, row_cost
+from ..schedule.costs import ITEMSIZES, operations, row_cost
 from .cpu_sweeps import Work
 from .machine import CpuClass
 from .registers import OTHERS, WORD, registers
 
 MOVED: Final = 2.0  # additions that it takes to move a register by some lanes
+DIVIDED: Final = ("div", "sqrt")
+SHARE: Final = {"float64": 1.0, "float32": 0.6}  # of the time of a register's divisions
 STRIP: Final = 64  # bytes of the smallest elements of a strip
 SMALLEST: Final = 4
 
@@ -24,6 +26,7 @@ def amounts(work: Work, machine: CpuClass) -> dict[str, float]:
     """Return what a thread does for a nest, by kind: each has its cost.
 
     operations   of a vector register, in units of an addition
+    divisions    of a vector register in float64, and roots: their unit works beside the others
     loads        and stores of a vector register, those that spill registers too
     gathers      elements that lanes load one by one
     rows         walks along an innermost loop, with its addresses
@@ -53,7 +56,9 @@ def _amounts(work: Work, machine: CpuClass) -> Iterator[tuple[str, float]]:
             each = outer * points * ITEMSIZES[row.dtype] / machine.lanes
             times = each * computed[number]
             yield "operations", MOVED * each * moved[number]
-        if isinstance(row, Compute):
+        if isinstance(row, Compute) and row.op in DIVIDED and row.dtype in SHARE:
+            yield "divisions", times * SHARE[row.dtype] * row_cost(row) / operations("div")
+        elif isinstance(row, Compute):
             yield "operations", times * row_cost(row)
         elif isinstance(row, Load | Store):
             if is_inner and is_vector and _is_apart(nest, row):

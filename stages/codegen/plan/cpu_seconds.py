@@ -154,7 +154,7 @@ class CpuModel:
         And whether a call touches more than the caches hold.
         """
         whole = self._through(1, self.machine.links[0].line)
-        pairs = [(leaf, whole.alone(leaf.sweep)[0]) for leaf in leaves]
+        pairs = [(leaf, whole.footprint(leaf.sweep)) for leaf in leaves]
         usual = max(self.machine.stream_from, most * CACHE_OF_A_THREAD)
         least = usual if self.sizes.stream_from is None else self.sizes.stream_from
         if sum(leaf.threads * sum(own.values()) for leaf, own in pairs) < least:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import reduce
 from math import ceil, prod
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ...ir.bounds import Range
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.cpu import Portions, Tiles, marks_of
-from ...ir.loops.kernel import Choice, Kernel, Loop, Node
+from ...ir.loops.kernel import Kernel, Node
 from ...ir.loops.nest import Access, Nest
-from ...ir.loops.traverse import children, nests_of
+from ...ir.loops.traverse import nests_of
 from .sizes import RIM, Sizes
-from .sweeps import Body, Sweep, buffers_of, in_loops, touches_of
+from .sweeps import Body, Sweep, buffers_of, in_loops, ran, touches_of
 
 FEWEST: Final = 8  # rows of a block that marches, at least
 KEPT: Final = 3  # portions whose rows of an array a thread keeps
@@ -66,7 +67,11 @@ def cpu_leaves(
     Leaves that are `known` are taken from there, and new ones are added.
     """
     maker = _Leaves(buffers_of(kernel), sizes, parallel_from, {} if known is None else known)
-    return [leaf for step in kernel.steps for leaf in maker.of(step.body)]
+    return [
+        reduce(maker.repeated, reversed(around), maker.remembered(node))
+        for step in kernel.steps
+        for node, around in ran(step.body, sizes, (Nest, Tiles, Portions))
+    ]
 
 
 @classes.frozen
@@ -76,31 +81,19 @@ class _Leaves:
     parallel_from: int
     known: LeavesOf
 
-    def of(self, node: Node) -> Iterator[Leaf]:
-        """Yield what a node runs."""
-        match node:
-            case Choice(when=when, then=then, otherwise=otherwise):
-                yield from self.of(then if self.sizes.value(when) else otherwise)
-            case Loop(range=range_, body=body):
-                for leaf in self.of(body):
-                    yield self._repeated(leaf, range_)
-            case Nest() | Tiles() | Portions():
-                yield self._remembered(node)
-            case _:
-                for child in children(node):
-                    yield from self.of(child)
-
-    def _remembered(self, node: Nest | Tiles | Portions) -> Leaf:
+    def remembered(self, node: Node) -> Leaf:
+        """Return what a nest or group runs."""
         rows = (row for nest in nests_of(node) for row in nest.body)
         names = dict.fromkeys(row.buffer for row in rows if isinstance(row, Access))
         key = node, tuple(self.buffers[name] for name in names)
         found = self.known.get(key)
         if found is None:
-            make = {Nest: self._nest, Tiles: self._tiles, Portions: self._portions}[type(node)]
-            found = self.known[key] = make(node)  # type: ignore[operator]  # the function of its kind
+            make: Any = {Nest: self._nest, Tiles: self._tiles, Portions: self._portions}
+            found = self.known[key] = make[type(node)](node)
         return found
 
-    def _repeated(self, leaf: Leaf, range_: Range) -> Leaf:
+    def repeated(self, leaf: Leaf, range_: Range) -> Leaf:
+        """Return what runs for each index of a range."""
         count = self.sizes.extent(range_)
         sweep = Sweep(range_.dim, count, (leaf.sweep,))
         return classes.evolve(leaf, sweep=sweep, work=_times(leaf.work, count))

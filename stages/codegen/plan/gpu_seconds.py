@@ -16,7 +16,7 @@ from ..schedule.costs import ITEMSIZES, operations
 from .gpu_sweeps import Kernels, Part, gpu_kernels, of_block, of_grid
 from .machine import GpuClass
 from .sizes import Sizes
-from .traffic import Bytes, Traffic
+from .traffic import Traffic
 
 ENOUGH: Final = 0.5  # of all threads: more hide nothing more
 SECTOR: Final = 32
@@ -140,17 +140,12 @@ def _alone(part: Part) -> tuple[float, float]:
 
 def _through_l2(kernel: Kernels, part: Part, near: Traffic) -> float:
     """Return the bytes of all blocks: each fetches what its threads touch."""
-    block = near.through(of_block(kernel, part))
-    return _sum(block) * _blocks(part)
+    return sum(near.through(of_block(kernel, part)).values()) * _blocks(part)
 
 
 def _blocks(part: Part) -> float:
     """Return how many blocks there are; a part of one counts as a part."""
     return max(1.0, prod(n / min(n, t * p) for _, n, t, p in part.sides if n))
-
-
-def _sum(bytes_: Bytes) -> float:
-    return sum(bytes_.values())
 
 
 def _work(part: Part) -> Work:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import ceil, prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ...ir.loops.buffers import Buffer
 from ...ir.loops.gpu import Columns, KernelGroup, Patches, marks_of
-from ...ir.loops.kernel import Choice, Kernel, Loop, Node
+from ...ir.loops.kernel import Kernel
 from ...ir.loops.nest import Each, Nest
-from ...ir.loops.traverse import children, nodes_of
+from ...ir.loops.traverse import nodes_of
 from .machine import GpuClass
 from .registers import registers
 from .sizes import RIM, Sizes
-from .sweeps import Body, Sweep, buffers_of, in_loops, touches_of
+from .sweeps import Body, Sweep, buffers_of, in_loops, ran, touches_of
 
 Side: TypeAlias = tuple[Dimension, float, float, float]  # dimension, extent, threads, points
 
@@ -93,7 +93,12 @@ class Kernels:
 def gpu_kernels(kernel: Kernel, sizes: Sizes) -> list[Kernels]:
     """Return the kernels that a call launches, in order."""
     maker = _Kernels(buffers_of(kernel), sizes)
-    return [each for step in kernel.steps for each in maker.of(step.body)]
+    make: Any = {Nest: maker.of_nest, Columns: maker.of_columns, Patches: maker.of_patches}
+    return [
+        classes.evolve(make[type(node)](node), count=float(prod(map(sizes.extent, around))))
+        for step in kernel.steps
+        for node, around in ran(step.body, sizes, (Nest, KernelGroup))
+    ]
 
 
 def of_grid(kernel: Kernels, resident: float) -> Sweep:
@@ -131,28 +136,8 @@ class _Kernels:
     buffers: Mapping[str, Buffer]
     sizes: Sizes
 
-    def of(self, node: Node) -> Iterator[Kernels]:
-        """Yield the kernels of a node."""
-        match node:
-            case Choice(when=when, then=then, otherwise=otherwise):
-                yield from self.of(then if self.sizes.value(when) else otherwise)
-            case Loop(range=range_, body=body):
-                for each in self.of(body):
-                    count = each.count * self.sizes.extent(range_)
-                    yield classes.evolve(each, count=count)
-            case Nest():
-                yield self._nest(node)
-            case Columns():
-                yield self._columns(node)
-            case Patches():
-                yield self._patches(node)
-            case KernelGroup():
-                raise TypeError(f"No model of '{type(node).__name__}'.")
-            case _:
-                for child in children(node):
-                    yield from self.of(child)
-
-    def _nest(self, nest: Nest) -> Kernels:
+    def of_nest(self, nest: Nest) -> Kernels:
+        """Return the kernel of a nest."""
         part = self._part(nest)
         if not part.sides:
             return Kernels((part,), 1, 1)
@@ -181,7 +166,8 @@ class _Kernels:
         )
         return Part(nest, touches_of(nest, self.buffers, self.sizes), sides, walks)
 
-    def _columns(self, columns: Columns) -> Kernels:
+    def of_columns(self, columns: Columns) -> Kernels:
+        """Return the kernel of scans over the same columns."""
         parts = [self._part(nest) for nest in columns.scans]
         total = prod(extent for _, extent, _, _ in parts[0].sides)
         shared = min(max(self.sizes.value(columns.needed), 0), columns.most)
@@ -190,7 +176,8 @@ class _Kernels:
             max(columns.blocks, 1), columns.arrays,
         )  # fmt: skip
 
-    def _patches(self, patches: Patches) -> Kernels:
+    def of_patches(self, patches: Patches) -> Kernels:
+        """Return the kernel of nests in patches."""
         size = patches.order.size
         last = [each.nest for each in nodes_of(patches, Each)][-1]
         elements = max(self.sizes.extent(last.loops[0].range), 1)

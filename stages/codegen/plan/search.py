@@ -92,8 +92,10 @@ class Search:
                 found.append((move, other))
         return found
 
-    def run(self, options: Any) -> tuple[Plan, Plan]:
+    def run(self, options: Any, goes_on: bool = True) -> tuple[Plan, Plan]:
         """Return the plan of the rules and the best one.
+
+        A search that goes on starts again from each plan that it finds.
 
         Raises:
             ValueError: the options make no tree.
@@ -102,8 +104,8 @@ class Search:
         seed = self.plan(options)
         if seed is None:
             raise ValueError("The options of the rules make no tree.")
-        best, last = seed, None
-        while best is not last:
+        best, last = self._joined(seed, seed), seed
+        while goes_on and best is not last:
             last, best = best, self._joined(best, seed)
         return seed, best if best.cost(seed) <= 1 - LEAST else seed
 
@@ -129,11 +131,11 @@ def gains(seed: Plan, best: Plan, models: Sequence[Model]) -> bool:
     return other.cost(first) <= 1 - LEAST
 
 
-def told(search: Search, seed: Plan, best: Plan) -> Iterator[str]:
-    """Yield a line for the plan, and one for each move of it: the times beside those of the rules.
+def told(search: Search, seed: Plan, best: Plan, moved: Plan) -> Iterator[str]:
+    """Yield a line for the plan, and one for each move of `moved`: times beside those of the rules.
 
-    The best plan comes first, then what was not chosen, the nearest alternatives first.
+    The best plan comes first, then the moves, the best alternatives first.
     """
     yield f"planned: {best.cost(seed):.2f} of the time of the rules, of {len(search)} plans"
-    for move, other in sorted(search.others(best), key=lambda pair: pair[1].cost(seed)):
+    for move, other in sorted(search.others(moved), key=lambda pair: pair[1].cost(seed)):
         yield f"  {move.name} {move.now}; {move.other} {other.cost(seed):.2f}"

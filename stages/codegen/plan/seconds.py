@@ -24,7 +24,5 @@ def facts_of(kernel: Kernel, sizes: Sizes, machine: MachineClass) -> Facts:
 
 def seconds_of(facts: Facts, machine: MachineClass) -> float:
     """Return the seconds of a call."""
-    total = machine.call if isinstance(machine, CpuClass) else 0.0
-    for each in facts:
-        total += each.seconds(machine)  # type: ignore[arg-type]  # a machine of its kind
-    return total
+    call = machine.call if isinstance(machine, CpuClass) else 0.0
+    return sum((each.seconds(machine) for each in facts), call)  # type: ignore[arg-type]  # a machine of its kind

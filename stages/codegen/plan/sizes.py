@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Final
 
 from ....runtime.language.dimension import DimensionKind
 from ....runtime.process import classes
+from ...ir import dataflow
 from ...ir.bounds import (
     Bound,
     DomainSymbol,
@@ -27,6 +28,8 @@ USUAL: Final = 128  # indices of a dimension, where nothing tells how many there
 # Calls of programs whose sizes nothing tells, by the points of a field; all weigh the same.
 USUAL_POINTS: Final = (10_000, 300_000, 10_000_000)
 USUAL_LEVELS: Final = 80
+SIDES: Final = 3  # of an element in a mesh that has as many elements as a field points
+UNTOLD: Final = 4  # entries of a row for elements that no table leads from: 3 or 6, if triangles
 RIM: Final = 4.0  # rows at the rim of n neighbouring ones, over the root of n
 
 
@@ -157,15 +160,62 @@ def alike(
     return Sizes(ranges, scalars, {**near, **(tables or {})})
 
 
-def usual(kernel: Kernel, known: Mapping[tuple[str, str], tuple[int, int]]) -> tuple[Sizes, ...]:
+def usual(
+    kernel: Kernel,
+    known: Mapping[tuple[str, str], tuple[int, int]],
+    tables: Sequence[dataflow.Table] = (),
+) -> tuple[Sizes, ...]:
     """Return the sizes of usual calls; a single one where the ranges of all fields are known."""
     fields = [buffer for buffer in kernel.buffers if buffer.memory == "field"]
     dims = {dim.value: dim for buffer in fields for dim in buffer.dims}
+    shares = _shares(tables)
     if all((buffer.name, dim.value) in known for buffer in fields for dim in buffer.dims):
-        return (alike(kernel, {}, known=known),)
+        counts = [
+            (stop - start) / shares[dim]
+            for (_, dim), (start, stop) in known.items()
+            if dim in shares
+        ]
+        return (alike(kernel, {}, _near(tables, shares, max(counts, default=0)), known),)
     is_flat = {name: dim.kind is DimensionKind.HORIZONTAL for name, dim in dims.items()}
     across = max(sum(is_flat[dim.value] for dim in buffer.dims) for buffer in fields)
     levels = 1 if all(is_flat.values()) else USUAL_LEVELS
     sides = [max(1, round((points / levels) ** (1 / max(across, 1)))) for points in USUAL_POINTS]
-    extents = [{name: side if is_flat[name] else levels for name in dims} for side in sides]
-    return tuple(alike(kernel, each, known=known) for each in extents)
+    return tuple(
+        alike(
+            kernel,
+            {n: round(side * shares.get(n, 1.0)) if is_flat[n] else levels for n in dims},
+            _near(tables, shares, side),
+            known,
+        )
+        for side in sides
+    )
+
+
+def _near(
+    tables: Sequence[dataflow.Table], shares: Mapping[str, float], count: float
+) -> dict[str, Table]:
+    """Return near tables of a mesh with `count` elements of three sides."""
+    return {
+        each.name: Table(
+            round(count * shares[each.target.value]),
+            round(count * shares[each.source.value]),
+            each.width,
+        )
+        for each in tables
+        if each.source.value in shares
+    }
+
+
+def _shares(tables: Sequence[dataflow.Table]) -> dict[str, float]:
+    """Return how many elements the locations of a mesh have, beside those with three sides.
+
+    All elements together have as many sides as all edges have ends, whatever the location, so the
+    entries of a row tell how many rows there are: of triangles, 3 edges for 2 cells and 1 vertex.
+    """
+    told = [each for each in tables if each.source is not each.local]
+    widths = {dim.value: UNTOLD for each in told for dim in (each.source, each.target)}
+    for each in sorted(
+        told, key=lambda each: (each.source is each.target, each.width), reverse=True
+    ):
+        widths[each.target.value] = each.width
+    return {name: SIDES / width for name, width in widths.items()}

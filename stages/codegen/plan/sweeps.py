@@ -12,8 +12,9 @@ from typing import Final, TypeAlias
 
 from ....runtime.language.dimension import Dimension, flip_staggered
 from ....runtime.process import classes
+from ...ir.bounds import Range
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.kernel import Kernel
+from ...ir.loops.kernel import Choice, Kernel, Loop, Node
 from ...ir.loops.nest import (
     Access,
     Compute,
@@ -26,6 +27,7 @@ from ...ir.loops.nest import (
     Row,
     Store,
 )
+from ...ir.loops.traverse import children
 from ..schedule.costs import ITEMSIZES
 from ..schedule.discovery import TABLE
 from .sizes import Sizes
@@ -216,6 +218,23 @@ def _without_limits(nest: Nest, row: Row) -> Instruction:
             break
         each = inner[-1]
     return each
+
+
+def ran(
+    node: Node, sizes: Sizes, kinds: tuple[type[Node], ...]
+) -> Iterator[tuple[Node, tuple[Range, ...]]]:
+    """Yield the nodes of some kinds that a call runs, each with the loops around, outer first."""
+    match node:
+        case Choice(when=when, then=then, otherwise=otherwise):
+            yield from ran(then if sizes.value(when) else otherwise, sizes, kinds)
+        case Loop(range=range_, body=body):
+            for leaf, around in ran(body, sizes, kinds):
+                yield leaf, (range_, *around)
+        case _ if isinstance(node, kinds):
+            yield node, ()
+        case _:
+            for child in children(node):
+                yield from ran(child, sizes, kinds)
 
 
 def buffers_of(kernel: Kernel) -> dict[str, Buffer]:

@@ -26,16 +26,6 @@ ALL_STAYS: Final = 0.7
 NOTHING_STAYS: Final = 1.1
 
 
-class _All:
-    """Contains everything."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-
-ALL: Final[Container[str]] = _All()
-
-
 class Traffic:
     """How many bytes come to a cache for sweeps; `line` bytes come together.
 
@@ -51,10 +41,13 @@ class Traffic:
         self._footprints: Footprints = {} if footprints is None else footprints
         self._alone: dict[Sweep | Body, tuple[Bytes, Bytes]] = {}
 
-    def in_turn(self, parts: Sequence[Sweep | Body], kept: Container[str] = ALL) -> list[Bytes]:
+    def in_turn(
+        self, parts: Sequence[Sweep | Body], kept: Container[str] | None = None
+    ) -> list[Bytes]:
         """Return what each part fetches that runs after the others, again and again.
 
-        A part finds there what was touched last; of the round before only the buffers `kept`.
+        A part finds there what was touched last; of the round before only the buffers `kept`, or
+        all.
         """
         alone = [self.alone(part) for part in parts]
         recent: dict[str, float] = {}
@@ -65,7 +58,7 @@ class Traffic:
             fetched, names = dict(each), list(recent)
             for key, bytes_ in own.items():
                 name = key[0]
-                if name in kept or name not in old:
+                if kept is None or name in kept or name not in old:
                     since = sum(recent[each] for each in names[names.index(name) :])
                     fetched[key] = max(0.0, fetched[key] - self._stays(since) * bytes_)
             _touch(recent, own)

@@ -91,9 +91,9 @@ class ColumnAccesses:
         index = self._level(acts, row)
         levels = self.column.levels[row.variable]
         low, high = (self._bound(acts, end) for end in (levels.start, levels.stop))
-        above = self._compared(acts, "ge", index, low)
-        below = self._compared(acts, "lt", index, high)
-        when = self._compared(acts, "and", above, below)
+        above = self._computed_row(acts, "ge", index, low, dtype="bool")
+        below = self._computed_row(acts, "lt", index, high, dtype="bool")
+        when = self._computed_row(acts, "and", above, below, dtype="bool")
         acts.append(loops_ir.If(when, (self.store(array, value, 0, index),)))
 
     def _level(self, acts: list[Act], row: dataflow.Value) -> Row:
@@ -126,11 +126,8 @@ class ColumnAccesses:
         """Add the row that has the value of a row of the body."""
         self.made[at] = self._row(acts, instruction)
 
-    def _computed_row(self, acts: list[Act], op: str, *args: Row) -> Row:
-        return self._row(acts, Compute(dtype=INT, op=op, args=args))
-
-    def _compared(self, acts: list[Act], op: str, *args: Row) -> Row:
-        return self._row(acts, Compute(dtype="bool", op=op, args=args))
+    def _computed_row(self, acts: list[Act], op: str, *args: Row, dtype: str = INT) -> Row:
+        return self._row(acts, Compute(dtype=dtype, op=op, args=args))
 
     def _bound(self, acts: list[Act], bound: Bound) -> Row:
         return self._row(acts, Number(dtype=INT, bound=bound))

@@ -40,18 +40,10 @@ def column_of(place: Place, units: Sequence[Dimension], reason: str) -> Column:
     )
     writer = _Writer(place, loops)
     acts = writer.acts()
-    dtypes = tuple(_dtype(place, each) for each in column.planes)
+    operands = place.points.nodes[place.node].operands
+    planes = (place.points.nodes[operands[each][0]] for each in column.planes)
+    dtypes = tuple(plane.value.dtype for plane in planes)
     return Column(place.group, loops, acts, reason, dtypes, tuple(dict.fromkeys(writer.reads)))
-
-
-def _is_plain(load: Load) -> bool:
-    """Tell whether a load always reads its element, at a known distance from the column."""
-    return load.when is None and not load.is_told
-
-
-def _dtype(place: Place, variable: int) -> str:
-    operand, _ = place.points.nodes[place.node].operands[variable]
-    return place.points.nodes[operand].value.dtype
 
 
 class _Writer(ColumnAccesses):
@@ -97,7 +89,12 @@ class _Writer(ColumnAccesses):
             acts, rows = self._computed([operands[each] for each in like], (walk,))
             for variable, row in zip(like, rows, strict=True):
                 made = self.rows[row]
-                if variable not in self.changed and isinstance(made, Load) and _is_plain(made):
+                if (
+                    isinstance(made, Load)
+                    and variable not in self.changed
+                    and made.when is None
+                    and not made.is_told
+                ):  # it always reads its element, at a known distance from the column
                     self.fields[variable] = made
                 else:
                     acts.append(self.store(held[variable], row))

@@ -129,11 +129,8 @@ def either(left: Guard, right: Guard) -> Guard | None:
 
 
 def _differ_in_one(left: set[tuple[Test, bool]], right: set[tuple[Test, bool]]) -> bool:
-    rest, other = left - right, right - left
-    if len(rest) != 1 or len(other) != 1:
-        return False
-    ((test, wanted),), ((same, opposite),) = rest, other
-    return test == same and wanted != opposite
+    tests, others = ([test for test, _ in rest] for rest in (left - right, right - left))
+    return len(tests) == 1 and tests == others
 
 
 # --- parts of the innermost loop --------------------------------------------------------------

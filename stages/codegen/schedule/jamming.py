@@ -49,8 +49,10 @@ def jammed(
     middle = add(rows.start, whole)
     steps = _over(nest.loops, Range(rows.dim, rows.start, middle), ROWS)
     body = _together(points, stores, steps, homes, dims)
-    together, single = _inside(body, steps), _inside(nest.body, steps)
-    if len(together) > LONGEST or _cost(together) > WORTH * ROWS * _cost(single):
+    together, single = (
+        [row_cost(row) for row in rows if row.level == len(steps)] for rows in (body, nest.body)
+    )
+    if len(together) > LONGEST or sum(together) > WORTH * ROWS * sum(single):
         return [nest]
     reason = f"{nest.reason}; {ROWS} rows of {rows.dim.value} at a time"
     rest = _over(nest.loops, Range(rows.dim, middle, rows.stop), 1)
@@ -101,11 +103,3 @@ def _together(
         offsets = tuple(row * (each is dim) for each in dims)
         writer.store(target, value, offsets=offsets)
     return tuple(writer.rows)
-
-
-def _inside(body: Sequence[Instruction], loops: Sequence[NestLoop]) -> list[Instruction]:
-    return [row for row in body if row.level == len(loops)]
-
-
-def _cost(rows: Sequence[Instruction]) -> int:
-    return sum(map(row_cost, rows))

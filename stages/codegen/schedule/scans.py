@@ -8,14 +8,14 @@ state: it has one more level, from which the scan begins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Range, Ranges, add
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.nest import Advance, Constant, Instruction, Load, NestLoop, Row, State
+from ...ir.loops.nest import Advance, Constant, Load, NestLoop, Row, State
 from .body import BodyWriter, NestBody
 from .discovery import Home, Homes
 from .needs import Need
@@ -55,6 +55,11 @@ class Held:
 
     array: Buffer
     offsets: tuple[int, ...]
+
+    def load(self, level: int) -> Load:
+        """Return the instruction that reads the state of the level before."""
+        dtype, name, dims = self.array.dtype, self.array.name, self.array.dims
+        return Load(dtype=dtype, level=level, buffer=name, dims=dims, offsets=self.offsets)
 
 
 def held_states(
@@ -142,8 +147,9 @@ def scan_body(
     writer = BodyWriter(points, roots, loops, known)
     args = [writer.row(operand) for operand in operands[count:]]
     first = [] if states else [writer.row(operand) for operand in operands[:count]]
-    before = _old_states(states, dtypes, level)
-    old = [UNREAD if each is None else writer.add(each) for each in before]
+    old = [UNREAD if each is None else writer.add(each.load(level)) for each in states]
+    for k, dtype in enumerate(() if states else dtypes):
+        old.append(writer.add(State(dtype=dtype, level=level, index=k)))
     new = _one_level(writer, value.body, old, args)
     for node, leaf in results.items():
         writer.places[0, points.here(node)] = new[leaf]
@@ -157,23 +163,6 @@ def scan_body(
             writer.store(held.array.name, row)
     made = NestBody(tuple(writer.rows), writer.reads(needs))
     return made, tuple(zip(dtypes, first, strict=not states))
-
-
-def _old_states(
-    states: Sequence[Held | None], dtypes: Sequence[str], level: int
-) -> Iterator[Instruction | None]:
-    """Yield the instructions that read the states of the level before, `states` from arrays."""
-    for held in states:
-        yield None if held is None else _from_array(held, level)
-    for k, dtype in enumerate(() if states else dtypes):
-        yield State(dtype=dtype, level=level, index=k)
-
-
-def _from_array(held: Held, level: int) -> Instruction:
-    array = held.array
-    return Load(
-        dtype=array.dtype, level=level, buffer=array.name, dims=array.dims, offsets=held.offsets
-    )
 
 
 def _one_level(

@@ -30,9 +30,9 @@ from .value_names import rows_of
 Scheduled: TypeAlias = Callable[[Rules], tuple[Kernel, tuple["StoreGroup", ...]]]
 
 
-def remembered(lowered: Lowered, variant: Variant) -> Scheduled:
+def remembered(lowered: Lowered, variant: Variant, checked: bool) -> Scheduled:
     """Return a function that schedules a program once for rules that decide the same."""
-    scheduled = cache(partial(schedule, lowered, variant))
+    scheduled = cache(partial(_schedule, points_of(lowered.program, checked), lowered, variant))
     return lambda rules: scheduled(classes.evolve(rules, own=None))
 
 
@@ -44,15 +44,25 @@ def schedule(
     Statements follow one another; each reads everything before it overwrites it. Arrays have no
     place in the arena yet: pass `plan_arena` gives them one.
     """
-    program = lowered.program
+    return _schedule(points_of(lowered.program, rules.checked), lowered, variant, rules)
+
+
+def points_of(program: dataflow.Dataflow, checked: bool) -> Points:
+    """Return the nodes of a program, which all schedules of it share."""
     for complaint in versions(program):
         raise ValueError(f"'{program.name}' cannot be scheduled: {complaint}.")
+    return Points(program.values, program.tables, checked)
+
+
+def _schedule(
+    points: Points, lowered: Lowered, variant: Variant, rules: Rules
+) -> tuple[Kernel, tuple[StoreGroup, ...]]:
+    program = lowered.program
     units = unit_dims(
         variant.unit, {leaf.name: leaf.dims for leaf in program.leaves if leaf.kind == "field"}
     )
     arrays, inline = (rows_of(names, program) for names in (rules.arrays, rules.inline))
     rules = classes.evolve(rules, units=tuple(units.items()), arrays=arrays, inline=inline)
-    points = Points(program.values, program.tables, checked=rules.checked)
     groups: list[StoreGroup] = []
     steps: list[Step] = []
     notes: list[str] = []

@@ -79,6 +79,16 @@ def test_a_budget_counts_plans(budget, expected):
     assert best.options == expected
 
 
+def test_a_search_that_does_not_go_on_tries_the_moves_of_the_rules_only():
+    found = search()
+
+    seed, best = found.run(Choices(), goes_on=False)
+
+    assert best.options == Choices(a=1, b=1)
+    assert len([*told(found, seed, best, seed)]) == 4
+    assert len(found) == 5  # the rules, three moves, and two of them joined
+
+
 def test_models_weigh_the_same():
     class Backwards(Table):
         def __call__(self, kernel):
@@ -118,7 +128,8 @@ def test_long_builds_are_part_of_the_price(build, cost):
 def test_the_alternatives_are_told_the_nearest_first():
     found = search()
 
-    first, *others = told(found, *found.run(Choices()))
+    seed, best = found.run(Choices())
+    first, *others = told(found, seed, best, best)
 
     assert first == "planned: 0.50 of the time of the rules, of 6 plans"
     assert others == ["  b 1; 0 0.90", "  a 1; 0 0.95", "  c 0; 1 1.00"]

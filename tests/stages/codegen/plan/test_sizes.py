@@ -6,6 +6,7 @@ from tests.generated.large import large_case
 
 import fieldforge as ff
 from fieldforge.stages.codegen.plan.sizes import USUAL_LEVELS, USUAL_POINTS, Table, alike, usual
+from fieldforge.stages.ir import dataflow
 from fieldforge.stages.ir.bounds import DomainSymbol, ScalarSymbol
 from fieldforge.stages.ir.loops.buffers import Buffer
 from fieldforge.stages.ir.loops.kernel import Kernel
@@ -62,6 +63,23 @@ def test_tables_have_as_many_rows_as_the_fields_that_a_build_knows():
     assert (
         sum(sizes.extent(loop.range) == 0 for nest in nests_of(loops) for loop in nest.loops) == 0
     )
+
+
+def test_entries_of_rows_tell_how_many_elements_a_location_has():
+    cell, edge, vertex = (ff.Dimension(name) for name in ("Cell", "Edge", "Vertex"))
+    near = ff.Dimension("near", kind=ff.DimensionKind.LOCAL)
+    drawn = [
+        dataflow.Table(f"{target.value} {source.value}", source, target, near, width, False)
+        for target, source, width in ((edge, cell, 2), (cell, vertex, 3), (vertex, vertex, 6))
+    ]
+
+    found = usual(kernel(field("u", cell), field("flux", edge)), {}, drawn)[0]
+    (known,) = usual(kernel(field("flux", edge)), {("flux", "Edge"): (0, 90)}, drawn)
+
+    assert found.ranges == {("u", "Cell"): (0, 10_000), ("flux", "Edge"): (0, 15_000)}
+    assert found.tables["Edge Cell"] == Table(15_000, 10_000, 2)
+    assert found.tables["Cell Vertex"] == Table(10_000, 5_000, 3)
+    assert known.tables["Cell Vertex"] == Table(60, 30, 3)
 
 
 def test_bounds_that_a_call_passes_are_those_of_its_fields():
