@@ -15,8 +15,8 @@ import numpy as np
 
 from .. import _core
 from ..fields.device import DeviceType
-from ..language.dimension import Dimension
-from ..language.domain import Domain, DomainLike, domain as make_domain
+from ..language import Dimension, Domain, DomainLike
+from ..language.domain import domain as make_domain
 from ..process.errors import ArgumentError
 from .halo_transfers import (
     NUMBER,

@@ -12,8 +12,8 @@ from .. import _core
 from ..fields.allocation import copy_in
 from ..fields.device import DeviceType
 from ..fields.field import Field
-from ..language.dimension import Dimension
-from ..language.domain import DomainLike, domain as make_domain
+from ..language import Dimension, DomainLike
+from ..language.domain import domain as make_domain
 from ..process.errors import ArgumentError
 from .boundaries import Boundary, halo_plan, key_of_interior, read_boundaries
 from .halo_transfers import NEGATE, SET, Sides, Transfer, check_sides, transfers_of

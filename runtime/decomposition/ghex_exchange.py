@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..language.dimension import Dimension
+from ..language import Dimension
 from ..process import classes
 from ..process.errors import ArgumentError
 from .exchange import Exchange

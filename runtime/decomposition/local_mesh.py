@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..fields.constructors import as_connectivity
 from ..fields.neighbour_table import Connectivity
-from ..language.dimension import Dimension
+from ..language import Dimension
 from ..language.table_order import ordered
 from ..process import classes
 from .pattern import Indices, Pattern

@@ -29,7 +29,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..language.dimension import Dimension
+from ..language import Dimension
 from ..language.table_order import width_back
 from ..process import classes
 from ..process.errors import ArgumentError

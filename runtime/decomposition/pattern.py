@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..fields.alignment import first
-from ..language.dimension import Dimension
+from ..language import Dimension
 from ..process import classes
 from ..process.errors import ArgumentError
 

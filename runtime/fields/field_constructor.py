@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..language.dimension import Dimension, NamedIndex
-from ..language.domain import DomainLike
+from ..language import Dimension, DomainLike, NamedIndex
 from ..process import classes
 from .allocators.guarded import GuardedAllocator
 from .allocators.standard import CPUAllocator, GPUAllocator, find_allocator

@@ -7,10 +7,21 @@ from typing import TypeAlias
 
 from ...runtime.process import classes
 from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
-from ..ir.loops.buffers import Buffer, empty_where
-from ..ir.loops.group import NestGroup, groups_of
-from ..ir.loops.kernel import Choice, Kernel, Node, steps_of
-from ..ir.loops.traverse import arrays_of, code_of, nests_of, nodes_of, rewrite
+from ..ir.loops import (
+    Buffer,
+    Choice,
+    Kernel,
+    NestGroup,
+    Node,
+    arrays_of,
+    code_of,
+    empty_where,
+    groups_of,
+    nests_of,
+    nodes_of,
+    rewrite,
+    steps_of,
+)
 from .schedule.costs import ITEMSIZES
 from .schedule.rules import Rules
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension
 from ...runtime.process import classes
 from .axes import data_dims, dims_of
 from .info import NONE, FieldInfo, StencilInfo

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.language import operations
-from ...runtime.language.dimension import Dimension, union_of
+from ...runtime.language import Dimension, operations, union_of
 from ..ir.dataflow import Collect, Displace, Gather, Neighbours, Reduce, Table
 from .boxed import Array, Boxed, Spans, replaced, shape_of, transposed
 

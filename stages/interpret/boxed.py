@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension
 from ...runtime.process import classes
 
 Array: TypeAlias = Any  # a NumPy array, or a NumPy scalar without dimensions

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...runtime.language import operations
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension, operations
 from ...runtime.process import classes
 from ..ir.column_rows import Column
 from ..ir.dataflow import (

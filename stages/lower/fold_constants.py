@@ -14,9 +14,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ...runtime.language import operations
+from ...runtime.language import FLOATS, INTEGERS, operations
 from ...runtime.language.operation_table import TABLE
-from ...runtime.language.types import FLOATS, INTEGERS
 from ...runtime.process import classes
 from ..ir.dataflow import Body, Dataflow, Literal, Map, Ref, Scalar, Scan, Table, Value
 from ..ir.literal import number, spell

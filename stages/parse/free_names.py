@@ -10,9 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...runtime.language.definition import Definition
+from ...runtime.language import SCALARS, Definition, ScalarType
 from ...runtime.language.generics import instances
-from ...runtime.language.types import SCALARS, ScalarType
 from ..ir.literal import spell
 
 TYPES: Final = {name: ScalarType(name) for name in SCALARS}

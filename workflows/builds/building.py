@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ...runtime import _core
-from ...runtime.language.definition import Definition
-from ...runtime.language.types import Type
+from ...runtime.language import Definition, Type
 from ...runtime.process import classes
 from ...runtime.process.errors import LibraryError, WorkflowError
 from ...runtime.process.garbage import without_collections

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ...runtime.language.types import FieldType, OperatorType, ScalarType, Type
+from ...runtime.language import FieldType, OperatorType, ScalarType, Type
 from ...runtime.process import classes
 from ...runtime.storage.layout import inwards_to_outwards
 from ...runtime.storage.presets import from_name

@@ -11,8 +11,7 @@ import click
 import numpy as np
 
 from ...runtime.fields.constructors import as_field
-from ...runtime.language.structure import elements
-from ...runtime.language.types import FieldType, ScalarType, Type
+from ...runtime.language import FieldType, ScalarType, Type, elements
 from ...runtime.process.errors import DomainError
 from ..builds.building import call_parameters
 from ..entries.entry_point import EntryPoint

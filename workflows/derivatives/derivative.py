@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import Any, Final
 
-from ...runtime.language.definition import Definition
+from ...runtime.language import Definition
 from ...runtime.process import classes
 from ...stages.adjoint.names import partner
 from ...stages.adjoint.stage import Adjoint, Tangent

@@ -8,9 +8,9 @@ from typing import Any
 from ...runtime import _core
 from ...runtime.calls import observation
 from ...runtime.calls.on_reject import reject
+from ...runtime.language import leaves_of
 from ...runtime.language.argument_binding import bind_arguments
 from ...runtime.language.output_domains import domain_at, written_domain
-from ...runtime.language.structure import leaves_of
 from ...runtime.process import classes
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakKeyDictionary
 
 from ...runtime import _core
-from ...runtime.language.definition import Definition
+from ...runtime.language import Definition
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, OptionError
 from ...stages.parse.free_names import objects_in_sight

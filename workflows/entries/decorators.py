@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...runtime.language import Kind, ScanOptions
 from ...runtime.language.capture import capture
-from ...runtime.language.definition import Kind, ScanOptions
 from ...runtime.language.generics import instances
 from ...runtime.process.settings import current
 from ..backends.backend import Backend

@@ -8,8 +8,7 @@ from typing import Any, Self
 from ...runtime.calls import observation
 from ...runtime.fields import context
 from ...runtime.fields.bare_array import with_fields
-from ...runtime.language.definition import Definition
-from ...runtime.language.types import FieldType, leaves
+from ...runtime.language import Definition, FieldType, leaves
 from ...runtime.process import classes
 from ...runtime.process.errors import MissingArgumentError
 from ..builds.building import OUT

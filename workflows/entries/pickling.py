@@ -15,8 +15,8 @@ from types import FunctionType
 from typing import Any, Final
 
 from ...cache.fingerprint import components_key
+from ...runtime.language import Definition, Kind, ScanOptions
 from ...runtime.language.capture import capture
-from ...runtime.language.definition import Definition, Kind, ScanOptions
 from ...runtime.language.generics import instances
 from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError

@@ -7,10 +7,8 @@ from typing import Any, Final
 
 from ...runtime.calls.plan import Argument, Code, Plan, Word, evaluate
 from ...runtime.fields.alignment import first
-from ...runtime.language.definition import Definition
-from ...runtime.language.dimension import Dimension
-from ...runtime.language.domain import Domain, domain as make_domain
-from ...runtime.language.structure import leaves_of
+from ...runtime.language import Definition, Dimension, Domain, leaves_of
+from ...runtime.language.domain import domain as make_domain
 from ...runtime.process.errors import ArgumentError
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from ...runtime.calls.plan import Plan
 from ...runtime.fields.device import DeviceType
-from ...runtime.language.dimension import Dimension
-from ...runtime.language.types import FieldType, ScalarType, leaves
+from ...runtime.language import Dimension, FieldType, ScalarType, leaves
 from ...runtime.process import classes
 from ...runtime.process.errors import OptionError
 from ...stages.artifacts import Generated, Interface, Variant

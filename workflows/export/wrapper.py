@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...runtime.calls.plan import Access, Box, Code, Plan
-from ...runtime.language.dimension import axis_name
+from ...runtime.language import axis_name
 from .header import declaration
 from .names import C_TYPES, DTYPES
 from .program import Built, Exported, Leaf

@@ -10,8 +10,8 @@ import numpy as np
 from ...runtime import _core
 from ...runtime.calls.boundaries import fill_halo
 from ...runtime.decomposition.exchange import Exchange
+from ...runtime.language import leaves_of
 from ...runtime.language.argument_binding import bind_arguments
-from ...runtime.language.structure import leaves_of
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError
 from ...stages.lower.boxes.footprints import footprints

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...runtime.fields.field import Field
 from ...runtime.fields.neighbour_table import Connectivity
-from ...runtime.language.structure import leaves_of
+from ...runtime.language import leaves_of
 from ...stages.codegen.plan.seconds import MachineClass, facts_of, seconds_of
 from ...stages.codegen.plan.sizes import Sizes, Table
 from ...stages.ir.loops.reader import read

@@ -11,7 +11,7 @@ from ...runtime.fields.constructors import as_connectivity, as_field
 from ...runtime.fields.device import DeviceType
 from ...runtime.fields.field import Field
 from ...runtime.fields.neighbour_table import Connectivity
-from ...runtime.language.structure import leaves_of, map_leaves
+from ...runtime.language import leaves_of, map_leaves
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError
 from ...stages.artifacts import Variant

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from ...runtime.language.dimension import Dimension
-from ...runtime.language.structure import leaves_of
-from ...runtime.language.types import Type, leaves
+from ...runtime.language import Dimension, Type, leaves, leaves_of
 from .naming import leaf_name
 
 Groups: TypeAlias = tuple[tuple[str, ...], ...]

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from ...runtime.fields.bare_array import with_fields
-from ...runtime.language.definition import Definition
-from ...runtime.language.types import Type
+from ...runtime.language import Definition, Type
 from ...runtime.process import classes
 from ...stages.artifacts import Variant
 from ...stages.parse.summary import Summary

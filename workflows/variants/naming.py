@@ -9,8 +9,7 @@ import numpy as np
 
 from ...runtime._core import FieldView
 from ...runtime.fields.layout import memory_order
-from ...runtime.language.structure import leaves_of
-from ...runtime.language.types import FieldType, Type, leaves
+from ...runtime.language import FieldType, Type, leaves, leaves_of
 from ...stages.artifacts import Variant
 
 

@@ -9,9 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...runtime.language import ScalarType, Type, leaves, leaves_of, type_of_value
 from ...runtime.language.operations import of_same_value
-from ...runtime.language.structure import leaves_of
-from ...runtime.language.types import ScalarType, Type, leaves, type_of_value
 from ...runtime.process import classes
 from ...runtime.process.errors import DSLTypeError, FieldforgeError
 from ...stages.ir.literal import number, spell

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...language.dimension import NamedIndex
-from ...language.domain import Domain
-from ...language.dtype import DType
+from ...language import Domain, DType, NamedIndex
 from ...process import classes
 from ..layout import memory_order
 from .standard import CPUAllocator

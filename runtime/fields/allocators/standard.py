@@ -8,9 +8,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
 
-from ...language.dimension import NamedIndex
-from ...language.domain import Domain
-from ...language.dtype import DType
+from ...language import Domain, DType, NamedIndex
 from ...process import classes
 from ...process.errors import ArgumentError, DeviceError, DomainError
 from ..alignment import first

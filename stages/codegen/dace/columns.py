@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...ir.loops.column import Column
-from ...ir.loops.kernel import Kernel
-from ...ir.loops.nest import Argument, Store
-from ...ir.loops.traverse import arrays_of, code_of, instructions
+from ...ir.loops import Argument, Column, Kernel, Store, arrays_of, code_of, instructions
 from ..errors import CodegenError
 from ..rows.acts import write_acts
 from ..rows.options import WriterOptions

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ...ir.bounds import Bound
-from ...ir.loops.kernel import Kernel
+from ...ir.loops import Kernel
 from ...ir.strides import Stride
 from ..cpu.text.threads import guard
 from ..entry_point import UNUSED, entry_head

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ...ir.bounds import Const, Range
+from ...ir.loops import Instruction, Load, NestLoop, Row, Store
 from ...ir.loops.gpu import marks_of
-from ...ir.loops.nest import Instruction, Load, NestLoop, Row, Store
 from ..rows.body import NAMELESS
 from .arrangement import free_loops, needs_guard, on_threads, shared_by_parts, without_loop
 from .columns import add_column

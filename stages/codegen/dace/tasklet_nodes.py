@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...ir.loops.nest import Access, Load, Row, Store
+from ...ir.loops import Access, Load, Row, Store
 from .names import NEST, STATUS, THREAD, words
 from .rooms import Room
 from .tasklet import Block, SdfgNest, block_of, first_state, ranged_axes

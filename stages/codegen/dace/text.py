@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ...ir.loops.kernel import Kernel
+from ...ir.loops import Kernel
 from .names import SdfgNames
 
 

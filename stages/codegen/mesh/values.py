@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import TypeAlias
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.nest import (
+from ...ir.loops import (
     Argument,
+    Buffer,
     Compute,
     Constant,
     Instruction,
@@ -18,9 +18,9 @@ from ...ir.loops.nest import (
     Number,
     Row,
     Store,
+    reached,
     with_operands,
 )
-from ...ir.loops.traverse import reached
 from .ways import Way, way_of
 
 Key: TypeAlias = object

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from ....runtime.language.dimension import Dimension
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.nest import Load, Nest, Row
+from ....runtime.language import Dimension
+from ...ir.loops import Buffer, Load, Nest, Row
 from ..schedule.discovery import TABLE, table_buffer
 
 Way: TypeAlias = tuple[tuple[str, int], ...]

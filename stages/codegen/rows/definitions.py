@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ...ir.bounds import Range
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.nest import Argument
-from ...ir.loops.traverse import arrays_of, bodies
+from ...ir.loops import Argument, Buffer, arrays_of, bodies
 from ..arena import extent
 from ..integers import split
 from .expressions import TYPES

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir.bounds import Bound, Const, Range, difference
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.kernel import Kernel
+from ...ir.loops import Buffer, Kernel
 from ...ir.strides import Stride
 from ..integers import split
 from ..soft_reads import Ends

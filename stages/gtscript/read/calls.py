@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final, cast
 
-from ....runtime.language.definition import Definition
+from ....runtime.language import Definition
 from ...ir.stencil import Ref
 from ...parse.source import Source, read as read_source
 from ..capture import path_of

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from ....runtime.language.definition import Definition
+from ....runtime.language import Definition
 from ...ir.stencil import Block, End, Order, Variable
 from ...parse.source import Source, read as read_source
 from ..capture import path_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from .....runtime.process import classes
-from ....ir.loops.nest import (
+from ....ir.loops import (
     Access,
     Advance,
     Compute,
@@ -15,9 +15,9 @@ from ....ir.loops.nest import (
     Number,
     Row,
     Store,
+    reached,
     with_operands,
 )
-from ....ir.loops.traverse import reached
 
 Rows: TypeAlias = Sequence[Instruction]
 

@@ -13,10 +13,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ....ir.bounds import Const, end_by_tables, end_of
+from ....ir.loops import (
+    Compute,
+    Index,
+    Instruction,
+    Kernel,
+    Load,
+    Nest,
+    Number,
+    Row,
+    reached,
+    with_nests,
+)
 from ....ir.loops.cpu import marked, marks_of, with_rows
-from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Compute, Index, Instruction, Load, Nest, Number, Row
-from ....ir.loops.traverse import reached, with_nests
 from ...schedule.discovery import TABLE
 from ...schedule.rules import Rules
 from .settled import follow_from

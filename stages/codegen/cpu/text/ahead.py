@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from .....runtime.process import classes
+from ....ir.loops import Access, Load, Nest, Row, reached
 from ....ir.loops.cpu import marks_of
-from ....ir.loops.nest import Access, Load, Nest, Row
-from ....ir.loops.traverse import reached
 from ...rows.addresses import InRow, addresses_of, is_given, is_told
 from ...rows.body import NAMELESS, Body, line, start_of_row
 from ...rows.dialect import held

@@ -8,7 +8,7 @@ from typing import Final
 
 from .....runtime.process import classes
 from ....ir.bounds import Bound
-from ....ir.loops.kernel import Kernel
+from ....ir.loops import Kernel
 from ....ir.strides import Stride
 from ...entry_point import PARAMETERS, UNUSED, entry_head
 from ...rows import checks

@@ -6,11 +6,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from .....runtime.process import classes
-from ....ir.loops.column import Column
+from ....ir.loops import Choice, Column, Kernel, Loop, Nest, Node, Seq, Store, arrays_of, walk
 from ....ir.loops.cpu import Portions, Tiles
-from ....ir.loops.kernel import Choice, Kernel, Loop, Node, Seq
-from ....ir.loops.nest import Nest, Store
-from ....ir.loops.traverse import arrays_of, walk
 from ...rows.acts import loop_over
 from ...rows.options import Steps
 from ...rows.scope import Scope

@@ -10,10 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from .....runtime.language.dimension import flip_staggered
-from ....ir.loops.buffers import Buffer
-from ....ir.loops.nest import Nest
-from ....ir.loops.traverse import arrays_of
+from .....runtime.language import flip_staggered
+from ....ir.loops import Buffer, Nest, arrays_of
 from ...rows.scope import Scope
 from ...schedule.costs import ITEMSIZES
 

@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.loops.buffers import Buffer
+from ....ir.loops import Buffer, Compute, Instruction, Load, Nest, Row, Store
 from ....ir.loops.cpu import marks_of
-from ....ir.loops.nest import Compute, Instruction, Load, Nest, Row, Store
 from ...rows.addresses import Address, Element, InRow
 from ...rows.body import Body, line, name, written
 from ...rows.expressions import TYPES
