@@ -9,8 +9,7 @@ import numpy as np
 
 from ..language import Dimension, DomainLike, NamedIndex
 from ..process import classes
-from .allocators.guarded import GuardedAllocator
-from .allocators.standard import CPUAllocator, GPUAllocator, find_allocator
+from .allocators.standard import CPUAllocator, GPUAllocator, GuardedAllocator, find_allocator
 from .constructors import as_connectivity, as_field, empty, full, ones, zeros
 from .device import Device
 from .field import Field

@@ -23,9 +23,8 @@ from .runtime.process.excepthook import install_excepthook as _install_excepthoo
 if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACES'
     from . import errors
     from ._core.definitions import CUPY_DEVICE_TYPE as CUPY_DEVICE_TYPE, is_scalar_type
-    from .runtime.calls.boundaries import fill_halo
+    from .runtime.calls.boundaries import fill_halo, fill_halo_adjoint
     from .runtime.calls.call_limits import threads, workspace
-    from .runtime.calls.halo_adjoint import fill_halo_adjoint
     from .runtime.embedded.builtins import *  # noqa: F403  (the builtins of the language, by their '__all__')
     from .runtime.embedded.differentiation import jvp, vjp
     from .runtime.fields.constructors import (
@@ -198,8 +197,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     "._core.definitions": ("CUPY_DEVICE_TYPE", "is_scalar_type"),
     ".runtime.calls.call_limits": ("threads", "workspace"),
     _LANGUAGE: _BUILTINS,
-    ".runtime.calls.boundaries": ("fill_halo",),
-    ".runtime.calls.halo_adjoint": ("fill_halo_adjoint",),
+    ".runtime.calls.boundaries": ("fill_halo", "fill_halo_adjoint"),
     ".runtime.embedded.differentiation": ("jvp", "vjp"),
     ".runtime.fields.constructors": (
         "as_connectivity", "as_field", "empty", "from_xarray", "full", "ones", "zeros",

@@ -11,7 +11,7 @@ from ...runtime.process import classes
 from ..ir.column_rows import Column, Else, Get, GetAt, If, Set, SetAt, While, ends
 from ..ir.dataflow import Literal, Map, Scalar
 from ..ir.literal import number
-from .boxed import Array, Boxed, Spans, replaced, shape_of
+from .accesses import Array, Boxed, Spans, replaced, shape_of
 
 
 def acted(

@@ -9,7 +9,7 @@ import numpy as np
 from ...runtime.language import operations
 from ..ir.dataflow import Body, Literal, Map, Result, Scalar, Scan
 from ..ir.literal import number
-from .boxed import Array, Boxed, Spans, replaced, shape_of
+from .accesses import Array, Boxed, Spans, replaced, shape_of
 
 
 def walked(scan: Scan, init: Sequence[Array], args: Sequence[Boxed], spans: Spans) -> list[Array]:

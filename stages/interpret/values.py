@@ -31,9 +31,21 @@ from ..ir.dataflow import (
 )
 from ..ir.literal import number
 from ..lower import regions
-from .accesses import collected, displaced, gathered, reduced, slot_of
+from .accesses import (
+    Array,
+    Boxed,
+    Memory,
+    Spans,
+    collected,
+    displaced,
+    gathered,
+    reduced,
+    replaced,
+    shape_of,
+    slot_of,
+    view,
+)
 from .acting import acted
-from .boxed import Array, Boxed, Memory, Spans, replaced, shape_of, view
 from .call import Call
 from .columns import at_levels, walked
 from .validity import all_of, chosen, clamped, inside, on_levels, with_missing

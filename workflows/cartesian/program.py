@@ -19,10 +19,9 @@ from ..entries.native_entry import NativeEntry
 from ..entries.noting import note
 from ..entries.rebinding import Watch
 from ..options.tags import backend_for
-from ..variants.call_shape import CallShape, Provider
+from ..variants.call_shape import CallShape, Provider, Static
 from ..variants.known_domains import ranges_told
 from ..variants.naming import variant_of
-from ..variants.static_arguments import Static
 from .source import StencilSource, summary_of
 
 if TYPE_CHECKING:  # most processes pickle nothing

@@ -16,9 +16,8 @@ from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..builds.building import ENTRY, OUT
 from ..variants.builds import Variants
-from ..variants.call_shape import CallShape, Provider
+from ..variants.call_shape import CallShape, Provider, static_rows
 from ..variants.naming import leaf_name
-from ..variants.static_arguments import static_rows
 from .compilation_options import CompilationOptions
 
 

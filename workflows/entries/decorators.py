@@ -12,7 +12,7 @@ from ...runtime.process.settings import current
 from ..backends.backend import Backend
 from ..builds.building import check, summary
 from ..options.tags import backend_for
-from ..variants.static_arguments import check_names
+from ..variants.call_shape import check_names
 from .compilation_options import CompilationOptions, changed_options, grid_name
 from .decorated import Made, address_of, check_grid
 from .field_operator import FieldOperator

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from ...runtime.calls.halo_adjoint import NATIVE, fill_halo_adjoint
+from ...runtime.calls.boundaries import NATIVE, fill_halo_adjoint
 from ...runtime.fields.device import DeviceType
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError

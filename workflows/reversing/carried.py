@@ -2,20 +2,23 @@
 
 A step reads the state where it lies and writes the next one elsewhere, so that a state that is kept
 for later is not copied.
+
+Do the acts of a plan: calls of programs are recorded the first time, and replayed then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import Any
+from itertools import groupby
+from typing import Any, TypeAlias
 
 from ...runtime.process import classes
-from .acts import Slot, Wanted, copy
+from .acts import Act, Slot, Wanted, copy
 from .forward import Purpose, forward
 from .plan import Rooms, adjoint_alone, plan_of
 from .recorded_calls import Key
-from .replay import Record, Replay
 
 AFTER = "{} after"  # the place of a slot that is also read
 BEFORE = "{} before"  # the adjoint of a slot before the step
@@ -88,3 +91,48 @@ class Carried:
             self._wanted, self._rooms, lambda needed: Purpose(self._results, needed, self._kept)
         )
         return Replay(plan.forward, self._record), Replay(plan.backward, self._record)
+
+
+Record: TypeAlias = Callable[..., AbstractContextManager[Any]]
+Part: TypeAlias = Callable[[Mapping[str, Any]], None]
+
+
+class Replay:
+    """Acts, one after the other; a call gives fields and numbers for their slots."""
+
+    def __init__(self, acts: Sequence[Act], record: Record) -> None:
+        self.acts = tuple(acts)
+        self._parts = [
+            _recorded(list(group), record) if native else _one_by_one(list(group))
+            for native, group in groupby(acts, key=lambda act: act.is_native)
+        ]
+
+    def __call__(self, given: Mapping[str, Any]) -> None:
+        """Do them all."""
+        for part in self._parts:
+            part(given)
+
+
+def _one_by_one(acts: Sequence[Act]) -> Part:
+    def run(given: Mapping[str, Any]) -> None:
+        for act in acts:
+            act.do(given)
+
+    return run
+
+
+def _recorded(acts: Sequence[Act], record: Record) -> Part:
+    used = dict.fromkeys(name for act in acts for name in act.slots())
+    made: list[Any] = []
+
+    def run(given: Mapping[str, Any]) -> None:
+        slots = {name: given[name] for name in used}
+        if made:
+            made[0](**slots)
+            return
+        with record(**slots) as step:
+            for act in acts:
+                act.do(given)
+        made.append(step)
+
+    return run

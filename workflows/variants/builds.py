@@ -19,11 +19,10 @@ from ..engine.events import TierChanged
 from ..engine.handle import Result
 from ..engine.policy import NotStoredError, has_policy
 from ..engine.session import engine
-from .call_shape import CallShape, Provider
+from .call_shape import CallShape, Provider, check_names, spelled
 from .dry_run import note_build
 from .naming import needed, unbounded
 from .program_pool import ProgramPool, pool_of
-from .static_arguments import check_names, spelled
 from .table import EntrySink, VariantTable
 
 COMPILE: Final = "asked for by 'compile'"

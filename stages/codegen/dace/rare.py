@@ -14,8 +14,7 @@ from ...ir.bounds import Bound
 from ...ir.loops import Column, Nest, Node, rewrite
 from ...ir.loops.ungrouped import ungrouped
 from ...ir.strides import Stride
-from ..cpu.text.kernel import ENDS, definitions
-from ..cpu.text.nodes import Writing, write_steps
+from ..cpu.text.kernel import ENDS, Writing, definitions, write_steps
 from ..cpu.text.units import defined, flat
 from ..entry_point import UNUSED
 from ..rows.checks import beyond

@@ -16,9 +16,8 @@ from ..check.extents import Extent, Extents, extents_of
 from ..parsed import ParsedStencil
 from ..reads import reads_below
 from ..sweeps import Sweep, Use, is_cycle, is_imperative, walks
-from .bounds import is_whole, levels_of
 from .columns import run_column
-from .environment import Environment
+from .environment import Environment, is_whole, levels_of
 from .scans import Column, at_level
 from .storing import Storing
 

@@ -11,8 +11,7 @@ from ...ir.stencil import Block
 from ..axes import K
 from ..levels import least_levels
 from ..reads import reads_below
-from .bounds import levels_of, size, stays_inside
-from .environment import Environment
+from .environment import Environment, levels_of, size, stays_inside
 
 
 @classes.frozen

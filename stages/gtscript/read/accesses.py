@@ -9,9 +9,8 @@ from ...ir.stencil import Offset, Read, Ref, Variable
 from ..capture import path_of
 from ..words import AXES
 from .data_axes import Access, Reader, element_of, index_of, part_of
-from .elements import Elements
 from .offsets import level_of, offset_of
-from .scope import Scope, shown
+from .scope import Elements, Scope, shown
 from .typing import FLOATS
 
 

@@ -14,8 +14,7 @@ from ..definition import Constant, FunctionDefinition, Number, Parameter
 from ..errors import GTScriptSyntaxError
 from . import expressions
 from .assignments import assign
-from .elements import Elements
-from .scope import Binding, Scope
+from .scope import Binding, Elements, Scope
 from .statements import assigned_names, read_imports, read_statements
 
 DEEPEST: Final = 64

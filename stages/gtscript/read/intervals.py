@@ -11,9 +11,8 @@ from ..errors import GTError
 from ..reads import reads_below
 from . import expressions
 from .data_axes import access_of
-from .elements import Elements
 from .evaluate import UNKNOWN, evaluated
-from .scope import Scope, shown
+from .scope import Elements, Scope, shown
 from .typing import FLOATS
 
 
