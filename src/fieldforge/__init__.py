@@ -57,8 +57,8 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .runtime.meshes.transposed_tables import transposed
     from .stages.sizes import Patches, ThreadBlock, ThreadPoints
     from .workflows.backends import recipes
-    from .workflows.backends.backend import Backend
-    from .workflows.backends.ready_made import (
+    from .workflows.backends.backend import (
+        Backend,
         cpu,
         dace_cpu,
         dace_gpu,
@@ -219,10 +219,9 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".runtime.meshes.mesh": ("Mesh",),
     ".stages.sizes": ("Patches", "ThreadBlock", "ThreadPoints"),
     ".workflows.backends": ("recipes",),
-    ".workflows.backends.backend": ("Backend",),
-    ".workflows.backends.ready_made": (
-        "cpu", "dace_cpu", "dace_gpu", "gpu", "gpu_host", "gtfn_cpu", "gtfn_gpu", "itir_python",
-        "reference",
+    ".workflows.backends.backend": (
+        "Backend", "cpu", "dace_cpu", "dace_gpu", "gpu", "gpu_host", "gtfn_cpu", "gtfn_gpu",
+        "itir_python", "reference",
     ),
     ".workflows.batches.collective": ("collective",),
     ".workflows.batches.lock_file": ("locking",),

@@ -45,9 +45,8 @@ from .accesses import (
     slot_of,
     view,
 )
-from .acting import acted
+from .acting import acted, at_levels, walked
 from .call import Call
-from .columns import at_levels, walked
 from .validity import all_of, chosen, clamped, inside, on_levels, with_missing
 
 

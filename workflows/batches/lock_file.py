@@ -34,8 +34,7 @@ from ...runtime.process.shapes import (
     whole,
 )
 from ...stages.artifacts import Variant
-from ..backends.backend import Backend
-from ..backends.ready_made import BACKENDS
+from ..backends.backend import BACKENDS, Backend
 from ..backends.recipes import registry
 from ..builds.order import Order
 from ..engine.session import engine

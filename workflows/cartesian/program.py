@@ -13,8 +13,7 @@ from ..backends.languages import for_stencils
 from ..backends.recipes import reference
 from ..engine.handle import Handle, Result
 from ..entries.calls import is_native
-from ..entries.compilation_options import CompilationOptions
-from ..entries.decorated import Made
+from ..entries.decorated import CompilationOptions, Made
 from ..entries.native_entry import NativeEntry
 from ..entries.noting import note
 from ..entries.rebinding import Watch

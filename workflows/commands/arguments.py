@@ -12,8 +12,7 @@ from ...cache.memory import Memory
 from ...cache.store import Store
 from ...runtime.process.errors import FieldforgeError, OptionError
 from ...runtime.process.settings import read_size
-from ..backends.backend import Backend
-from ..backends.ready_made import BACKENDS, find_backend
+from ..backends.backend import BACKENDS, Backend, find_backend
 from ..batches.addresses import AddressError, find, load_module
 from ..batches.orders import with_some_backend
 from ..engine.engine import Engine

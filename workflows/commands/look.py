@@ -15,7 +15,7 @@ from ..engine.session import engine
 from ..graph.options import options_of
 from ..graph.text import show_value
 from .arguments import backend_of, backend_option, find_program, program_argument, report_errors
-from .tables import tables_option, with_tables
+from .call_arguments import tables_option, with_tables
 
 
 @click.command(

@@ -18,7 +18,7 @@ from ..builds.building import ENTRY, OUT
 from ..variants.builds import Variants
 from ..variants.call_shape import CallShape, Provider, static_rows
 from ..variants.naming import leaf_name
-from .compilation_options import CompilationOptions
+from .decorated import CompilationOptions
 
 
 def is_native(backend: Backend | None) -> bool:

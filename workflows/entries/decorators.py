@@ -13,8 +13,7 @@ from ..backends.backend import Backend
 from ..builds.building import check, summary
 from ..options.tags import backend_for
 from ..variants.call_shape import check_names
-from .compilation_options import CompilationOptions, changed_options, grid_name
-from .decorated import Made, address_of, check_grid
+from .decorated import CompilationOptions, Made, address_of, changed_options, check_grid, grid_name
 from .field_operator import FieldOperator
 from .program import Program
 from .rebinding import watch

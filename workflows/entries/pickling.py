@@ -23,9 +23,8 @@ from ...runtime.process.errors import FieldforgeError
 from ...stages.parse.key import components
 from ..backends.backend import Backend
 from ..derivatives.derivative import Derived, derived_definition
-from .compilation_options import CompilationOptions
 from .cut_definition import Cutting, Repeated, cut_definition
-from .decorated import Made
+from .decorated import CompilationOptions, Made
 from .entry_point import EntryPoint
 from .rebinding import watch
 

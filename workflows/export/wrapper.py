@@ -10,8 +10,7 @@ import numpy as np
 from ...runtime.calls.plan import Access, Box, Code, Plan
 from ...runtime.language import axis_name
 from .header import declaration
-from .names import C_TYPES, DTYPES
-from .program import Built, Exported, Leaf
+from .program import C_TYPES, DTYPES, Built, Exported, Leaf
 
 _INFIX: Final = {"add": "+", "sub": "-", "mul": "*"}
 _CALLS: Final = {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...runtime.process import classes
 from ...stages.numbers import Numbers
-from ..backends.ready_made import BACKENDS, names_of_backend
+from ..backends.backend import BACKENDS, names_of_backend
 from .architecture import known_names
 from .database import DEFAULT, Database, Setting
 from .option_file import Entry

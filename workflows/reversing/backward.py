@@ -18,8 +18,8 @@ from ...stages.adjoint.names import partner
 from ...stages.ir.dataflow import Input
 from ..derivatives.derivative import adjoint
 from .acts import Act, Entry, Slot, Wanted, add, copy, exchanging, set_to
-from .memory import Pool
 from .recorded_calls import Key, RecordedCall, Touched, is_field, is_of_floats, key_of
+from .states import Pool
 
 NAMES = "{}_adjoint"
 

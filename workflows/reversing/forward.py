@@ -15,8 +15,8 @@ from ...runtime.fields.device import DeviceType
 from ...runtime.language import map_leaves
 from ...runtime.process import classes
 from .acts import Act, Entry, Slot, Wanted, copy, exchanging
-from .memory import Pool, bytes_of
 from .recorded_calls import Key, RecordedCall, Touched, is_field, key_of
+from .states import Pool, bytes_of
 
 
 @classes.frozen

@@ -12,8 +12,8 @@ from ...runtime.process import classes
 from .acts import Act, Wanted
 from .backward import Backward, Derived
 from .forward import Purpose, Save, forward
-from .memory import Memory
 from .recorded_calls import Key
+from .states import Memory
 
 
 @classes.frozen(eq=False)

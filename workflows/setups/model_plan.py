@@ -20,8 +20,7 @@ from ...runtime.process.settings import current
 from ...stages.compile.compiler import same_compilers
 from ..batches.missing_builds import Missing, why
 from ..builds.order import Order
-from ..builds.pool import BuildPool, named
-from ..builds.progress import Built, Progress
+from ..builds.pool import BuildPool, Built, Progress, named
 from ..engine.events import Event, Finished
 from ..engine.policy import Policy, current_policy, policy, policy_of_thread
 from ..engine.session import engine, using

@@ -11,10 +11,9 @@ from ...ir.strides import Stride
 from ..cpu.text.threads import guard
 from ..entry_point import UNUSED, entry_head
 from ..rows.checks import status
-from ..rows.definitions import pointers, scalars
 from ..rows.dialect import cpp
 from ..rows.options import WriterOptions
-from ..rows.scope import Scope, places_of
+from ..rows.scope import Scope, places_of, pointers, scalars
 from .names import (
     SDFG_NAME,
     STATUS,

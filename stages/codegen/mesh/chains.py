@@ -26,7 +26,7 @@ from ...ir.loops import (
     with_runs,
 )
 from ..schedule.costs import ITEMSIZES
-from .ways import codomains, owner_of, ways
+from .values import codomains, owner_of, ways
 
 Kinds: TypeAlias = list[str]  # of the loops of a nest
 Buffers: TypeAlias = Mapping[str, Buffer]

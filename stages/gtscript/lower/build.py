@@ -13,8 +13,8 @@ from ...ir.dataflow import Dataflow, Leaf, Ref, Side
 from ...ir.stencil import Assign, Block, Node, Read, Stencil
 from ..axes import AXES, K, data_dims, dims_of, size_of
 from ..check.extents import Extent, Extents, extents_of
+from ..levels import reads_below
 from ..parsed import ParsedStencil
-from ..reads import reads_below
 from ..sweeps import Sweep, Use, is_cycle, is_imperative, walks
 from .columns import run_column
 from .environment import Environment, is_whole, levels_of

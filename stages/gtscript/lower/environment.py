@@ -1,4 +1,4 @@
-"""The environment of a stencil while it is lowered: the value of each variable so far.
+"""The environment of a stencil while it is lowered: values of variables, and bounds.
 
 The bounds of intervals and regions as bounds of the dataflow IR: 0, `domain.K` + n, ...
 """
@@ -16,8 +16,7 @@ from ...ir.dataflow import Input, Leaf, Ref, Side
 from ...ir.stencil import Block, End, Limits, Node, Number, Operation, Read, Stencil, Variable
 from ...lower.graph import Graph
 from ..axes import AXES, I, J, K, data_dims, size_of
-from ..levels import least_levels
-from ..reads import reads_below
+from ..levels import least_levels, reads_below
 
 
 @classes.frozen

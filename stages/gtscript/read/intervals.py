@@ -8,7 +8,7 @@ from ...ir.stencil import End, Ref
 from ..capture import path_of
 from ..definition import AxisBound
 from ..errors import GTError
-from ..reads import reads_below
+from ..levels import reads_below
 from . import expressions
 from .data_axes import access_of
 from .evaluate import UNKNOWN, evaluated

@@ -22,8 +22,7 @@ from ..errors import (
     NotYetSupportedError,
     StencilRefusedError,
 )
-from ..info import InOrder
-from ..parameters import element_name
+from ..info import InOrder, element_name
 
 Place: TypeAlias = tuple[int, ...]  # an index for each data axis
 

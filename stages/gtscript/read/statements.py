@@ -9,7 +9,7 @@ from ...ir.stencil import Assign, End, Ref, Variable
 from .. import definition as given
 from ..capture import path_of
 from ..errors import GTScriptAssertionError, GTScriptDefinitionError
-from ..reads import reads_below
+from ..levels import reads_below
 from ..words import MODULES
 from . import expressions
 from .assignments import read_annotated, read_assign, read_augmented

@@ -18,18 +18,16 @@ from ....ir.strides import Stride
 from ...entry_point import PARAMETERS, UNUSED, entry_head
 from ...rows import checks
 from ...rows.acts import loop_over
-from ...rows.definitions import pointers, scalars
 from ...rows.dialect import Dialect, cpp
 from ...rows.expressions import TYPES, Expression
 from ...rows.options import Steps, WriterOptions
-from ...rows.scope import WITHIN, Scope, places_of
+from ...rows.scope import WITHIN, Scope, places_of, pointers, scalars
 from ...soft_reads import Clamping
-from .ahead import ASK
 from .elements import LISTED
 from .lanes import acts_in_lanes, write_lanes
 from .nest import write_column, write_nest
 from .portions import ELEMENTS, functions_of, write_all, write_portions
-from .streams import stream_function
+from .streams import ASK, stream_function
 from .strips import MASKED
 from .threads import CALLEE, LIMITS, MACHINE, MARCH, SHARING, TURNS
 from .tiles import EVEN, write_tiles

@@ -13,8 +13,8 @@ from ...rows.body import Body, body_of, pointers, states, written
 from ...rows.checks import tests_of
 from ...rows.scope import Scope
 from ...schedule.costs import ITEMSIZES
-from .ahead import named_ahead
 from .elements import FEW, as_usual, usual_tests
+from .streams import named_ahead
 from .strips import SIMD, Strips, strips_of, write_strips
 from .threads import (
     BLOCK,

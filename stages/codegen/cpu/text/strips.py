@@ -19,10 +19,18 @@ from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
-from .ahead import memory_rows, prefetched, rows_ahead
 from .elements import index_test, without_conditions
 from .sliding import Slides, before_strips, slides_of, sliding_strip
-from .streams import LINE, aligned, are_rows_alike, is_far, stored_strips
+from .streams import (
+    LINE,
+    aligned,
+    are_rows_alike,
+    is_far,
+    memory_rows,
+    prefetched,
+    rows_ahead,
+    stored_strips,
+)
 from .threads import indented, points
 
 SIMD: Final = "#pragma omp simd"

@@ -8,8 +8,7 @@ from functools import partial
 from ....ir.bounds import Range, Ranges
 from ....ir.loops import Buffer, Member, arrays_of
 from ....ir.loops.cpu import Tiles
-from ...rows.definitions import Definition, moved, strides
-from ...rows.scope import Scope
+from ...rows.scope import Definition, Scope, moved, strides
 from .nest import write_nest
 from .threads import CALLEE, END, enough, extent, flat_loop, guard, indented, opened
 from .units import Line, known, part_of

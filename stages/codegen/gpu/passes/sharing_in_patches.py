@@ -29,8 +29,7 @@ from ....ir.loops import (
     steps_of,
 )
 from ....ir.loops.gpu import Patches, marked
-from ...mesh.values import Handed, evaluated_here, handed, read_from
-from ...mesh.ways import ways
+from ...mesh.values import Handed, evaluated_here, handed, read_from, ways
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from .....runtime.process import classes
 from ....ir.loops import Load, Nest, Row, Store
-from ...mesh.ways import Way, way_of
+from ...mesh.values import Way, way_of
 from ...rows.addresses import Element, InRow, axis_along
 from ...rows.body import NAMELESS, Body, line, pointer, written
 from ...rows.scope import Scope

@@ -24,7 +24,7 @@ from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.ir.bounds import DomainSymbol, Range, add
 from fieldforge.stages.ir.dataflow import Body
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from .. import grids
 from ..grids import C, K, Native, make, units
