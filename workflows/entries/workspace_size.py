@@ -55,12 +55,13 @@ class _Sizes:
         return found
 
     def _number(self, word: Word) -> int:
-        if word.op == "const":
-            return word.value
-        if word.op == "int":
-            return self.value(self._plan.ints[word.value])
-        if word.op == "patches":
-            return 0  # nest by nest: with lists of patches a call needs no more
+        match word.op:
+            case "const":
+                return word.value
+            case "int":
+                return self.value(self._plan.ints[word.value])
+            case "patches":
+                return 0  # nest by nest: with lists of patches a call needs no more
         argument = self._plan.arguments[word.argument]
         if word.op == "scalar":
             return int(self._asked(argument.name))
