@@ -33,8 +33,7 @@ from ..language import Dimension
 from ..language.table_order import width_back
 from ..process import classes
 from ..process.errors import ArgumentError
-from .local_mesh import Kind, LocalMesh, Points, Table, Tables
-from .pattern import Indices, Pattern
+from .pattern import Indices, Kind, LocalMesh, Pattern, Points, Table, Tables
 
 FAR: Final = 1 << 30
 

@@ -71,16 +71,15 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     )
     from .workflows.batches.collective import collective
     from .workflows.batches.lock_file import locking
-    from .workflows.batches.missing_builds import check
+    from .workflows.batches.orders import check
     from .workflows.batches.precompile import precompile
     from .workflows.builds.background import wait_for_compilation
     from .workflows.derivatives.derivative import adjoint, tangent
     from .workflows.derivatives.explaining import explain
     from .workflows.derivatives.gradient import gradient
-    from .workflows.engine.engine import Engine
+    from .workflows.engine.engine import Engine, engine, using
     from .workflows.engine.events import Collector
     from .workflows.engine.policy import policy
-    from .workflows.engine.session import engine, using
     from .workflows.entries.decorators import field_operator, program, scan_operator
     from .workflows.entries.recording import record
     from .workflows.export.export import export
@@ -225,13 +224,12 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ),
     ".workflows.batches.collective": ("collective",),
     ".workflows.batches.lock_file": ("locking",),
-    ".workflows.batches.missing_builds": ("check",),
+    ".workflows.batches.orders": ("check",),
     ".workflows.batches.precompile": ("precompile",),
     ".workflows.builds.background": ("wait_for_compilation",),
-    ".workflows.engine.engine": ("Engine",),
+    ".workflows.engine.engine": ("Engine", "engine", "using"),
     ".workflows.engine.events": ("Collector",),
     ".workflows.engine.policy": ("policy",),
-    ".workflows.engine.session": ("engine", "using"),
     ".workflows.entries.decorators": ("field_operator", "program", "scan_operator"),
     ".workflows.derivatives.derivative": ("adjoint", "tangent"),
     ".workflows.derivatives.explaining": ("explain",),

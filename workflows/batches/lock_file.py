@@ -37,7 +37,7 @@ from ...stages.artifacts import Variant
 from ..backends.backend import BACKENDS, Backend
 from ..backends.recipes import registry
 from ..builds.order import Order
-from ..engine.session import engine
+from ..engine.engine import engine
 from ..entries.entry_point import EntryPoint, entry_of
 from ..graph import text as graph_text
 from ..graph.function_stage import FunctionStage

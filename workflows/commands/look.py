@@ -11,11 +11,18 @@ from ...runtime.process.errors import WorkflowError
 from ..backends import pipelines
 from ..backends.backend import Backend
 from ..backends.first_tier import build_after, tiers_of, why_no_first_tier
-from ..engine.session import engine
+from ..engine.engine import engine
 from ..graph.options import options_of
 from ..graph.text import show_value
-from .arguments import backend_of, backend_option, find_program, program_argument, report_errors
-from .call_arguments import tables_option, with_tables
+from .arguments import (
+    backend_of,
+    backend_option,
+    find_program,
+    program_argument,
+    report_errors,
+    tables_option,
+    with_tables,
+)
 
 
 @click.command(
@@ -107,8 +114,7 @@ def explain(
 
     That build may come from another process or another machine.
     """
-    from ..batches.missing_builds import changes
-    from ..batches.orders import orders_of
+    from ..batches.orders import changes, orders_of
 
     found = with_tables(find_program(program, backend), tables, program)
     provider = found._tables(None)

@@ -12,10 +12,9 @@ from ...runtime.language import Definition, FieldType, leaves
 from ...runtime.process import classes
 from ...runtime.process.errors import MissingArgumentError
 from ..builds.building import OUT
-from ..variants.alike import Groups, alike_on
 from ..variants.builds import Variants
 from ..variants.call_shape import CallShape
-from ..variants.naming import leaf_name
+from ..variants.naming import Groups, alike_on, leaf_name
 from .calls import Calls, domain_scalars, is_native, make_calls
 from .decorated import Made, parameter_names
 from .native_entry import NativeEntry

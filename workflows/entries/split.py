@@ -15,7 +15,7 @@ from ...runtime.process.errors import ArgumentError, did_you_mean
 from ...stages.ir.bounds import Ranges
 from ...stages.lower.boxes.footprints import Footprint, footprints, horizontal
 from ..builds.building import parsed
-from ..variants.alike import alike_outputs
+from ..variants.naming import alike_outputs
 from ..variants.numbers import Numbers
 from .cut_definition import Cutting, Repeated, bounds_of, cut_definition
 from .native_entry import NativeEntry

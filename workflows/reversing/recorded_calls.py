@@ -16,8 +16,7 @@ from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError
 from ...stages.lower.boxes.footprints import footprints
 from ..builds.building import parsed
-from ..variants.alike import alike_outputs
-from ..variants.naming import leaf_name
+from ..variants.naming import alike_outputs, leaf_name
 from ..variants.numbers import Numbers
 
 Key: TypeAlias = tuple[Any, ...]  # the memory of a field

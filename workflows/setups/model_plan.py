@@ -18,12 +18,12 @@ from ...runtime.process.errors import DomainError, FieldforgeError
 from ...runtime.process.log import get_logger
 from ...runtime.process.settings import current
 from ...stages.compile.compiler import same_compilers
-from ..batches.missing_builds import Missing, why
+from ..batches.orders import Missing, why
 from ..builds.order import Order
 from ..builds.pool import BuildPool, Built, Progress, named
+from ..engine.engine import engine, using
 from ..engine.events import Event, Finished
 from ..engine.policy import Policy, current_policy, policy, policy_of_thread
-from ..engine.session import engine, using
 from ..entries.entry_point import EntryPoint
 from .collecting import collect, stop
 from .request import SetUpWarning

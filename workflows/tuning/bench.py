@@ -21,7 +21,7 @@ from ...stages.artifacts import Lowered
 from ...stages.ir.dataflow import Dataflow
 from ..backends.backend import Backend
 from ..builds.pool import BuildPool
-from ..engine.session import engine
+from ..engine.engine import engine
 from .candidates import Choice, applied, decided_names
 from .subject import Subject, Values
 

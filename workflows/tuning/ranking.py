@@ -21,8 +21,7 @@ from ..backends.backend import Backend
 from ..options.schema import Option
 from .bench import CODEGEN, RealBench
 from .candidates import Choice, applied, changed, decided_names, values_of
-from .node import GPUS, node
-from .refit import predicted
+from .refit import GPUS, node, predicted
 
 
 @classes.frozen(eq=False)

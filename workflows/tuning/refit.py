@@ -7,11 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...runtime.calls.machine import machine_file, processor, read_machine
 from ...runtime.fields.field import Field
 from ...runtime.fields.neighbour_table import Connectivity
 from ...runtime.language import leaves_of
 from ...runtime.process import classes
-from ...stages.codegen.plan.machine import CpuClass
+from ...stages.codegen.plan.machine import CLASSES, CpuClass, class_of
 from ...stages.codegen.plan.seconds import Facts, MachineClass, facts_of, seconds_of
 from ...stages.codegen.plan.sizes import Sizes, Table
 from ...stages.ir.loops.reader import read
@@ -234,3 +235,15 @@ def again(document: Mapping[str, Any]) -> Sizes:
     return Sizes(
         ranges, document["scalars"], tables, document["threads"], document.get("stream_from")
     )
+
+
+COSTS: Final = "costs"  # in the file of the node
+GPUS: Final = "h200"  # the class that stands for all GPUs
+
+
+def node(name: str | None = None) -> MachineClass:
+    """Return the class of this node, or a named one, with the costs that were measured here."""
+    machine = class_of(processor()) if name is None else CLASSES[name]
+    known = read_machine(machine_file()).get(COSTS, {})
+    own = {each: cost for each, cost in known.items() if each in costs_of(machine)}
+    return with_costs(machine, own) if isinstance(machine, CpuClass) and name is None else machine

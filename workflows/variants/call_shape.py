@@ -22,9 +22,8 @@ from ...stages.ir.literal import number, spell
 from ...stages.parse.summary import Summary
 from ..builds.building import OUT, call_parameters, summary
 from ..engine.handle import Handle
-from .alike import Groups, alike_outputs, all_alike
 from .known_domains import ranges_of, ranges_told
-from .naming import default_variant, leaf_name, variant_of
+from .naming import Groups, alike_outputs, all_alike, default_variant, leaf_name, variant_of
 from .tables import tables_of
 
 Provider: TypeAlias = Mapping[str, Any] | None

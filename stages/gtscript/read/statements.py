@@ -14,7 +14,7 @@ from ..words import MODULES
 from . import expressions
 from .assignments import read_annotated, read_assign, read_augmented
 from .evaluate import decided
-from .horizontal import boxes_of
+from .offsets import boxes_of
 from .scope import Scope, shown
 from .typing import condition, logic, operation, reads_field
 
