@@ -6,7 +6,7 @@ number is; where it is not, compilers see through it.
 
 from __future__ import annotations
 
-from ...runtime.language.types import FLOATS
+from ...runtime.language import FLOATS
 from ..ir.dataflow import Dataflow, Input, Map, Ref, Value
 from ..lower.graph import Graph
 from ..lower.rewrite import with_operands, with_values
