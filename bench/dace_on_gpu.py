@@ -26,7 +26,7 @@ from gpu_programs import copy_speed, large_cases, seconds
 
 import fieldforge as ff
 from fieldforge.runtime import gpu
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 NAMES = ("gpu", "dace_gpu")
 

@@ -12,7 +12,7 @@ from cases.case import Case
 import fieldforge as ff
 from fieldforge.constructors import as_connectivity
 from fieldforge.runtime import gpu
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 SMALL = {"diffusion": 0.08, "mesh": 0.004, "velocity": 0.004, "laplacians": 0.05}
 IS_SIMULATED = gpu.platform() == "null"

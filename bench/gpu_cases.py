@@ -31,7 +31,7 @@ from fieldforge.examples.icosahedral import (
 )
 from fieldforge.examples.precision import in_precision
 from fieldforge.runtime import gpu
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 KERNELS = Path(__file__).parent / "kernels"
 LINE = 128

@@ -33,7 +33,7 @@ def _prepare_program(folder: Path) -> None:
     from fieldforge.cache.disk import Disk
     from fieldforge.runtime import gpu
     from fieldforge.stages.ir import codec
-    from fieldforge.workflows.backends.ready_made import BACKENDS
+    from fieldforge.workflows.backends.backend import BACKENDS
 
     # The plan is the same for every vendor; no compiler for a GPU is needed to make this one.
     backend = BACKENDS["gpu-host"].with_options(on_device=True)
@@ -55,7 +55,7 @@ def _program_calls(folder: Path) -> Iterator[Call]:
     from fieldforge.runtime import _core
     from fieldforge.runtime.calls.refusals import reject
     from fieldforge.stages.ir import codec
-    from fieldforge.workflows.backends.ready_made import BACKENDS
+    from fieldforge.workflows.backends.backend import BACKENDS
 
     I, J = ff.Dimension("I"), ff.Dimension("J")
     for name, domain in (("one row", {I: 1}), ("planes", {I: 4, J: 4})):

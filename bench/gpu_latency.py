@@ -8,7 +8,7 @@ from typing import Any
 
 import fieldforge as ff
 from fieldforge.runtime import gpu
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 Plane = ff.Field[ff.Dims[I, J], ff.float64]

@@ -24,7 +24,7 @@ from peer import on_gpu
 from peer.client import Peer, RefusedError, described
 
 from fieldforge.runtime import gpu
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the card is shared with ours
 ROUNDS, CALLS = 8, 5

@@ -36,7 +36,7 @@ LONGEST = 120  # seconds of one configuration
 def backend(*, strict: bool) -> Any:
     """Return the backend of this machine's GPU, or of a simulated one."""
     from fieldforge.runtime import gpu
-    from fieldforge.workflows.backends.ready_made import BACKENDS
+    from fieldforge.workflows.backends.backend import BACKENDS
 
     made = BACKENDS["gpu"]
     if gpu.platform() == "null":

@@ -104,7 +104,7 @@ def _program(names: dict[str, Any]) -> Row:
     from gpu_latency import I, J, of_fifteen
 
     import fieldforge as ff
-    from fieldforge.workflows.backends.ready_made import BACKENDS
+    from fieldforge.workflows.backends.backend import BACKENDS
 
     fields = [ff.zeros({I: 64, J: 64}, allocator=BACKENDS["gpu"]) for _ in range(15)]
     program = of_fifteen.with_backend(BACKENDS["gpu"])

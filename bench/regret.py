@@ -40,7 +40,7 @@ import fieldforge as ff
 from fieldforge.runtime import _core
 from fieldforge.stages.codegen.plan.machine import CLASSES
 from fieldforge.workflows.tuning.bench import RealBench
-from fieldforge.workflows.tuning.predicted import plain, sizes_of
+from fieldforge.workflows.tuning.refit import plain, sizes_of
 from fieldforge.workflows.tuning.subject import make_subject
 
 from .regret_search import Hunt, ProcessorTime, Trial

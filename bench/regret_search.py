@@ -15,7 +15,7 @@ from fieldforge.stages.codegen.plan.sizes import Sizes
 from fieldforge.stages.sizes import Patches, ThreadBlock, ThreadPoints
 from fieldforge.workflows.tuning.bench import SAMPLE, Candidate, RealBench
 from fieldforge.workflows.tuning.candidates import Choice, changed
-from fieldforge.workflows.tuning.predicted import predicted
+from fieldforge.workflows.tuning.refit import predicted
 
 ROUNDS: Final = 21  # the least of many: others use the machine too
 LAST_ROUNDS: Final = 21

@@ -153,8 +153,8 @@ def _mean(call: Callable[[], object], times: int, clock: Callable[[], float]) ->
 
 def _written(step: Any) -> int:
     """Return the bytes of all fields that a step writes."""
-    from fieldforge.workflows.reversing.memory import bytes_of
     from fieldforge.workflows.reversing.recorded_calls import calls_of
+    from fieldforge.workflows.reversing.states import bytes_of
 
     touched = (each for call in calls_of(step.calls) for each in call.touched if each.written_by)
     return sum(map(bytes_of, {each.key: each.field for each in touched}.values()))

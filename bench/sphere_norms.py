@@ -29,7 +29,7 @@ from fieldforge.examples.shallow_water.norms import norms, vorticity
 from fieldforge.examples.shallow_water.saved_state import SavedState, load, save
 from fieldforge.examples.shallow_water.simulation import Case, Result, simulate
 from fieldforge.examples.shallow_water.voronoi import kept
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 CASES = "2:5,5:15,6:14,galewsky:6,galewsky-balanced:5"
 

@@ -45,7 +45,7 @@ def place(name: str) -> Place:
     if name == "cpu":
         return Place("cpu", ff.cpu, Host(), untuned_by_hand.on_cpu, _timed_on_host)
     from fieldforge.runtime import gpu
-    from fieldforge.workflows.backends.ready_made import BACKENDS
+    from fieldforge.workflows.backends.backend import BACKENDS
 
     backend, memory, timed = BACKENDS["gpu"], Device(), _timed_on_device
     if gpu.platform() == "null":

@@ -325,10 +325,11 @@ def _modules(value: Any) -> Iterator[str]:
 
 
 def _inside(part: Any) -> list[Any]:
-    if isinstance(part, tuple | list | frozenset | set):
-        return list(part)
-    if isinstance(part, dict):
-        return [*part.keys(), *part.values()]
-    if isinstance(part, functools.partial):
-        return [part.func, part.args, part.keywords]
+    match part:
+        case tuple() | list() | frozenset() | set():
+            return list(part)
+        case dict():
+            return [*part.keys(), *part.values()]
+        case functools.partial():
+            return [part.func, part.args, part.keywords]
     return [getattr(part, field.name) for field in classes.fields(type(part))]

@@ -27,8 +27,8 @@ from .files import publish, publish_all, read_file, set_aside
 from .fingerprint import artifact_digest
 from .locks import BuildLock
 from .record import File, Output, Record, files_at, is_content, is_key, marks_of, parse_record
+from .root import Shelves, StoreFolder, path_of, place_of
 from .sealed import ForeignError
-from .shelves import Shelves, StoreFolder, path_of, place_of
 from .store import Files, OnEvent, Stats, ignore
 from .upkeep import Upkeep
 

@@ -17,8 +17,8 @@ from ..runtime.process import classes
 from ..runtime.process.private_folder import open_folder
 from .files import is_same_file, read_file, scratch_folder, sweep
 from .record import Record, parse_record
+from .root import Shelves, StoredFile
 from .sealed import ForeignError
-from .shelves import Shelves, StoredFile
 
 HOUR: Final = 3600.0
 DAY: Final = 24 * HOUR

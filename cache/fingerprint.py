@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..runtime.language.dimension import Dimension
+from ..runtime.language import Dimension
 from ..runtime.process import classes
 from ..runtime.process.sha256 import sha256 as digest_of
 from .functions import describe, has_global_name, home, is_ours

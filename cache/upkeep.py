@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from .faults import Faults
 from .locks import BuildLock
-from .shelves import Shelves, path_of
+from .root import Shelves, path_of
 
 if TYPE_CHECKING:  # a warm start evicts nothing
     from .eviction import Budget, Pruned

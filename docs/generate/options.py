@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fieldforge.workflows.backends.ready_made import ROWS
+from fieldforge.workflows.backends.backend import ROWS
 from fieldforge.workflows.graph.options import options_of
 from fieldforge.workflows.graph.text import show_value
 

@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 
 import fieldforge as ff
-from fieldforge.runtime.decomposition.local_mesh import LocalMesh
+from fieldforge.runtime.decomposition.pattern import LocalMesh
 
 from ..icosahedral import Indices
 from ..mesh_geometry import Numbers

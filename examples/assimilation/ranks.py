@@ -16,7 +16,7 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.runtime.decomposition.exchange import local_exchanges
-from fieldforge.runtime.decomposition.local_mesh import LocalMesh
+from fieldforge.runtime.decomposition.pattern import LocalMesh
 
 from ..mesh_geometry import Numbers
 from ..shallow_water.extents import OF_ADVANCE, OF_DIAGNOSE, extents, sizes

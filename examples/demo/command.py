@@ -19,7 +19,7 @@ from rich.table import Table
 import fieldforge as ff
 from fieldforge.errors import CompilerNotFoundError, FieldforgeError
 from fieldforge.runtime import gpu
-from fieldforge.workflows.backends.ready_made import find_backend
+from fieldforge.workflows.backends.backend import find_backend
 from fieldforge.workflows.engine.events import Finished, Hit
 
 from ..terrain import Region, smooth, smooth_step

@@ -13,9 +13,9 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.runtime.decomposition.exchange import HaloExchange
-from fieldforge.runtime.decomposition.local_mesh import LocalMesh
 from fieldforge.runtime.decomposition.mesh import decompose
 from fieldforge.runtime.decomposition.partitioning import partition
+from fieldforge.runtime.decomposition.pattern import LocalMesh
 
 from ..mesh_geometry import Numbers
 from ..shallow_water.grid import Cell, Grid, connectivities

@@ -12,8 +12,8 @@ from typing import Any
 import click
 import numpy as np
 
-from fieldforge.runtime.decomposition.local_mesh import LocalMesh
 from fieldforge.runtime.decomposition.mesh import check
+from fieldforge.runtime.decomposition.pattern import LocalMesh
 
 from .cases import RADIUS, longitude_latitude
 from .grid import Cell, Grid, voronoi_grid

@@ -12,7 +12,7 @@ from typing import Final
 import attrs
 
 import fieldforge as ff
-from fieldforge.runtime.decomposition.local_mesh import LocalMesh
+from fieldforge.runtime.decomposition.pattern import LocalMesh
 
 from .grid import Cell, Edge
 

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 import fieldforge as ff
-from fieldforge.runtime.decomposition.local_mesh import LocalMesh
+from fieldforge.runtime.decomposition.pattern import LocalMesh
 
 from ..icosahedral import Table
 from ..mesh_geometry import Numbers

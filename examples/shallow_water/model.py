@@ -16,11 +16,11 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.runtime import gpu
-from fieldforge.runtime.decomposition.device_pieces import on_device
 from fieldforge.runtime.decomposition.exchange import HaloExchange, LocalExchange
-from fieldforge.runtime.decomposition.local_mesh import LocalMesh
 from fieldforge.runtime.decomposition.mesh import decompose
+from fieldforge.runtime.decomposition.messages import on_device
 from fieldforge.runtime.decomposition.partitioning import partition
+from fieldforge.runtime.decomposition.pattern import LocalMesh
 
 from ..mesh_geometry import Numbers
 from .cases import GRAVITY

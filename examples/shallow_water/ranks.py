@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Any, Final
 
 from fieldforge.runtime.decomposition.exchange import local_exchanges
-from fieldforge.runtime.decomposition.local_mesh import LocalMesh
 from fieldforge.runtime.decomposition.mpi_exchange import MpiExchange
+from fieldforge.runtime.decomposition.pattern import LocalMesh
 
 EXCHANGES: Final = ("mpi", "ghex", "nccl")
 LOCAL_RANK: Final = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID")

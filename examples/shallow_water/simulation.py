@@ -14,7 +14,7 @@ import attrs
 
 import fieldforge as ff
 from fieldforge.runtime.decomposition.exchange import LostRankError
-from fieldforge.runtime.decomposition.local_mesh import LocalMesh
+from fieldforge.runtime.decomposition.pattern import LocalMesh
 from fieldforge.runtime.decomposition.scattering import scattered
 
 from ..mesh_geometry import Numbers

@@ -63,19 +63,20 @@ class _Watch:
 
     def follow(self, entry: str, first: int, second: int) -> None:
         """Take one entry of the driver into account."""
-        if entry == "event_record":
-            self.events[first] = self._now(second)
-        elif entry == "stream_wait":
-            _merge(self.streams.setdefault(first, {}), self.events.get(second, {}))
-        elif entry == "event_sync":
-            _merge(self.host, self.events.get(first, {}))
-        elif entry == "stream_sync":
-            _merge(self.host, self._now(first))
-        elif entry == "context_sync":
-            for stream in self.ticks:
-                _merge(self.host, self._now(stream))
-        elif entry == "alloc":  # the memory has no past
-            self.uses = [use for use in self.uses if not use.meets(first, first + second)]
+        match entry:
+            case "event_record":
+                self.events[first] = self._now(second)
+            case "stream_wait":
+                _merge(self.streams.setdefault(first, {}), self.events.get(second, {}))
+            case "event_sync":
+                _merge(self.host, self.events.get(first, {}))
+            case "stream_sync":
+                _merge(self.host, self._now(first))
+            case "context_sync":
+                for stream in self.ticks:
+                    _merge(self.host, self._now(stream))
+            case "alloc":  # the memory has no past
+                self.uses = [use for use in self.uses if not use.meets(first, first + second)]
 
     def _now(self, stream: int) -> Clock:
         return {**self.streams.get(stream, {}), stream: self.ticks.get(stream, 0)}

@@ -8,9 +8,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ..language import Dimension, Domain, UnitRange
 from ..language.axes import is_staggered
-from ..language.dimension import Dimension
-from ..language.domain import Domain, UnitRange
 from ..process.errors import ArgumentError, DomainError
 
 NUMBER: Final = float  # in the place of one, so that all numbers share a program

@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Literal, TypeAlias
 
 from ..fields.device import DeviceType
-from ..language.dimension import Dimension
+from ..language import Dimension
 from ..process import classes
 
 ABI_VERSION: Final = 1

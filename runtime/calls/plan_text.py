@@ -127,13 +127,14 @@ def _shown(code: Code, plan: Plan) -> str:
 
 
 def _shown_word(word: Word, plan: Plan) -> str:
-    if word.op == "const":
-        return str(word.value)
-    if word.op == "patches":
-        number = ("address", "patches", "shared", "size")[word.slots[0]]
-        return f"{number}({word.slots[1]} by {plan.arguments[word.argument].name})"
-    if word.op == "int":
-        return f"ints[{word.value}]"
+    match word.op:
+        case "const":
+            return str(word.value)
+        case "patches":
+            number = ("address", "patches", "shared", "size")[word.slots[0]]
+            return f"{number}({word.slots[1]} by {plan.arguments[word.argument].name})"
+        case "int":
+            return f"ints[{word.value}]"
     argument = plan.arguments[word.argument]
     if word.op == "scalar":
         return argument.name

@@ -9,10 +9,7 @@ from .._core import FieldView
 from ..embedded.arguments import describe, wrong_structure, wrong_types
 from ..fields.bare_array import with_fields
 from ..fields.neighbour_table import beyond
-from ..language.dimension import Dimension
-from ..language.ranges import UnitRange
-from ..language.structure import elements
-from ..language.types import FieldType, ScalarType
+from ..language import Dimension, FieldType, ScalarType, UnitRange, elements
 from ..meshes.transposed_tables import table_in
 from ..process.errors import (
     ArgumentError,

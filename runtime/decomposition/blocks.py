@@ -19,8 +19,7 @@ from itertools import product
 
 import numpy as np
 
-from ..language.dimension import Dimension
-from ..language.domain import Domain
+from ..language import Dimension, Domain
 from ..process import classes
 from ..process.errors import ArgumentError
 from .pattern import Indices, Pattern, Places

@@ -23,7 +23,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ..language.dimension import Dimension
+from ..language import Dimension
 from ..process import classes
 
 Range: TypeAlias = tuple[int, int]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from .. import _core, gpu
-from ..language.dimension import Dimension
+from ..language import Dimension
 from ..process import classes
 from ..process.errors import ArgumentError, FieldforgeError
 from .messages import Bytes, Messages, messages

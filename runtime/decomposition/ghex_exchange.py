@@ -10,13 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..language.dimension import Dimension
+from ..language import Dimension
 from ..process import classes
 from ..process.errors import ArgumentError
 from .exchange import Exchange
-from .local_mesh import LocalMesh
 from .mpi_exchange import MpiExchange
-from .pattern import Pattern, check_size, points_first
+from .pattern import LocalMesh, Pattern, check_size, points_first
 
 DTYPES: Final = ("float32", "float64", "int32", "int64")
 

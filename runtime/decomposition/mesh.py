@@ -29,12 +29,11 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..language.dimension import Dimension
+from ..language import Dimension
 from ..language.table_order import width_back
 from ..process import classes
 from ..process.errors import ArgumentError
-from .local_mesh import Kind, LocalMesh, Points, Table, Tables
-from .pattern import Indices, Pattern
+from .pattern import Indices, Kind, LocalMesh, Pattern, Points, Table, Tables
 
 FAR: Final = 1 << 30
 

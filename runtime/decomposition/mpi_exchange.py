@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from .. import gpu
-from .device_pieces import on_device
 from .exchange import HaloExchange, Route
-from .messages import Messages
+from .messages import Messages, on_device
 from .pattern import Pattern
 
 

@@ -12,11 +12,19 @@ import numpy as np
 from ..fields.bare_array import advice, describe_array, is_array, with_fields
 from ..fields.field import ActiveNumber, make
 from ..fields.operators import combined
+from ..language import (
+    CollectionType,
+    Domain,
+    FieldType,
+    ScalarType,
+    TupleType,
+    Type,
+    elements,
+    map_leaves,
+    rebuilt,
+)
 from ..language.argument_binding import bind_arguments
-from ..language.domain import Domain
 from ..language.operations import literal, member_value, of_same_value
-from ..language.structure import elements, map_leaves, rebuilt
-from ..language.types import CollectionType, FieldType, ScalarType, TupleType, Type
 from ..process.errors import ArgumentError
 from ..process.outside import from_outside
 from .lanes import Lanes

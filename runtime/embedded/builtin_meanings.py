@@ -12,22 +12,23 @@ from ..fields.context import table_along
 from ..fields.field import make, values_of
 from ..fields.neighbour_table import Connectivity
 from ..fields.operators import Operators, combined, common_dtype, converted
-from ..language import operations
-from ..language.connectivity import Displacement, FieldOffset
-from ..language.dimension import (
+from ..language import (
+    FLOATS,
     Dimension,
     DimensionKind,
+    Displacement,
+    Domain,
+    FieldOffset,
     NamedIndex,
+    as_dtype,
     check_dims,
     in_canonical_order,
+    map_leaves,
+    operations,
 )
-from ..language.domain import Domain
-from ..language.dtype import as_dtype
 from ..language.operation_table import Operation
 from ..language.operations import literal
 from ..language.regions import Region, as_region, outside
-from ..language.structure import map_leaves
-from ..language.types import FLOATS
 from ..process.errors import ArgumentError, DomainError, EmbeddedExecutionError
 from .active_values import alike
 from .partial import PartialField, chosen, lack_of, origins_of, settled, sure_of, value_of

@@ -24,8 +24,7 @@ from numpy import (
     uint64,
 )
 
-from ..language.connectivity import Displacement, FieldOffset
-from ..language.dimension import Dimension
+from ..language import Dimension, Displacement, FieldOffset
 from ..language.operation_table import Operation
 from ..language.operations import POINTWISE
 from ..process import classes

@@ -14,14 +14,25 @@ import numpy as np
 from ..fields.bare_array import with_fields
 from ..fields.context import running
 from ..fields.field import ActiveField, ActiveNumber, Field, make
+from ..language import (
+    FLOATS,
+    CollectionType,
+    Definition,
+    DimensionKind,
+    Domain,
+    FieldType,
+    ScalarType,
+    TupleType,
+    Type,
+    elements,
+    leaves_of,
+    map_leaves,
+    rebuilt,
+)
 from ..language.active_numbers import Tape, is_active, plain, taped
 from ..language.argument_binding import bind_arguments
-from ..language.definition import Definition
-from ..language.dimension import DimensionKind
-from ..language.domain import Domain, domain as make_domain
+from ..language.domain import domain as make_domain
 from ..language.operations import literal
-from ..language.structure import elements, leaves_of, map_leaves, rebuilt
-from ..language.types import FLOATS, CollectionType, FieldType, ScalarType, TupleType, Type
 from ..process import classes
 from ..process.errors import ArgumentError
 from .embedded import evaluated, instance_for, prepared

@@ -15,10 +15,16 @@ import numpy as np
 from ..fields.alignment import extents, first, reordered, view_on
 from ..fields.field import make, values_of
 from ..fields.premap import check_codomain
-from ..language.connectivity import CartesianConnectivity, Displacement
-from ..language.dimension import Dimension, in_canonical_order
-from ..language.domain import Domain, NamedRange
-from ..language.ranges import Infinity, UnitRange
+from ..language import (
+    CartesianConnectivity,
+    Dimension,
+    Displacement,
+    Domain,
+    Infinity,
+    NamedRange,
+    UnitRange,
+    in_canonical_order,
+)
 from .piecewise_field import AnyValue, Piece, assembled, nothing, pieces_of
 from .provenance import is_checking
 from .strips import Strip, strips

@@ -19,16 +19,23 @@ import numpy as np
 from ..fields.bare_array import with_fields
 from ..fields.context import active, running
 from ..fields.operators import Operators, combined
-from ..language.annotations import type_from_annotation, with_annotated_types
+from ..language import (
+    Definition,
+    Dimension,
+    Displacement,
+    Domain,
+    FieldOffset,
+    NeighbourOffset,
+    elements,
+    leaves_of,
+    map_leaves,
+    type_from_annotation,
+    with_annotated_types,
+)
 from ..language.argument_binding import bind_arguments
-from ..language.connectivity import Displacement, FieldOffset, NeighbourOffset
-from ..language.definition import Definition
-from ..language.dimension import Dimension
-from ..language.domain import Domain
 from ..language.generics import call_names, instance_for_values
 from ..language.operations import literal
 from ..language.regions import Region, as_region
-from ..language.structure import elements, leaves_of, map_leaves
 from ..language.types import CollectionType, FieldType, ScalarType, TupleType, Type
 from ..process import classes
 from . import builtins as language

@@ -16,14 +16,15 @@ from ..fields.field import make
 from ..fields.neighbour_table import Connectivity
 from ..fields.operators import combined
 from ..fields.premap import check_codomain, replaced, resolved
-from ..language.connectivity import (
+from ..language import (
     CartesianConnectivity,
     Displacement,
+    Domain,
     FieldOffset,
+    NamedRange,
     NeighbourOffset,
+    UnitRange,
 )
-from ..language.domain import Domain, NamedRange
-from ..language.ranges import UnitRange
 from ..process.errors import ArgumentError, NonContiguousDomain
 from .displacing import displaced
 from .origins import MissingNeighbour

@@ -16,9 +16,7 @@ import numpy as np
 from ..fields.alignment import first
 from ..fields.context import running
 from ..fields.field import AnyField, make, values_of
-from ..language.dimension import Dimension, in_canonical_order
-from ..language.domain import Domain
-from ..language.ranges import UnitRange
+from ..language import Dimension, Domain, UnitRange, in_canonical_order
 from ..process.errors import CheckError
 from .gathering import applied
 from .piecewise_field import AnyValue, Piece, assembled, pieces_of

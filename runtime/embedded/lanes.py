@@ -15,9 +15,8 @@ from typing import Any, Final
 import numpy as np
 
 from ..fields.operators import Operators
-from ..language import operations
+from ..language import DType, operations
 from ..language.active_numbers import plain_dtype
-from ..language.dtype import DType
 from .origins import VALID
 
 

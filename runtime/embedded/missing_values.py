@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..fields.alignment import view_on
-from ..language.domain import Domain
+from ..language import Domain
 from ..process.errors import IndexOutOfBounds
 from ..process.source import PYTHON_PARSER, Span
 from .origins import VALID, Choice, MissingNeighbour, origin_of

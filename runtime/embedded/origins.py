@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ..fields.neighbour_table import Connectivity
-from ..language.domain import Domain
+from ..language import Domain
 from ..process import classes
 from .provenance import Place
 

@@ -11,13 +11,10 @@ from ..fields import context
 from ..fields.alignment import is_same_array, overlaps_itself, view_on
 from ..fields.field import ActiveField, Field, make, values_of
 from ..fields.neighbour_table import beyond
+from ..language import Dimension, DimensionKind, Domain, UnitRange, leaves_of
 from ..language.active_numbers import lifted
-from ..language.dimension import Dimension, DimensionKind
-from ..language.domain import Domain
 from ..language.operations import literal
 from ..language.output_domains import domain_at, written_domain
-from ..language.ranges import UnitRange
-from ..language.structure import leaves_of
 from ..process import classes
 from ..process.errors import (
     ArgumentError,

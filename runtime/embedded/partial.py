@@ -18,10 +18,7 @@ from ..fields import context
 from ..fields.alignment import extents
 from ..fields.field import AnyField, make, values_of
 from ..fields.operators import Operators, combined
-from ..language.dimension import Dimension, DimensionKind, in_canonical_order
-from ..language.domain import Domain
-from ..language.dtype import DType
-from ..language.ranges import UnitRange
+from ..language import Dimension, DimensionKind, Domain, DType, UnitRange, in_canonical_order
 from ..language.regions import without
 from .active_values import alike
 from .origins import VALID, Choice, Origin

@@ -25,11 +25,16 @@ from ..fields.field import (
 )
 from ..fields.operators import Operators, combined
 from ..fields.premap import shifted
-from ..language import operations
-from ..language.dimension import Dimension, DimensionKind, NamedIndex, in_canonical_order
-from ..language.domain import Domain
-from ..language.dtype import DType
-from ..language.ranges import UnitRange
+from ..language import (
+    Dimension,
+    DimensionKind,
+    Domain,
+    DType,
+    NamedIndex,
+    UnitRange,
+    in_canonical_order,
+    operations,
+)
 from ..process import classes
 from ..process.errors import EmbeddedExecutionError, IndexOutOfBounds
 

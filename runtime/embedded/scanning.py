@@ -13,15 +13,21 @@ import numpy as np
 from ..fields.alignment import extents, reordered, view_on
 from ..fields.context import levels_along
 from ..fields.field import make, values_of
+from ..language import (
+    Dimension,
+    Domain,
+    NamedRange,
+    ScalarType,
+    ScanOptions,
+    Type,
+    UnitRange,
+    in_canonical_order,
+    leaves_of,
+    map_leaves,
+    with_annotated_types,
+)
 from ..language.active_numbers import is_active, lifted
-from ..language.annotations import with_annotated_types
-from ..language.definition import ScanOptions
-from ..language.dimension import Dimension, in_canonical_order
-from ..language.domain import Domain, NamedRange
 from ..language.operations import literal
-from ..language.ranges import UnitRange
-from ..language.structure import leaves_of, map_leaves
-from ..language.types import ScalarType, Type
 from ..process import classes
 from ..process.errors import ArgumentError, EmbeddedExecutionError, IndexOutOfBounds
 from .arguments import MISFIT, as_number, converted_to, describe

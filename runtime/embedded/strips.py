@@ -13,9 +13,7 @@ import numpy as np
 
 from ..fields.alignment import extents, first, view_on
 from ..fields.field import values_of
-from ..language.dimension import Dimension
-from ..language.domain import Domain, NamedRange
-from ..language.ranges import UnitRange
+from ..language import Dimension, Domain, NamedRange, UnitRange
 from ..process import classes
 from .piecewise_field import AnyValue, Piece, hull, narrowed, pieces_of
 

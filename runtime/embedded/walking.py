@@ -12,9 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..language.dimension import Dimension
-from ..language.dtype import DType
-from ..language.ranges import UnitRange
+from ..language import Dimension, DType, UnitRange
 from ..language.regions import Region
 from ..process import classes
 from .piecewise_field import AnyValue, Piece, PiecewiseField, nothing, pieces_of

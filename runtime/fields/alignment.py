@@ -11,9 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..language.dimension import Dimension
-from ..language.domain import Domain
-from ..language.ranges import UnitRange
+from ..language import Dimension, Domain, UnitRange
 
 Part: TypeAlias = tuple[Any, Domain]  # an array and the domain on which it stands
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..language.dimension import NamedIndex
-from ..language.domain import Domain, DomainLike, domain_of_memory
-from ..language.dtype import as_dtype
+from ..language import Domain, DomainLike, NamedIndex, as_dtype, domain_of_memory
 from ..process.errors import DomainError
 from .allocators.standard import CPUAllocator, find_allocator
 from .device import Device, DeviceType

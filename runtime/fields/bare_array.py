@@ -13,9 +13,17 @@ from typing import Any, Final
 import numpy as np
 
 from .._core import FieldView
-from ..language.dimension import Dimension, axis_name
-from ..language.structure import elements, rebuilt
-from ..language.types import CollectionType, FieldType, ScalarType, TupleType, Type
+from ..language import (
+    CollectionType,
+    Dimension,
+    FieldType,
+    ScalarType,
+    TupleType,
+    Type,
+    axis_name,
+    elements,
+    rebuilt,
+)
 from .device import DeviceType
 from .field import Field
 

@@ -8,9 +8,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from ..language.dimension import Dimension, DimensionKind, NamedIndex
-from ..language.domain import Domain, DomainLike
-from ..language.dtype import dtype_of_number
+from ..language import Dimension, DimensionKind, Domain, DomainLike, NamedIndex, dtype_of_number
 from ..process.errors import DomainError
 from .allocation import allocated, copy_in, fill, finite
 from .allocators.standard import find_allocator

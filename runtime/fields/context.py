@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
-from ..language.connectivity import is_table
-from ..language.dimension import Dimension
-from ..language.ranges import UnitRange
+from ..language import Dimension, UnitRange, is_table
 from ..process import classes
 from ..process.errors import ArgumentError, MissingOffsetError
 from .neighbour_table import Connectivity

@@ -15,14 +15,20 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._core import FieldView
-from ..language import operations
+from ..language import (
+    CartesianConnectivity,
+    Dimension,
+    DimensionKind,
+    Displacement,
+    Domain,
+    DType,
+    NamedIndex,
+    UnitRange,
+    axis_name,
+    field_alias,
+    operations,
+)
 from ..language.active_numbers import is_active, plain_dtype
-from ..language.annotations import field_alias
-from ..language.connectivity import CartesianConnectivity, Displacement
-from ..language.dimension import Dimension, DimensionKind, NamedIndex, axis_name
-from ..language.domain import Domain
-from ..language.dtype import DType
-from ..language.ranges import UnitRange
 from ..process.errors import (
     ArgumentError,
     DomainError,

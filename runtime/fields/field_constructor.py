@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..language.dimension import Dimension, NamedIndex
-from ..language.domain import DomainLike
+from ..language import Dimension, DomainLike, NamedIndex
 from ..process import classes
-from .allocators.guarded import GuardedAllocator
-from .allocators.standard import CPUAllocator, GPUAllocator, find_allocator
+from .allocators.standard import CPUAllocator, GPUAllocator, GuardedAllocator, find_allocator
 from .constructors import as_connectivity, as_field, empty, full, ones, zeros
 from .device import Device
 from .field import Field

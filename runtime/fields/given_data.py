@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..language.dimension import Dimension, axis_name
-from ..language.domain import Domain, DomainLike, domain as make_domain
+from ..language import Dimension, Domain, DomainLike, axis_name
+from ..language.domain import domain as make_domain
 from ..process.errors import DeviceError, DomainError
 from .alignment import first
 from .device import Device, DeviceType

@@ -5,9 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any, TypeAlias
 
-from ..language.dimension import Dimension, NamedIndex
-from ..language.domain import Domain, NamedRange
-from ..language.ranges import UnitRange
+from ..language import Dimension, Domain, NamedIndex, NamedRange, UnitRange
 from ..process.errors import IndexOutOfBounds
 from .alignment import first
 

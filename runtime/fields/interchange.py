@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..language.domain import Domain
+from ..language import Domain
 
 
 class BufferInfo(NamedTuple):

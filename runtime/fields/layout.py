@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..language.dimension import Dimension, DimensionKind
+from ..language import Dimension, DimensionKind
 
 ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector register of a CPU
 PAGE: Final = 4096  # bytes

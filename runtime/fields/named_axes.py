@@ -13,14 +13,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..language.dimension import (
-    SUFFIX,
-    Dimension,
-    DimensionKind,
-    axis_name,
-    flip_staggered,
-    is_staggered,
-)
+from ..language import Dimension, DimensionKind, axis_name, flip_staggered, is_staggered
+from ..language.dimension import SUFFIX
 from ..process.errors import ArgumentError, DomainError, MissingPackageError
 
 Array: TypeAlias = np.ndarray[Any, Any]

@@ -8,10 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._core import FieldView
-from ..language.dimension import Dimension, DimensionKind
-from ..language.domain import Domain, NamedRange
-from ..language.dtype import DType
-from ..language.ranges import UnitRange
+from ..language import Dimension, DimensionKind, Domain, DType, NamedRange, UnitRange
 from ..process import classes
 from ..process.errors import ArgumentError, DomainError, NonContiguousDomain, ReadOnlyError
 from .alignment import first

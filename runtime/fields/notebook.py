@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..language.dimension import axis_name
+from ..language import axis_name
 from .device import DeviceType
 
 MOST: Final = 50_000_000  # elements up to which statistics are worth their time

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..language.dimension import Dimension
-from ..language.domain import Domain
+from ..language import Dimension, Domain
 from ..process.errors import ArgumentError, DomainError
 from . import reductions
 from .operators import Operators

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..language import operations
-from ..language.dtype import DType
+from ..language import DType, operations
 from ..language.exact_integers import with_exact
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..language.dimension import Dimension, DimensionKind, axis_name, is_staggered
+from ..language import Dimension, DimensionKind, axis_name, is_staggered
 from ..process.errors import DomainError, MissingPackageError
 
 Array: TypeAlias = np.ndarray[Any, Any]

@@ -6,15 +6,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..language.connectivity import (
+from ..language import (
     CartesianConnectivity,
+    Dimension,
     Displacement,
+    Domain,
     FieldOffset,
+    NamedIndex,
     NeighbourOffset,
+    UnitRange,
+    in_canonical_order,
 )
-from ..language.dimension import Dimension, NamedIndex, in_canonical_order
-from ..language.domain import Domain
-from ..language.ranges import UnitRange
 from ..process.errors import (
     ArgumentError,
     DomainError,

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from .. import _core
-from ..language.domain import Domain, domain as make_domain
-from ..language.types import SCALARS
+from ..language import SCALARS, Domain
+from ..language.domain import domain as make_domain
 from ..process.errors import ArgumentError, DomainError
 from .alignment import first
 from .given_data import array_of, array_on_host

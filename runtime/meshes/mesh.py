@@ -11,8 +11,7 @@ import numpy as np
 from ..fields.constructors import as_connectivity
 from ..fields.named_axes import to_named, xarray_module
 from ..fields.neighbour_table import Connectivity
-from ..language.connectivity import FieldOffset
-from ..language.dimension import Dimension
+from ..language import Dimension, FieldOffset
 from ..process import classes
 from ..process.errors import DomainError, InputDataError
 from .numbering import Indices, renumbered, reverse_cuthill_mckee

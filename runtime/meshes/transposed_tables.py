@@ -16,9 +16,7 @@ import numpy as np
 from ..fields.constructors import as_connectivity
 from ..fields.device import Device, DeviceType
 from ..fields.neighbour_table import SKIP, Connectivity
-from ..language.connectivity import is_neighbour_table
-from ..language.dimension import Dimension, DimensionKind
-from ..language.domain import Domain
+from ..language import Dimension, DimensionKind, Domain, is_neighbour_table
 from ..language.table_order import known_order
 
 ROWS, SLOTS = "t", "s"

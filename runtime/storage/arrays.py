@@ -23,13 +23,14 @@ def asarray(array: Any, *, device: Literal["cpu", "gpu"] | None = None) -> Any:
     """
     array = getattr(array, "ndarray", array)
     place = _device_of(array) if device is None else device
-    if place == "cpu":
-        has_dlpack_alone = hasattr(array, "__dlpack__") and not _is_array_like(array)
-        return np.from_dlpack(array) if has_dlpack_alone else np.asarray(array)
-    if place == "gpu":
-        return cupy().asarray(array)
-    if place is None:
-        raise TypeError(f"Cannot convert {type(array)} to ndarray")
+    match place:
+        case "cpu":
+            has_dlpack_alone = hasattr(array, "__dlpack__") and not _is_array_like(array)
+            return np.from_dlpack(array) if has_dlpack_alone else np.asarray(array)
+        case "gpu":
+            return cupy().asarray(array)
+        case None:
+            raise TypeError(f"Cannot convert {type(array)} to ndarray")
     raise ValueError(f"Invalid device: {device!s}")
 
 

@@ -23,9 +23,8 @@ from .runtime.process.excepthook import install_excepthook as _install_excepthoo
 if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACES'
     from . import errors
     from ._core.definitions import CUPY_DEVICE_TYPE as CUPY_DEVICE_TYPE, is_scalar_type
-    from .runtime.calls.boundaries import fill_halo
+    from .runtime.calls.boundaries import fill_halo, fill_halo_adjoint
     from .runtime.calls.call_limits import threads, workspace
-    from .runtime.calls.halo_adjoint import fill_halo_adjoint
     from .runtime.embedded.builtins import *  # noqa: F403  (the builtins of the language, by their '__all__')
     from .runtime.embedded.differentiation import jvp, vjp
     from .runtime.fields.constructors import (
@@ -58,8 +57,8 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .runtime.meshes.transposed_tables import transposed
     from .stages.sizes import Patches, ThreadBlock, ThreadPoints
     from .workflows.backends import recipes
-    from .workflows.backends.backend import Backend
-    from .workflows.backends.ready_made import (
+    from .workflows.backends.backend import (
+        Backend,
         cpu,
         dace_cpu,
         dace_gpu,
@@ -72,16 +71,15 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     )
     from .workflows.batches.collective import collective
     from .workflows.batches.lock_file import locking
-    from .workflows.batches.missing_builds import check
+    from .workflows.batches.orders import check
     from .workflows.batches.precompile import precompile
     from .workflows.builds.background import wait_for_compilation
     from .workflows.derivatives.derivative import adjoint, tangent
     from .workflows.derivatives.explaining import explain
     from .workflows.derivatives.gradient import gradient
-    from .workflows.engine.engine import Engine
+    from .workflows.engine.engine import Engine, engine, using
     from .workflows.engine.events import Collector
     from .workflows.engine.policy import policy
-    from .workflows.engine.session import engine, using
     from .workflows.entries.decorators import field_operator, program, scan_operator
     from .workflows.entries.recording import record
     from .workflows.export.export import export
@@ -198,8 +196,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     "._core.definitions": ("CUPY_DEVICE_TYPE", "is_scalar_type"),
     ".runtime.calls.call_limits": ("threads", "workspace"),
     _LANGUAGE: _BUILTINS,
-    ".runtime.calls.boundaries": ("fill_halo",),
-    ".runtime.calls.halo_adjoint": ("fill_halo_adjoint",),
+    ".runtime.calls.boundaries": ("fill_halo", "fill_halo_adjoint"),
     ".runtime.embedded.differentiation": ("jvp", "vjp"),
     ".runtime.fields.constructors": (
         "as_connectivity", "as_field", "empty", "from_xarray", "full", "ones", "zeros",
@@ -221,20 +218,18 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".runtime.meshes.mesh": ("Mesh",),
     ".stages.sizes": ("Patches", "ThreadBlock", "ThreadPoints"),
     ".workflows.backends": ("recipes",),
-    ".workflows.backends.backend": ("Backend",),
-    ".workflows.backends.ready_made": (
-        "cpu", "dace_cpu", "dace_gpu", "gpu", "gpu_host", "gtfn_cpu", "gtfn_gpu", "itir_python",
-        "reference",
+    ".workflows.backends.backend": (
+        "Backend", "cpu", "dace_cpu", "dace_gpu", "gpu", "gpu_host", "gtfn_cpu", "gtfn_gpu",
+        "itir_python", "reference",
     ),
     ".workflows.batches.collective": ("collective",),
     ".workflows.batches.lock_file": ("locking",),
-    ".workflows.batches.missing_builds": ("check",),
+    ".workflows.batches.orders": ("check",),
     ".workflows.batches.precompile": ("precompile",),
     ".workflows.builds.background": ("wait_for_compilation",),
-    ".workflows.engine.engine": ("Engine",),
+    ".workflows.engine.engine": ("Engine", "engine", "using"),
     ".workflows.engine.events": ("Collector",),
     ".workflows.engine.policy": ("policy",),
-    ".workflows.engine.session": ("engine", "using"),
     ".workflows.entries.decorators": ("field_operator", "program", "scan_operator"),
     ".workflows.derivatives.derivative": ("adjoint", "tangent"),
     ".workflows.derivatives.explaining": ("explain",),

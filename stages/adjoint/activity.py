@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from ...runtime.language.types import FLOATS
+from ...runtime.language import FLOATS
 from ..ir.dataflow import Body, Input, Map, Ref, Result, Scalar, Scan, Value
 from .rows import derivative_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...runtime.language.types import FLOATS
+from ...runtime.language import FLOATS
 from ..ir.dataflow import Dataflow, Input, Map, Ref, Value
 from ..lower.graph import Graph
 from ..lower.rewrite import with_operands, with_values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language import Dimension, DimensionKind
 from ...runtime.meshes.transposed_tables import ROWS, transposed_names
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError

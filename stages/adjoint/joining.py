@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...runtime.language.dimension import DimensionKind
+from ...runtime.language import DimensionKind
 from ...runtime.process import classes
 from ..ir.bounds import Ranges
 from ..ir.dataflow import Dataflow, Input, Leaf, Ref, Side, Statement, Store

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...runtime.language import FLOATS, union_of
 from ...runtime.language.derivatives import RECIPROCAL, Derivative
-from ...runtime.language.dimension import union_of
 from ...runtime.language.operations import BY_NAME
-from ...runtime.language.types import FLOATS
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError
 from ..ir.dataflow import Literal, Map, Ref, Value

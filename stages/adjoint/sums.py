@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language import Dimension, DimensionKind
 from ...runtime.process import classes
 from ..ir.bounds import add, maximum
 from ..ir.dataflow import Body, Ref, Side

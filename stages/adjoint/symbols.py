@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Final, TypeAlias
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension
 from ...runtime.process import classes
 from ..ir import bounds
 from ..ir.bounds import Apply, Bound, DomainSymbol, Range, Ranges, TableBound, is_empty_box

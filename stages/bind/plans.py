@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ...runtime.calls.plan import Access, Argument, Box, Code, Plan, Status, Word
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension
 from ...runtime.process import classes
 from ..artifacts import Interface
 from ..ir.bounds import (

@@ -7,10 +7,21 @@ from typing import TypeAlias
 
 from ...runtime.process import classes
 from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
-from ..ir.loops.buffers import Buffer, empty_where
-from ..ir.loops.group import NestGroup, groups_of
-from ..ir.loops.kernel import Choice, Kernel, Node, steps_of
-from ..ir.loops.traverse import arrays_of, code_of, nests_of, nodes_of, rewrite
+from ..ir.loops import (
+    Buffer,
+    Choice,
+    Kernel,
+    NestGroup,
+    Node,
+    arrays_of,
+    code_of,
+    empty_where,
+    groups_of,
+    nests_of,
+    nodes_of,
+    rewrite,
+    steps_of,
+)
 from .schedule.costs import ITEMSIZES
 from .schedule.rules import Rules
 
@@ -98,15 +109,16 @@ def extent(range_: Range) -> Bound:
 
 def negative(bound: Bound) -> Bound:
     """Return the bound with the other sign, a sum term by term."""
-    if isinstance(bound, Const):
-        return Const(-bound.value)
-    if isinstance(bound, Apply) and bound.op == "add":
-        result: Bound = Const(0)
-        for term in bound.args:
-            result = add(result, negative(term))
-        return result
-    if isinstance(bound, Apply) and bound.op == "mul" and bound.args[0] == Const(-1):
-        return bound.args[1]
+    match bound:
+        case Const():
+            return Const(-bound.value)
+        case Apply(op="add"):
+            result: Bound = Const(0)
+            for term in bound.args:
+                result = add(result, negative(term))
+            return result
+        case Apply(op="mul", args=(Const(value=-1), other)):
+            return other
     return Apply("mul", (Const(-1), bound))
 
 

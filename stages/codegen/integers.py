@@ -6,11 +6,17 @@ from collections.abc import Iterator
 
 from ..ir.bounds import Apply, Bound, Const, Range
 from ..ir.inside import bounds_of, values_of
-from ..ir.loops.column import Column
-from ..ir.loops.group import groups_of
-from ..ir.loops.kernel import Choice, Kernel, Loop
-from ..ir.loops.nest import Number
-from ..ir.loops.traverse import arrays_of, nests_of, nodes_of
+from ..ir.loops import (
+    Choice,
+    Column,
+    Kernel,
+    Loop,
+    Number,
+    arrays_of,
+    groups_of,
+    nests_of,
+    nodes_of,
+)
 from ..ir.settled import shared
 from ..ir.strides import Stride
 

@@ -13,11 +13,24 @@ from ..ir import dataflow
 from ..ir.bounds import Bound, Const, Ranges, hull
 from ..ir.dataflow import Read, Statement, Store
 from ..ir.inside import bounds_of
-from ..ir.loops.column import Column
-from ..ir.loops.group import Member, NestGroup, PatchGroup, groups_of
-from ..ir.loops.kernel import Choice, Kernel, Node
-from ..ir.loops.nest import Access, Load, Nest, Store as Write
-from ..ir.loops.traverse import accesses, children, nests_of, nodes_of
+from ..ir.loops import (
+    Access,
+    Choice,
+    Column,
+    Kernel,
+    Load,
+    Member,
+    Nest,
+    NestGroup,
+    Node,
+    PatchGroup,
+    Store as Write,
+    accesses,
+    children,
+    groups_of,
+    nests_of,
+    nodes_of,
+)
 from ..ir.settled import shared
 from ..ir.strides import Stride
 from .integers import integers

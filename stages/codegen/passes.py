@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from ...runtime.process.errors import OptionError
 from ..artifacts import Lowered, Variant
-from ..ir.loops.kernel import Kernel
+from ..ir.loops import Kernel
 from ..ir.loops.verify import verify
 from .pass_list import LoopPass, name_of
 from .schedule.drafts import StoreGroup

@@ -31,12 +31,13 @@ def compute(
 
     `own` takes our transcendental functions; `exponent` is the text of a constant second operand.
     """
-    if op == "cast":
-        return args[0] if dtype == dtypes[0] else emit(f"cast.{dtype}.{dtypes[0]}", args, dtype)
-    if op == "select":
-        return emit(f"select.{ITEMSIZES[dtype]}", args, dtype)
-    if op == "pow":
-        return _power(emit, dtype, args, dtypes, own, exponent)
+    match op:
+        case "cast":
+            return args[0] if dtype == dtypes[0] else emit(f"cast.{dtype}.{dtypes[0]}", args, dtype)
+        case "select":
+            return emit(f"select.{ITEMSIZES[dtype]}", args, dtype)
+        case "pow":
+            return _power(emit, dtype, args, dtypes, own, exponent)
     if own and _is_our_function(op, dtype):
         return emit(f"own_{op}.{dtype}", args, dtype)
     if own and op in _VECTORISED:

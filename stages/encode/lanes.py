@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension
 from ...runtime.process import classes
 from ..ir.bound_nodes import set_once
-from ..ir.loops.nest import Index, Instruction, Nest, Row
+from ..ir.loops import Index, Instruction, Nest, Row
 
 # Where a row is computed: by a number of loops around the lanes, before the loop inside of a strip,
 # or in a part of the innermost loop.

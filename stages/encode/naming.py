@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension
 from ...runtime.process import classes
 from ..codegen.integers import split
 from ..ir.bounds import Bound, Range
-from ..ir.loops.buffers import Buffer
-from ..ir.loops.kernel import Kernel
-from ..ir.loops.nest import Argument, Constant, Load, Nest, Number, Store
-from ..ir.loops.traverse import arrays_of
+from ..ir.loops import Argument, Buffer, Constant, Kernel, Load, Nest, Number, Store, arrays_of
 from ..ir.strides import Stride
 from .program import Count, Span
 

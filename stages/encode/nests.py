@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from ...runtime.process import classes
 from ..codegen.errors import CodegenError
 from ..codegen.schedule.costs import ITEMSIZES
+from ..ir.loops import Advance, Compute, Index, Load, Nest, Row, Store
 from ..ir.loops.cpu import marks_of
-from ..ir.loops.nest import Advance, Compute, Index, Load, Nest, Row, Store
 from . import program as encoded
 from .lanes import FIRST
 from .naming import CALL, Naming

@@ -5,22 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension
 from ..codegen.errors import CodegenError
 from ..codegen.schedule.costs import ITEMSIZES
+from ..ir.loops import Argument, Compute, Constant, Index, Load, Nest, Number, Row, State, Store
 from ..ir.loops.cpu import marks_of
-from ..ir.loops.nest import (
-    Argument,
-    Compute,
-    Constant,
-    Index,
-    Load,
-    Nest,
-    Number,
-    Row,
-    State,
-    Store,
-)
 from . import program as encoded
 from .instructions import Emit, compute
 from .lanes import FIRST, Lanes

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension
 from ...runtime.process import classes
 from ..codegen.schedule.costs import ITEMSIZES
-from ..ir.loops.nest import Advance, Compute, Index, Load, Row, State, Store
-from ..ir.loops.traverse import reached
+from ..ir.loops import Advance, Compute, Index, Load, Row, State, Store, reached
 from .lanes import FIRST
 from .places import Places
 from .program import Place, Step

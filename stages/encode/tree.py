@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension
 from ...runtime.process import classes
 from ..codegen.errors import CodegenError
 from ..codegen.soft_reads import Clamping, Ends
 from ..ir.bounds import Bound, add
-from ..ir.loops.buffers import Buffer
-from ..ir.loops.column import Column
-from ..ir.loops.cpu import Tiles
-from ..ir.loops.kernel import Kernel, Node, Seq
-from ..ir.loops.nest import (
+from ..ir.loops import (
+    Buffer,
+    Column,
     Compute,
     Constant,
     Index,
     Instruction,
+    Kernel,
     Load,
     Nest,
+    Node,
     Number,
     Row,
+    Seq,
+    arrays_of,
+    nests_of,
+    nodes_of,
+    with_nests,
     with_operands,
 )
-from ..ir.loops.traverse import arrays_of, nests_of, nodes_of, with_nests
+from ..ir.loops.cpu import Tiles
 from ..ir.strides import Stride
 from . import program as encoded
 from .naming import Naming

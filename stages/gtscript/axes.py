@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language import Dimension, DimensionKind
 
 I: Final = Dimension("I")  # noqa: E741 - the name of the axis
 J: Final = Dimension("J")

@@ -258,17 +258,20 @@ def _constant_of(value: Any) -> Constant:
     >>> _constant_of(2.5), _constant_of(np.float32(1))
     (Number(dtype='float', text='2.5'), Number(dtype='float32', text='1.0'))
     """
-    if isinstance(value, bool | np.bool_):
-        return Number("bool", str(bool(value)))
-    if isinstance(value, enum.IntEnum):
-        return Number("int", str(value.value))
-    if isinstance(value, np.generic):
-        name = value.dtype.name
-        return Number(name, repr(value.item())) if name in DTYPES else Opaque(f"a number '{name}'")
-    if isinstance(value, int):
-        return Number("int", str(int(value)))
-    if isinstance(value, float):
-        return Number("float", repr(float(value)))
+    match value:
+        case bool() | np.bool_():
+            return Number("bool", str(bool(value)))
+        case enum.IntEnum():
+            return Number("int", str(value.value))
+        case np.generic():
+            name = value.dtype.name
+            return (
+                Number(name, repr(value.item())) if name in DTYPES else Opaque(f"a number '{name}'")
+            )
+        case int():
+            return Number("int", str(int(value)))
+        case float():
+            return Number("float", repr(float(value)))
     if all(hasattr(value, part) for part in ("axis", "index", "offset")):
         axis = getattr(value.axis, "name", value.axis)
         return AxisBound(str(axis), int(value.index), int(value.offset))

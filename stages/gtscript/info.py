@@ -1,12 +1,15 @@
-"""`StencilInfo`: what a call of a stencil needs to know: accesses, boundaries, least levels."""
+"""`StencilInfo`: what a call of a stencil needs to know: parameters, accesses, boundaries."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Final, Self, TypeAlias
 
+from ...runtime.language import Dimension
 from ...runtime.process import classes
 from ..ir import codec
+from .axes import data_dims, dims_of
 from .definition import Number
 
 Boundary: TypeAlias = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
@@ -139,3 +142,42 @@ class StencilInfo:
                 for bounds, texts, line in in_order
             ),
         )
+
+
+@classes.frozen
+class Used:
+    """A parameter: an argument, or the element at `place` of the data axes of one."""
+
+    name: str
+    argument: str
+    place: tuple[int, ...] = ()
+
+
+def dims_in_program(field: FieldInfo) -> tuple[Dimension, ...]:
+    """Return the dimensions of a field in the program; an element has no data axes."""
+    return dims_of("".join(field.axes)) if field.axes else data_dims(len(field.data_dims))
+
+
+def element_name(name: str, place: tuple[int, ...]) -> str:
+    """Return the name of an element, which no text can mention.
+
+    >>> element_name("m", (1, 2))
+    'm.1.2'
+    """
+    return ".".join([name, *map(str, place)])
+
+
+def used_by(info: StencilInfo) -> Iterator[Used]:
+    """Yield the parameters in the order of the definition."""
+    fields, numbers = dict(info.fields), dict(info.parameters)
+    for name in info.arguments:
+        own = fields.get(name)
+        if own is None:
+            if numbers[name].access != NONE:
+                yield Used(name, name)
+        elif own.elements:
+            places = list(product(*map(range, own.data_dims)))
+            for number in own.elements:
+                yield Used(element_name(name, places[number]), name, places[number])
+        elif own.access != NONE:
+            yield Used(name, name)

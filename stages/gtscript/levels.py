@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from ..ir.stencil import Block, Node, Ref
-from .reads import reads_below
+from ..ir.stencil import Block, Node, Read, Ref
 
 NO_OWNERS: Final[Mapping[int, int]] = MappingProxyType({})
 
@@ -61,3 +60,31 @@ def _accesses(
     found = [(read.variable, read.offset[2]) for read in reads if read.level is None]
     written = [(each.variable, each.offset) for each in block.body if each.level is None]
     return [*found, *written]
+
+
+def reads_below(
+    nodes: Sequence[Node],
+    roots: Iterable[Ref | None],
+    places: bool = True,
+    without: Container[Ref] = (),
+) -> list[Read]:
+    """Return the reads in some expressions, each once, in the order of the text.
+
+    Without `places`, those that only say where others read are left out; `without` are rows below
+    which no reads count.
+    """
+    found: list[Read] = []
+    seen: set[Ref] = set()
+    stack = [root for root in reversed(list(roots)) if root is not None]
+    while stack:
+        ref = stack.pop()
+        if ref in seen or ref in without:
+            continue
+        seen.add(ref)
+        node = nodes[ref]
+        if isinstance(node, Read):
+            found.append(node)
+            if not places:
+                continue
+        stack += reversed(node.operands)
+    return found

@@ -11,7 +11,7 @@ from .check.info import info_of_tables
 from .check.races import check_races
 from .definition import StencilDefinition
 from .errors import GTScriptSyntaxError
-from .parameters import used_by
+from .info import used_by
 from .parsed import ParsedStencil
 from .read.stencil import read_stencil
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ...runtime.process import classes
 from ..ir.stencil import Block, Node, Read, Ref, Variable
 from .check.extents import Extent
-from .reads import reads_below
+from .levels import reads_below
 
 
 @classes.frozen

@@ -14,10 +14,8 @@ from ...runtime.embedded.arguments import (
 )
 from ...runtime.fields.alignment import overlaps_itself
 from ...runtime.fields.field import make
+from ...runtime.language import Domain, FieldType, ScalarType, elements
 from ...runtime.language.argument_binding import bind_arguments
-from ...runtime.language.domain import Domain
-from ...runtime.language.structure import elements
-from ...runtime.language.types import FieldType, ScalarType
 from ...runtime.process.errors import ArgumentError, MissingOffsetError, OverlapError, ReadOnlyError
 from ..ir.dataflow import Dataflow, Leaf, Table
 

@@ -27,8 +27,7 @@ from ..ir.dataflow import (
 from ..ir.strides import Stride
 from ..lower.boxes.areas import Area, Areas, Dims, Need
 from ..lower.boxes.infer_boxes import Walk
-from .accesses import extreme
-from .boxed import Memory, Spans
+from .accesses import Memory, Spans, extreme
 
 Arguments: TypeAlias = Mapping[str, Any]
 

@@ -32,8 +32,7 @@ from ..ir.dataflow import (
     Store,
 )
 from ..lower.boxes.areas import Area, Dims, Need
-from .accesses import led_to
-from .boxed import Memory, Spans, view
+from .accesses import Memory, Spans, led_to, view
 from .call import Arguments, Call
 from .validity import check_valid
 from .values import values_of

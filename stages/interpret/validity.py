@@ -15,8 +15,7 @@ import numpy as np
 
 from ...runtime.process.errors import IndexOutOfBounds
 from ..ir.dataflow import Collect, Gather, Neighbours, Result
-from .accesses import rows_of
-from .boxed import Array, Boxed, Dims, Memory, Spans, shape_of
+from .accesses import Array, Boxed, Dims, Memory, Spans, rows_of, shape_of
 
 
 def inside(field: Memory, spans: Spans) -> Array | None:

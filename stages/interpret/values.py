@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...runtime.language import operations
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension, operations
 from ...runtime.process import classes
 from ..ir.column_rows import Column
 from ..ir.dataflow import (
@@ -32,11 +31,22 @@ from ..ir.dataflow import (
 )
 from ..ir.literal import number
 from ..lower import regions
-from .accesses import collected, displaced, gathered, reduced, slot_of
-from .acting import acted
-from .boxed import Array, Boxed, Memory, Spans, replaced, shape_of, view
+from .accesses import (
+    Array,
+    Boxed,
+    Memory,
+    Spans,
+    collected,
+    displaced,
+    gathered,
+    reduced,
+    replaced,
+    shape_of,
+    slot_of,
+    view,
+)
+from .acting import acted, at_levels, walked
 from .call import Call
-from .columns import at_levels, walked
 from .validity import all_of, chosen, clamped, inside, on_levels, with_missing
 
 

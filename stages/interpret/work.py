@@ -17,7 +17,7 @@ from ...runtime.process import classes
 from ..artifacts import Lowered
 from ..ir import dataflow
 from ..ir.column_rows import Column
-from .boxed import Spans
+from .accesses import Spans
 from .call import Call
 from .stage import Entry
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal as OneOf, TypeAlias, get_args
 
-from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language import Dimension, DimensionKind
 from .bounds import (
     Apply,
     Bound,

@@ -182,13 +182,14 @@ def end_by_tables(bound: Bound) -> Literal["start", "stop"] | None:
     pending, by_table = [bound], False
     while pending:
         part = pending.pop()
-        if isinstance(part, TableBound):
-            found.add("start" if part.end == "lowest" else "stop")
-            by_table = True
-        elif isinstance(part, DomainSymbol):
-            found.add(part.end)
-        elif isinstance(part, Apply) and part.op in ("add", "min", "max"):
-            pending += part.args  # products are gates of what may be empty
+        match part:
+            case TableBound():
+                found.add("start" if part.end == "lowest" else "stop")
+                by_table = True
+            case DomainSymbol():
+                found.add(part.end)
+            case Apply(op="add" | "min" | "max"):
+                pending += part.args  # products are gates of what may be empty
     return found.pop() if by_table and len(found) == 1 else None
 
 

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any, Final, TypeAlias
 
 from ...runtime import _values
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension
 from ...runtime.process import classes
 
 Row: TypeAlias = tuple[Any, ...]

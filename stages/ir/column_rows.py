@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension
 from ...runtime.process import classes
 from .bounds import Bound, Range, Ranges, greatest, least
 from .dataflow_rows import Literal, Map, Ref, Scalar, Value

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension
 from .bounds import (
     Apply,
     Bound,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
-from ...runtime.language.dimension import Dimension
-from ...runtime.language.types import SCALARS
+from ...runtime.language import SCALARS, Dimension
 from ...runtime.process import classes
 from .bound_reader import BoundReader
 from .bounds import Ranges

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from ...runtime.language.dimension import Dimension, flip_staggered
+from ...runtime.language import Dimension, flip_staggered
 from ...runtime.language.operation_table import TABLE
 from ...runtime.process import classes
 from .bounds import Bound

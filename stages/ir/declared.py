@@ -21,7 +21,7 @@ import typing
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension
 from ...runtime.process import classes
 
 MOST_PARTS: Final = 2_000_000

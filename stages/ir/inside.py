@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, get_args
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension
 from ...runtime.process import classes
 from .bounds import Bound
 

@@ -19,8 +19,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from ...runtime.language.dimension import Dimension
-from ...runtime.language.types import DataType
+from ...runtime.language import DataType, Dimension
 from ...runtime.process import classes
 from .syntax_rows import (
     Broadcast,

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from ...runtime.language.dimension import Dimension
-from ...runtime.language.types import DataType, DomainType, OffsetType
+from ...runtime.language import DataType, Dimension, DomainType, OffsetType
 from ...runtime.process import classes
 
 Ref: TypeAlias = int

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from ...runtime.language.dimension import DimensionKind, in_canonical_order
-from ...runtime.language.types import INTEGERS, SCALARS
+from ...runtime.language import INTEGERS, SCALARS, DimensionKind, in_canonical_order
 from ...runtime.process.errors import WorkflowError
 from ..artifacts import Lowered
 from . import bounds

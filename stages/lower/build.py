@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ...runtime.language.dimension import Dimension, union_of
-from ...runtime.language.types import FieldType, ScalarType, Type, leaves
+from ...runtime.language import Dimension, FieldType, ScalarType, Type, leaves, union_of
 from ...runtime.process import classes
 from ...runtime.process.errors import DomainError, DSLError, OptionError
 from ..artifacts import Parsed, Variant

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...runtime.language.types import FLOATS
+from ...runtime.language import FLOATS
 from ...runtime.process import classes
 from ..ir.dataflow import Body, Dataflow, Map, Ref, Scan, Shift, Value
 from .alike import places_of, relative

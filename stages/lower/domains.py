@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import INTEGERS, Dimension
 from ...runtime.language.exact_integers import LARGEST_POWER
-from ...runtime.language.types import INTEGERS
 from ...runtime.process.errors import DSLError
 from ..artifacts import Variant
 from ..ir import bounds

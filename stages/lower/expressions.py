@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from ...runtime.language.types import (
+from ...runtime.language import (
     CollectionType,
     DataType,
     DomainType,

@@ -14,9 +14,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ...runtime.language import operations
+from ...runtime.language import FLOATS, INTEGERS, operations
 from ...runtime.language.operation_table import TABLE
-from ...runtime.language.types import FLOATS, INTEGERS
 from ...runtime.process import classes
 from ..ir.dataflow import Body, Dataflow, Literal, Map, Ref, Scalar, Scan, Table, Value
 from ..ir.literal import number, spell
@@ -157,16 +156,17 @@ def _arithmetic(graph: Graph, value: Map, numbers: list[Any]) -> Ref | None:
     integral = value.dtype not in FLOATS
     if theirs is not None:
         # x - 0.0 is x even for x = -0.0; x + 0.0 is not
-        if op == "sub" and theirs == 0 and (integral or not np.signbit(theirs)):
-            return left
-        if op == "add" and integral and theirs == 0:
-            return left
-        if op in ("mul", "div", "pow") and theirs == 1:
-            return left
-        if op == "floordiv" and integral and theirs == 1:
-            return left
-        if op == "pow" and theirs == 2:
-            return graph.map("mul", (left, left))
+        match op:
+            case "sub" if theirs == 0 and (integral or not np.signbit(theirs)):
+                return left
+            case "add" if integral and theirs == 0:
+                return left
+            case "mul" | "div" | "pow" if theirs == 1:
+                return left
+            case "floordiv" if integral and theirs == 1:
+                return left
+            case "pow" if theirs == 2:
+                return graph.map("mul", (left, left))
     if ours is not None and (
         (op == "mul" and ours == 1) or (op == "add" and integral and ours == 0)
     ):

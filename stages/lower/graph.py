@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...runtime.language.dimension import Dimension, union_of
+from ...runtime.language import Dimension, union_of
 from ...runtime.language.operation_table import TABLE
 from ...runtime.process import classes
 from ..ir.bounds import Bound

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ...runtime.language.dimension import Dimension
-from ...runtime.language.types import leaves
+from ...runtime.language import Dimension, leaves
 from ...runtime.process import classes
 from ...runtime.process.errors import DSLError, WorkflowError
 from ..ir import syntax

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ...runtime.language.dimension import Dimension, union_of
+from ...runtime.language import Dimension, union_of
 from ...runtime.process import classes
 from ..ir.bounds import Bound
 from ..ir.dataflow import Gather, Level, Local, Neighbours, Ref, Shift, Table

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from ...runtime.language.dimension import Dimension, union_of
+from ...runtime.language import Dimension, union_of
 from ...runtime.process import classes
 from ..ir import bounds
 from ..ir.bounds import Bound, add, difference, maximum, minimum

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from ...runtime.language.dimension import union_of
+from ...runtime.language import union_of
 from ...runtime.process import classes
 from ..ir.column_rows import Column
 from ..ir.dataflow import (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...runtime.language.dimension import Dimension, DimensionKind
-from ...runtime.language.types import OffsetType
+from ...runtime.language import Dimension, DimensionKind, OffsetType
 from ...runtime.process import classes
 from ...runtime.process.errors import DSLError, MissingOffsetError
 from ..ir import syntax

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from ...runtime.language.types import ScalarType
+from ...runtime.language import ScalarType
 from ..ir import syntax
 from .free_names import number_text
 from .meanings import Axis, Meaning, Number, Row

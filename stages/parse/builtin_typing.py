@@ -6,17 +6,18 @@ import ast
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from ...runtime.language.dimension import DimensionKind, check_dims
-from ...runtime.language.operations import POINTWISE
-from ...runtime.language.types import (
+from ...runtime.language import (
     FLOATS,
     CollectionType,
     DataType,
+    DimensionKind,
     DomainType,
     FieldType,
     ScalarType,
     TupleType,
+    check_dims,
 )
+from ...runtime.language.operations import POINTWISE
 from ...runtime.process import classes
 from ...runtime.process.errors import DomainError
 from ..ir import syntax

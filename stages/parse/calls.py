@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...runtime.language.definition import Definition
-from ...runtime.language.generics import call_names, instance_for_types
-from ...runtime.language.types import (
+from ...runtime.language import (
     CollectionType,
     DataType,
+    Definition,
     FieldType,
     ScalarType,
     TupleType,
 )
+from ...runtime.language.generics import call_names, instance_for_types
 from ...runtime.process.errors import DSLTypeError
 from ..ir import syntax
 from . import scans

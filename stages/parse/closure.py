@@ -9,11 +9,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...runtime.language.annotations import type_from_annotation, with_annotated_types
+from ...runtime.language import (
+    SCALARS,
+    CollectionType,
+    Dimension,
+    FieldOffset,
+    OffsetType,
+    ScalarType,
+    TupleType,
+    type_from_annotation,
+    with_annotated_types,
+)
 from ...runtime.language.collection import is_collection
-from ...runtime.language.connectivity import FieldOffset
-from ...runtime.language.dimension import Dimension
-from ...runtime.language.types import SCALARS, CollectionType, OffsetType, ScalarType, TupleType
 from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from .free_names import builtin_name, definition_of, is_namespace, is_number, number_type

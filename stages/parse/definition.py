@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from ...runtime.language.definition import Definition
-from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language import (
+    SCALARS,
+    CollectionType,
+    Definition,
+    Dimension,
+    DimensionKind,
+    FieldType,
+    TupleType,
+)
 from ...runtime.language.operations import POINTWISE
-from ...runtime.language.types import SCALARS, CollectionType, FieldType, TupleType
 from ...runtime.process import classes
 from ...runtime.process.errors import DSLError, FieldforgeError
 from ...runtime.process.sha256 import sha256

@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from ...runtime.embedded import builtins as language
+from ...runtime.language import CollectionType, DomainType, FieldType, ScalarType, TupleType
 from ...runtime.language.collection import is_named_tuple
-from ...runtime.language.types import CollectionType, DomainType, FieldType, ScalarType, TupleType
 from ...runtime.process.errors import MissingAttributeError, UndefinedSymbolError
 from ..ir import syntax
 from .arithmetic import binary, compare, unary

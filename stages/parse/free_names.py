@@ -10,9 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...runtime.language.definition import Definition
+from ...runtime.language import SCALARS, Definition, ScalarType
 from ...runtime.language.generics import instances
-from ...runtime.language.types import SCALARS, ScalarType
 from ..ir.literal import spell
 
 TYPES: Final = {name: ScalarType(name) for name in SCALARS}
@@ -41,14 +40,15 @@ def number_type(value: Any) -> ScalarType | None:
     >>> str(number_type(3)), str(number_type(2**40)), str(number_type(np.float32(1)))
     ('int32', 'int64', 'float32')
     """
-    if isinstance(value, np.generic):
-        return TYPES[value.dtype.name]
-    if isinstance(value, bool):
-        return TYPES["bool"]
-    if isinstance(value, int):
-        if value in _INT32:
-            return TYPES["int32"]
-        return TYPES["int64"] if value in _INT64 else None
+    match value:
+        case np.generic():
+            return TYPES[value.dtype.name]
+        case bool():
+            return TYPES["bool"]
+        case int():
+            if value in _INT32:
+                return TYPES["int32"]
+            return TYPES["int64"] if value in _INT64 else None
     return TYPES["float64"]
 
 

@@ -11,12 +11,16 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from ...cache.fingerprint import components_key
-from ...runtime.language.annotations import FieldAlias, type_from_annotation
-from ...runtime.language.connectivity import FieldOffset
-from ...runtime.language.definition import Definition
-from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language import (
+    Definition,
+    Dimension,
+    DimensionKind,
+    FieldAlias,
+    FieldOffset,
+    elements,
+    type_from_annotation,
+)
 from ...runtime.language.generics import instances
-from ...runtime.language.structure import elements
 from .free_names import (
     builtin_name,
     callees_first,

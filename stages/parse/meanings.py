@@ -5,9 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, TypeAlias
 
-from ...runtime.language.definition import Definition
-from ...runtime.language.dimension import Dimension
-from ...runtime.language.types import CollectionType, OffsetType, ScalarType
+from ...runtime.language import CollectionType, Definition, Dimension, OffsetType, ScalarType
 from ...runtime.process import classes
 from .promotion import RowType
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ...runtime.language.types import CollectionType, DataType, FieldType, TupleType, leaves
+from ...runtime.language import CollectionType, DataType, FieldType, TupleType, leaves
 from ...runtime.process import classes
 from ...runtime.process.errors import MissingAttributeError, UndefinedSymbolError
 from ..ir import syntax

@@ -6,14 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from ...runtime.language.types import (
-    CollectionType,
-    DataType,
-    FieldType,
-    ScalarType,
-    TupleType,
-    leaves,
-)
+from ...runtime.language import CollectionType, DataType, FieldType, ScalarType, TupleType, leaves
 from ...runtime.process.errors import MissingArgumentError
 from ..ir import syntax
 from .calls import callee, operands

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from ...runtime.language.dimension import Dimension, promote_dims
-from ...runtime.language.types import (
+from ...runtime.language import (
     FLOATS,
     INTEGERS,
     CollectionType,
     DataType,
+    Dimension,
     DomainType,
     FieldType,
     ScalarType,
     TupleType,
+    promote_dims,
 )
 from ...runtime.process.errors import DomainError
 

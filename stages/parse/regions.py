@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from ...runtime.language.types import DomainType, ScalarType
+from ...runtime.language import DomainType, ScalarType
 from ..ir import syntax
 from .meanings import Axis, Meaning, Number, Row, describe
 from .promotion import common_dims

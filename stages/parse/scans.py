@@ -5,18 +5,19 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ...runtime.language.annotations import with_annotated_types
-from ...runtime.language.definition import Definition
-from ...runtime.language.dimension import Dimension, DimensionKind
-from ...runtime.language.structure import leaves_of
-from ...runtime.language.types import (
+from ...runtime.language import (
     CollectionType,
     DataType,
+    Definition,
+    Dimension,
+    DimensionKind,
     FieldType,
     ScalarType,
     TupleType,
     leaves,
+    leaves_of,
     type_of_value,
+    with_annotated_types,
 )
 from ...runtime.process import classes
 from ...runtime.process.errors import DSLTypeError, FieldforgeError

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from ...runtime.language.types import CollectionType, DataType, DomainType, ScalarType, TupleType
+from ...runtime.language import CollectionType, DataType, DomainType, ScalarType, TupleType
 from ...runtime.process import classes
 from ...runtime.process.errors import DSLError, DSLTypeError
 from ...runtime.process.source import Span

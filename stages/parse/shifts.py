@@ -7,17 +7,17 @@ from typing import Final
 
 import numpy as np
 
-from ...runtime.language.connectivity import shift
-from ...runtime.language.dimension import (
+from ...runtime.language import (
     Dimension,
     DimensionKind,
+    FieldType,
     as_non_staggered,
     check_dims,
     flip_staggered,
     in_canonical_order,
     is_staggered,
+    shift,
 )
-from ...runtime.language.types import FieldType
 from ...runtime.process import classes
 from ...runtime.process.errors import DomainError, OptionError
 from ..ir import syntax

@@ -5,9 +5,15 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ...runtime.language.annotations import type_from_annotation
-from ...runtime.language.definition import Definition
-from ...runtime.language.types import CollectionType, DataType, FieldType, ScalarType, TupleType
+from ...runtime.language import (
+    CollectionType,
+    DataType,
+    Definition,
+    FieldType,
+    ScalarType,
+    TupleType,
+    type_from_annotation,
+)
 from ...runtime.process.errors import (
     FieldforgeError,
     InvalidAnnotationError,

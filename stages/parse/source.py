@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TypeAlias
 
-from ...runtime.language.definition import Definition
+from ...runtime.language import Definition
 from ...runtime.process import classes
 from ...runtime.process.errors import DSLError, UnsupportedPythonFeatureError
 from ...runtime.process.source import PYTHON_PARSER, SourceText, Span

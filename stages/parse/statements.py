@@ -6,8 +6,14 @@ import ast
 from collections.abc import Generator, Iterable
 from typing import Any, TypeAlias
 
-from ...runtime.language.dimension import DimensionKind
-from ...runtime.language.types import CollectionType, DataType, DomainType, FieldType, TupleType
+from ...runtime.language import (
+    CollectionType,
+    DataType,
+    DimensionKind,
+    DomainType,
+    FieldType,
+    TupleType,
+)
 from ..ir import syntax
 from .expressions import expect_condition, read, understand
 from .meanings import Row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-from ...runtime.language.types import OperatorType
+from ...runtime.language import OperatorType
 from ...runtime.process import classes
 from ..ir import codec
 

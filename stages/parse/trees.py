@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from weakref import WeakKeyDictionary
 
-from ...runtime.language.annotations import type_from_annotation
-from ...runtime.language.definition import Definition
-from ...runtime.language.types import FieldType, OperatorType, leaves
+from ...runtime.language import Definition, FieldType, OperatorType, leaves, type_from_annotation
 from ..artifacts import Parsed, Spans
 from ..ir import syntax
 from .definition import Tree, parse_definition

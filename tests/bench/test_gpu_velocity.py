@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ..selection import not_optimised
 

@@ -14,7 +14,7 @@ from cases.untuned import FLAT, NAMES, Described, described, space
 from untuned_memory import Host, Simulated
 
 from fieldforge.runtime import gpu
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ..selection import not_optimised
 

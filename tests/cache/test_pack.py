@@ -224,7 +224,7 @@ import numpy as np
 import fieldforge as ff
 from fieldforge.examples import diffusion
 seen = ff.Collector()
-with ff.using(ff.Engine(ff.workflows.engine.session.engine().store, observers=[seen])):
+with ff.using(ff.Engine(ff.workflows.engine.engine.engine().store, observers=[seen])):
     program = diffusion.diffuse.with_backend(ff.recipes.cpu())
     field = ff.ones({diffusion.I: 9, diffusion.J: 9, diffusion.K: 2})
     out = ff.zeros({diffusion.I: (2, 7), diffusion.J: (2, 7), diffusion.K: 2})

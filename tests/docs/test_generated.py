@@ -16,7 +16,7 @@ import fieldforge as ff
 from fieldforge.runtime.embedded.builtins import __all__ as builtin_names
 from fieldforge.runtime.language.operation_table import TABLE
 from fieldforge.runtime.process.settings import Settings
-from fieldforge.workflows.backends.ready_made import ROWS
+from fieldforge.workflows.backends.backend import ROWS
 from fieldforge.workflows.commands.cli import main
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.runtime.fields.device import Device, DeviceType
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)

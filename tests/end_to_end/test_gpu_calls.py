@@ -14,7 +14,7 @@ from fieldforge.runtime.gpu import libraries
 from fieldforge.runtime.gpu.compiler import nvrtc
 from fieldforge.runtime.gpu.native import null as driver
 from fieldforge.stages.gpu_target import GpuTarget
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from .gpu_calls import SIMULATED, I, J, K, Plane, box, halve, plane, sweep, swept_on_the_cpu
 

@@ -12,7 +12,7 @@ from fieldforge.constructors import as_connectivity
 from fieldforge.runtime import gpu
 from fieldforge.runtime.gpu.native import null as driver
 from fieldforge.runtime.process.errors import FieldforgeError
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from .gpu_calls import I, J, K, Plane, halve, sweep
 

@@ -10,7 +10,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.runtime import gpu
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 I = ff.Dimension("I")
 Line = ff.Field[ff.Dims[I], ff.float64]

@@ -17,7 +17,7 @@ from cases import chosen_cases
 
 import fieldforge as ff
 from fieldforge.runtime import gpu
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ..placing import placed, placed_tables
 

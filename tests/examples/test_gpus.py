@@ -11,7 +11,7 @@ from cases import all_cases
 
 import fieldforge as ff
 from fieldforge.runtime import gpu
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ..placing import placed, placed_tables
 from ..selection import not_optimised

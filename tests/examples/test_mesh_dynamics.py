@@ -19,7 +19,7 @@ from fieldforge.examples.icosahedral import (
     icosahedral,
 )  # fmt: skip
 from fieldforge.examples.precision import in_precision
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ..selection import not_optimised
 

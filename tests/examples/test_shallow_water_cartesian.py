@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import fieldforge as ff
 from fieldforge.examples import shallow_water_cartesian as example
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.engine.policy import NotStoredError
 from fieldforge.workflows.options.database import database

@@ -17,7 +17,7 @@ import attrs
 
 from fieldforge.cache.eviction import _remove_lock
 from fieldforge.cache.locks import BuildLock
-from fieldforge.cache.shelves import Shelves
+from fieldforge.cache.root import Shelves
 from fieldforge.runtime.process.private_folder import open_folder
 
 from .report import tell

@@ -183,7 +183,7 @@ def _unpacked(path: Path) -> None:
 
 
 def _applied(path: Path) -> None:
-    from fieldforge.workflows.backends.ready_made import BACKENDS
+    from fieldforge.workflows.backends.backend import BACKENDS
     from fieldforge.workflows.options.database import MODEL as LAYER, Database, checked
     from fieldforge.workflows.options.option_file import read_options
 

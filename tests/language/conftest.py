@@ -16,7 +16,7 @@ import pytest
 from fieldforge.constructors import as_connectivity
 from fieldforge.runtime import gpu
 from fieldforge.runtime.fields.allocators import standard as allocator
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ..selection import HERE, NONE, is_optimised
 from . import support

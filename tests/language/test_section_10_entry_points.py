@@ -7,7 +7,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import float64, int32
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from .support import (
     MESH,

@@ -16,7 +16,7 @@ from fieldforge.runtime.language.structure import elements
 from fieldforge.runtime.language.types import ScalarType
 from fieldforge.stages.artifacts import Parsed
 from fieldforge.stages.ir import syntax
-from fieldforge.workflows.backends.ready_made import find_backend
+from fieldforge.workflows.backends.backend import find_backend
 from fieldforge.workflows.builds.building import parsed
 
 from ..placing import bring_back, is_on_host, placed, placed_tables

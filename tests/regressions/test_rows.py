@@ -8,7 +8,7 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.experimental import as_offset, concat_where
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from .executions import agree, all_values
 

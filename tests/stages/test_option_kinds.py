@@ -13,8 +13,8 @@ from fieldforge.stages.base import Stage
 from fieldforge.stages.numbers import Numbers
 from fieldforge.stages.option_kinds import kind_of
 from fieldforge.stages.parse.stage import Check
+from fieldforge.workflows.backends.backend import BACKENDS
 from fieldforge.workflows.backends.pipelines import stages
-from fieldforge.workflows.backends.ready_made import BACKENDS
 from fieldforge.workflows.options.database import database
 from fieldforge.workflows.options.schema import schemas
 

@@ -7,9 +7,8 @@ from click.testing import CliRunner
 
 from fieldforge.cache.disk import Disk
 from fieldforge.workflows.commands.cli import main
-from fieldforge.workflows.engine.engine import Engine
+from fieldforge.workflows.engine.engine import Engine, using
 from fieldforge.workflows.engine.events import Collector
-from fieldforge.workflows.engine.session import using
 
 from .stand_ins import RUNS
 

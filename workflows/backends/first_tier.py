@@ -104,7 +104,7 @@ def _reason_in_options(codegen: Codegen, compiled: Compile) -> str | None:
 
 def _first_tier(flow: Workflow) -> Workflow:
     """Write and load encoded loops where the workflow writes, compiles and loads C++."""
-    from ...stages.decorate.rows import LoadRows
+    from ...stages.decorate.stage import LoadRows
     from ...stages.encode.stage import Encode
 
     names = _names(flow)

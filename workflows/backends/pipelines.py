@@ -32,7 +32,7 @@ def cpu() -> Workflow:
 
 def rows() -> Workflow:
     """Encode the loops, and let the native core interpret them: no compiler."""
-    from ...stages.decorate.rows import LoadRows
+    from ...stages.decorate.stage import LoadRows
     from ...stages.encode.stage import Encode
 
     return Workflow.chain(Parse(), Lower(), Encode(), Bind(), LoadRows())
@@ -49,7 +49,7 @@ def gpu() -> Workflow:
     """Write CUDA or HIP, compile it in process, and give the native core the plan of launches."""
     from ...stages.codegen.gpu.stage import CodegenGpu
     from ...stages.compile.kernels import CompileKernels
-    from ...stages.decorate.kernels import LoadKernels
+    from ...stages.decorate.stage import LoadKernels
 
     target = _gpu_target()
     nodes: tuple[tuple[str, Stage], ...] = (
@@ -62,7 +62,7 @@ def gpu() -> Workflow:
 def gpu_host() -> Workflow:
     """Compile the kernels of `gpu` for the host, and run them in turn on the null platform."""
     from ...stages.codegen.gpu.stage import CodegenGpu
-    from ...stages.decorate.kernels import LoadKernels
+    from ...stages.decorate.stage import LoadKernels
 
     return cpu().replace(codegen=CodegenGpu(host=True), decorate=LoadKernels())
 
@@ -96,8 +96,7 @@ def stages() -> Mapping[str, type[Stage]]:
     from ...stages.codegen.gpu.stage import CodegenGpu
     from ...stages.compile.device_library import CompileLibrary
     from ...stages.compile.kernels import CompileKernels
-    from ...stages.decorate.kernels import LoadKernels
-    from ...stages.decorate.rows import LoadRows
+    from ...stages.decorate.stage import LoadKernels, LoadRows
     from ...stages.encode.stage import Encode
     from ...stages.gtscript.stage import LowerStencil, ParseStencil
     from ...stages.interpret.stage import Interpret

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import pipelines
-from .backend import Backend
-from .ready_made import CPU, DACE_CPU, DACE_GPU, GPU, REFERENCE
+from .backend import CPU, DACE_CPU, DACE_GPU, GPU, REFERENCE, Backend
 
 
 def cpu(**options: Any) -> Backend:

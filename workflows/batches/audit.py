@@ -22,8 +22,7 @@ from ...cache.memory import Memory
 from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...runtime.process.settings import environment_with
-from ..engine.engine import Engine
-from ..engine.session import using
+from ..engine.engine import Engine, using
 from ..variants.tables import Table, kinds_of
 from .addresses import find
 from .orders import orders_of, with_some_backend

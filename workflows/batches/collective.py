@@ -14,8 +14,7 @@ from ...runtime.process.outside import warn_of_old
 from ...runtime.process.settings import current
 from ...stages.parse.free_names import callees_of
 from ..builds.order import Order
-from ..builds.pool import BuildPool, named
-from ..builds.progress import Progress, shown
+from ..builds.pool import BuildPool, Progress, named, shown
 from ..engine.request import pack, portable, unpack
 from .orders import orders_of
 

@@ -34,11 +34,10 @@ from ...runtime.process.shapes import (
     whole,
 )
 from ...stages.artifacts import Variant
-from ..backends.backend import Backend
-from ..backends.ready_made import BACKENDS
+from ..backends.backend import BACKENDS, Backend
 from ..backends.recipes import registry
 from ..builds.order import Order
-from ..engine.session import engine
+from ..engine.engine import engine
 from ..entries.entry_point import EntryPoint, entry_of
 from ..graph import text as graph_text
 from ..graph.function_stage import FunctionStage

@@ -11,9 +11,8 @@ from ...cache.store import Store
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError
 from ...runtime.process.settings import current
-from ..builds.pool import BuildPool
-from ..builds.progress import Progress
-from ..engine.session import engine, using
+from ..builds.pool import BuildPool, Progress
+from ..engine.engine import engine, using
 from .collective import Collective, build_together
 from .orders import orders_of
 

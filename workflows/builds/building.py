@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ...runtime import _core
-from ...runtime.language.definition import Definition
-from ...runtime.language.types import Type
+from ...runtime.language import Definition, Type
 from ...runtime.process import classes
 from ...runtime.process.errors import LibraryError, WorkflowError
 from ...runtime.process.garbage import without_collections
@@ -18,11 +17,10 @@ from ...stages.parse.stage import Check, Parse
 from ...stages.parse.summary import Summary
 from ..backends.backend import Backend
 from ..engine.deep import Shortcut
-from ..engine.engine import Engine
+from ..engine.engine import Engine, engine
 from ..engine.events import Warned
 from ..engine.handle import Handle, Result
 from ..engine.policy import NotLoadedError, NotStoredError, current_policy
-from ..engine.session import engine
 from ..graph.graph import Workflow
 
 if TYPE_CHECKING:  # for traces only; a call from the store does not import it, see decision 0005

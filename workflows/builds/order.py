@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...runtime.language.definition import Definition
+from ...runtime.language import Definition
 from ...runtime.process import classes
 from ...stages.artifacts import Bound, Variant
 from ..backends.backend import Backend

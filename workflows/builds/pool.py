@@ -1,23 +1,23 @@
-"""`BuildPool`: run several builds at a time, in threads, processes or an executor."""
+"""`BuildPool`: run several builds at a time, in threads, processes or an executor; show them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from threading import BoundedSemaphore, Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, TypeVar
 
 from ...runtime.process import classes
 from ..engine.executors import WorkerLostError, Workers
 from ..engine.request import RequestError, fulfil, read_reply
 from .order import Order
-from .progress import Built, Observe, Progress, shown
 
-if TYPE_CHECKING:  # only a process that builds imports it
-    from ...stages.compile.slots import Slots
+if TYPE_CHECKING:
+    from ...stages.compile.running import Slots
 
 E = TypeVar("E", bound=BaseException)
 
@@ -53,7 +53,7 @@ class BuildPool:
     _refusal: BaseException | None = classes.field(default=None, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        from ...stages.compile.slots import Slots
+        from ...stages.compile.running import Slots
 
         self._budget = BoundedSemaphore(max(self.jobs, 1))
         self._slots = Slots(self.jobs)
@@ -197,7 +197,7 @@ class BuildPool:
             return self._build_here(order)
 
     def _build_here(self, order: Order) -> Any:
-        from ...stages.compile.slots import using_slots
+        from ...stages.compile.running import using_slots
 
         with self._budget, using_slots(self._slots):
             return order.build()
@@ -224,3 +224,60 @@ def named(error: E, program: str) -> E:
     if note not in getattr(error, "__notes__", ()):
         error.add_note(note)
     return error
+
+
+@classes.frozen
+class Built:
+    """One of many builds has finished; `error` is its error, if it failed.
+
+    `is_found` says that the store had it already, so nothing was built.
+    """
+
+    program: str
+    done: int
+    total: int
+    error: BaseException | None = None
+    is_found: bool = False
+
+
+Observe: TypeAlias = Callable[[Built], None]
+Progress: TypeAlias = Observe | Literal["auto"] | None
+
+
+@contextmanager
+def shown(progress: Progress, total: int) -> Iterator[Observe | None]:
+    """Yield the observer; 'auto' draws a bar on a terminal and otherwise prints lines.
+
+    A `total` of 0 means that the number is unknown.
+    """
+    if progress != "auto":
+        yield progress
+        return
+    if not sys.stderr.isatty():
+        yield tell_lines
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("building"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("{task.fields[last]}"),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task: Any = bar.add_task("building", total=total or None, last="")
+
+        def show(built: Built) -> None:
+            if built.error is not None:
+                bar.console.print(f"[red]failed[/red] {built.program}")
+            bar.update(task, completed=built.done, total=built.total, last=built.program)
+
+        yield show
+
+
+def tell_lines(built: Built) -> None:
+    """Print one line per program, for logs and batch jobs."""
+    state = "found" if built.is_found else "built"
+    if built.error is not None:
+        state = f"failed: {type(built.error).__name__}"
+    width = len(str(built.total))
+    print(f"[{built.done:>{width}}/{built.total}] {built.program}: {state}", file=sys.stderr)  # noqa: T201

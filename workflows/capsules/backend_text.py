@@ -8,9 +8,8 @@ from typing import Any, Final
 import attrs
 
 from ...runtime.process.errors import FieldforgeError
-from ..backends.backend import Backend
+from ..backends.backend import BACKENDS, Backend
 from ..backends.pipelines import registry
-from ..backends.ready_made import BACKENDS
 from ..backends.recipes import reference
 from ..graph.text import parse_value, show_value
 from ..options.from_files import check_from_file

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...cache.code import toolchain_digest
-from ...runtime.language.definition import Definition
-from ...runtime.language.structure import leaves_of
+from ...runtime.language import Definition, leaves_of
 from ...runtime.process import classes
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...runtime.language.dimension import DimensionKind
-from ...runtime.language.types import SCALARS
+from ...runtime.language import SCALARS, DimensionKind
 from ...runtime.process.shapes import (
     ShapeError,
     anything,

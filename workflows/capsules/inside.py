@@ -10,8 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
-from ...runtime.language.dimension import Dimension
-from ...runtime.language.types import CollectionType, DataType, FieldType, ScalarType, TupleType
+from ...runtime.language import (
+    CollectionType,
+    DataType,
+    Dimension,
+    FieldType,
+    ScalarType,
+    TupleType,
+)
 from ...runtime.process import classes
 from ...stages.artifacts import Parsed
 from ...stages.ir import syntax

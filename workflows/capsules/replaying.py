@@ -16,7 +16,7 @@ from ...stages.gtscript.parsed import ParsedStencil
 from ..backends.backend import Backend
 from ..backends.languages import for_stencils
 from ..builds.building import ENTRY, beyond_fields, entry_flow, needs_beyond
-from ..engine.session import engine
+from ..engine.engine import engine
 from ..graph.graph import Workflow
 from .backend_text import backend_of, options_text
 from .capsule import Capsule

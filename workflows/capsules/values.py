@@ -14,9 +14,7 @@ import numpy as np
 from ...runtime.fields.constructors import as_field
 from ...runtime.fields.field import make
 from ...runtime.fields.neighbour_table import Connectivity
-from ...runtime.language.dimension import Dimension
-from ...runtime.language.domain import Domain
-from ...runtime.language.structure import elements
+from ...runtime.language import Dimension, Domain, elements
 from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 

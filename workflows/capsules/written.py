@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ...runtime.language.definition import Definition
+from ...runtime.language import Definition
 from ...stages.artifacts import Parsed
 from ...stages.ir import syntax
 from ..builds.building import OUT

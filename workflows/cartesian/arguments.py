@@ -137,12 +137,13 @@ def field_of(given: GivenField, dims: tuple[Any, ...], origin: tuple[int, ...]) 
 
 def _named(given: Any) -> Origins:
     """Return the argument `origin` by field, with '_all_' for the others."""
-    if given is None:
-        return {}
-    if isinstance(given, Mapping):
-        return {str(name): tuple(value) for name, value in given.items() if value is not None}
-    if isinstance(given, Integral):
-        return {ALL: (int(given),) * len(SPATIAL)}
+    match given:
+        case None:
+            return {}
+        case Mapping():
+            return {str(name): tuple(value) for name, value in given.items() if value is not None}
+        case Integral():
+            return {ALL: (int(given),) * len(SPATIAL)}
     found = tuple(given) if isinstance(given, Iterable) else ()
     if len(found) != len(SPATIAL) or not all(isinstance(each, Integral) for each in found):
         raise ValueError(f"Invalid 'origin' value ({given})")

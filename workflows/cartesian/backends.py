@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from ...runtime.storage import presets
 from ...runtime.storage.layout import LayoutInfo
-from ..backends.backend import Backend as Compiling
-from ..backends.ready_made import BACKENDS, find_backend
+from ..backends.backend import BACKENDS, Backend as Compiling, find_backend
 
 PYTHON: Final = "python"
 CPP: Final = "c++"

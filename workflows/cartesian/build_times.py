@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ...runtime.process import classes
 from ...stages.artifacts import Compiled, Variant
 from ...stages.base import Stage
+from ..engine.engine import engine
 from ..engine.handle import Result
-from ..engine.session import engine
 from .program import StencilProgram
 
 if TYPE_CHECKING:  # a call from the store does not import it, see decision 0005

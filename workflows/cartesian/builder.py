@@ -17,8 +17,8 @@ from ...stages.gtscript.info import StencilInfo
 from ...stages.gtscript.stage import ParseStencil
 from ..backends.backend import Backend as Compiling
 from ..backends.first_tier import tiers_of
+from ..engine.engine import engine
 from ..engine.policy import has_policy
-from ..engine.session import engine
 from ..entries.calls import is_native
 from ..graph.graph import Workflow
 from .backends import Backend, from_name

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...runtime.fields.device import DeviceType
 from ...runtime.fields.field import make
+from ...runtime.language import leaves_of
 from ...runtime.language.domain import domain
-from ...runtime.language.structure import leaves_of
 from ...runtime.process import classes
 from ...runtime.process.errors import CheckError
 from ...stages.artifacts import Variant

@@ -13,16 +13,14 @@ from ..backends.languages import for_stencils
 from ..backends.recipes import reference
 from ..engine.handle import Handle, Result
 from ..entries.calls import is_native
-from ..entries.compilation_options import CompilationOptions
-from ..entries.decorated import Made
+from ..entries.decorated import CompilationOptions, Made
 from ..entries.native_entry import NativeEntry
 from ..entries.noting import note
 from ..entries.rebinding import Watch
 from ..options.tags import backend_for
-from ..variants.call_shape import CallShape, Provider
+from ..variants.call_shape import CallShape, Provider, Static
 from ..variants.known_domains import ranges_told
 from ..variants.naming import variant_of
-from ..variants.static_arguments import Static
 from .source import StencilSource, summary_of
 
 if TYPE_CHECKING:  # most processes pickle nothing

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ...runtime.language.types import FieldType, OperatorType, ScalarType, Type
+from ...runtime.language import FieldType, OperatorType, ScalarType, Type
 from ...runtime.process import classes
 from ...runtime.storage.layout import inwards_to_outwards
 from ...runtime.storage.presets import from_name
 from ...stages.gtscript.axes import AXES, data_dims, size_of
 from ...stages.gtscript.definition import StencilDefinition
-from ...stages.gtscript.info import WRITE, DomainInfo, StencilInfo
-from ...stages.gtscript.parameters import dims_in_program, used_by
+from ...stages.gtscript.info import WRITE, DomainInfo, StencilInfo, dims_in_program, used_by
 from ...stages.parse.summary import Summary
 
 KIND: Final = "stencil"

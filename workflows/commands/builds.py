@@ -12,15 +12,12 @@ import click
 
 from ..batches.addresses import find
 from ..batches.lock_file import Locked, read
-from ..batches.missing_builds import why
-from ..batches.orders import orders_of, with_some_backend
+from ..batches.orders import orders_of, why, with_some_backend
 from ..builds.order import Order
-from ..builds.pool import BuildPool
-from ..builds.progress import shown
+from ..builds.pool import BuildPool, shown
 from ..engine.policy import policy
 from ..entries.bound_program import BoundProgram
-from .arguments import find_program, report_errors
-from .tables import known_tables, tables_option, with_tables
+from .arguments import find_program, known_tables, report_errors, tables_option, with_tables
 
 LOCK = ".lock"
 what_argument = click.argument(

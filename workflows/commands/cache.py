@@ -18,10 +18,8 @@ from ...runtime.process.errors import StoreError
 from ...runtime.process.settings import current
 from ...stages.compile.pins import Pin, add_pins, parse_pins
 from ...stages.compile.stage import Compile
-from ..backends.backend import Backend
-from ..backends.ready_made import BACKENDS
-from ..engine.engine import Engine
-from ..engine.session import engine, using
+from ..backends.backend import BACKENDS, Backend
+from ..engine.engine import Engine, engine, using
 from .arguments import Size, backend_of, find_program, report_errors
 from .printed import print_table
 

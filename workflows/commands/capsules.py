@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from ..backends.backend import Backend
-from ..backends.ready_made import BACKENDS
+from ..backends.backend import BACKENDS, Backend
 from ..capsules.backend_text import backend_of
 from ..capsules.bisecting import bisect as bisect_capsule
 from ..capsules.capsule import LIMIT, Capsule

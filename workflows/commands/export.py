@@ -11,8 +11,7 @@ import click
 from ..batches.orders import with_some_backend
 from ..export.export import export as write_library
 from ..export.program import LAYOUTS, USUAL
-from .arguments import find_thing, report_errors
-from .tables import tables_option, with_tables
+from .arguments import find_thing, report_errors, tables_option, with_tables
 
 
 @click.command(epilog="Example: fieldforge export model.py:smooth -o lib --layout first")

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
 
+from ...runtime.process.errors import WorkflowError
 from ..backends import pipelines
 from ..backends.backend import Backend
 from ..backends.first_tier import build_after, tiers_of, why_no_first_tier
-from ..engine.session import engine
+from ..engine.engine import engine
 from ..graph.options import options_of
 from ..graph.text import show_value
-from .arguments import backend_of, backend_option, find_program, program_argument, report_errors
-from .tables import tables_option, with_tables
+from .arguments import (
+    backend_of,
+    backend_option,
+    find_program,
+    program_argument,
+    report_errors,
+    tables_option,
+    with_tables,
+)
 
 
 @click.command(
@@ -57,8 +65,6 @@ def show(
     """Print the output of a stage for a program, from the store if it is there."""
     found = with_tables(find_program(program, backend), tables, program)
     if html:
-        from .viewing import write_pages
-
         pages = found.trace(until=stage or "codegen")[stage or "codegen"].pages
         for path in write_pages(pages, step, folder, program.rpartition(":")[2]):
             click.echo(path)
@@ -108,8 +114,7 @@ def explain(
 
     That build may come from another process or another machine.
     """
-    from ..batches.missing_builds import changes
-    from ..batches.orders import orders_of
+    from ..batches.orders import changes, orders_of
 
     found = with_tables(find_program(program, backend), tables, program)
     provider = found._tables(None)
@@ -148,3 +153,26 @@ def stages() -> None:
         options = [f"{each}={show_value(getattr(made, each))}" for each in options_of(made)]
         if options:
             click.echo(f"    options: {', '.join(options)}")
+
+
+def write_pages(
+    pages: Mapping[str, str], step: str | None, folder: Path, program: str
+) -> Iterator[Path]:
+    """Write the page after each pass, or after `step` only, and yield its path.
+
+    Raises:
+        WorkflowError: if the stage has no pages, or ran no pass of that name.
+
+    """
+    if not pages:
+        raise WorkflowError(
+            "This backend has no viewer of its IR.",
+            hints=["That of DaCe shows SDFGs: 'fieldforge show ... --html --backend dace_cpu'."],
+        )
+    chosen = {step: pages[step]} if step else pages
+    places = {name: place for place, name in enumerate(pages)}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in chosen.items():
+        path = folder / f"{program}-{places[name]}-{name}.html"
+        path.write_text(text)
+        yield path

@@ -17,7 +17,7 @@ from rich.progress import Progress
 from ...runtime import _core
 from ...runtime.calls.machine import machine_file, processor, write_machine
 from ...runtime.process import classes
-from ..tuning.node import COSTS
+from ..tuning.refit import COSTS
 from .predictions.costs import measured_costs
 from .printed import print_table
 

@@ -1,8 +1,7 @@
 """The programs that `fieldforge doctor --machine` times: differences of rows, and products."""
 
 from ...runtime.fields.field import Field
-from ...runtime.language.annotations import Dims
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension, Dims
 from ..entries.decorators import field_operator, program
 
 ROWS, COLUMNS = Dimension("I"), Dimension("J")

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import click
 
-from ..backends.backend import Backend
-from ..backends.ready_made import find_backend
+from ..backends.backend import Backend, find_backend
 from ..batches.addresses import load_module
 from ..entries.decorated import address_of
 from ..entries.entry_point import EntryPoint, entry_of

@@ -10,9 +10,15 @@ import click
 
 from ..batches.addresses import AddressError, find
 from ..entries.entry_point import EntryPoint, entry_of
-from .arguments import backend_option, find_program, report_errors
-from .call_arguments import hinted_ranges, read_arguments
-from .tables import tables_option, with_tables
+from .arguments import (
+    backend_option,
+    find_program,
+    hinted_ranges,
+    read_arguments,
+    report_errors,
+    tables_option,
+    with_tables,
+)
 
 
 @click.command(

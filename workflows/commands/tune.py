@@ -13,8 +13,7 @@ from ..options.database import tuned_file, use_options
 from ..options.tags import backend_for
 from ..tuning.report import Report
 from ..tuning.tune import TuningInterrupt, tune as find_options
-from .arguments import find_program, program_argument, report_errors
-from .call_arguments import hinted_ranges, read_arguments
+from .arguments import find_program, hinted_ranges, program_argument, read_arguments, report_errors
 from .printed import print_table
 
 _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}

@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import Any, Final
 
-from ...runtime.language.definition import Definition
+from ...runtime.language import Definition
 from ...runtime.process import classes
 from ...stages.adjoint.names import partner
 from ...stages.adjoint.stage import Adjoint, Tangent
-from ..backends.backend import Backend
-from ..backends.ready_made import reference
+from ..backends.backend import Backend, reference
 from ..graph.graph import Workflow
 from .programs import Wanted, program_of
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ...runtime.language.definition import Definition
+from ...runtime.language import Definition
 from ...runtime.process.errors import DerivativeError
 from ...runtime.process.source import Span
 from ...stages.ir import syntax

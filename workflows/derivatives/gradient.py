@@ -9,8 +9,8 @@ from typing import Any
 from ...runtime.fields.constructors import full
 from ...runtime.fields.device import Device
 from ...runtime.fields.reductions import sum as sum_of
+from ...runtime.language import elements, leaves_of
 from ...runtime.language.argument_binding import bind_arguments
-from ...runtime.language.structure import elements, leaves_of
 from ...runtime.process import classes
 from ...stages.adjoint.names import partner
 from .derivative import adjoint

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ...runtime.language.definition import Definition
-from ...runtime.language.types import FLOATS, FieldType, ScalarType, Type, leaves
+from ...runtime.language import FLOATS, Definition, FieldType, ScalarType, Type, leaves
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError, did_you_mean
 from ...stages.adjoint.names import partner

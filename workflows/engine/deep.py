@@ -13,8 +13,7 @@ from ...cache.store import Files, Store, keep_result
 from ...runtime.process import classes
 from ..graph.edges import ancestors
 from ..graph.graph import Workflow
-from .handle import Handle, Result
-from .keys import input_components, is_nameless, own_components
+from .handle import Handle, Result, input_components, is_nameless, own_components
 
 STAGE = "deep"
 

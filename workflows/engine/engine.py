@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ...cache.memory import Memory, SingleFlight
+from ...cache.opening import open_store
 from ...cache.root import VERSION
 from ...cache.store import Store
 from ...runtime.process import classes
 from ...runtime.process.errors import WorkflowError
-from ...runtime.process.settings import current
+from ...runtime.process.log import get_logger
+from ...runtime.process.settings import Settings, current
 from ...stages.base import Stage
 from ..graph.edges import Step
 from ..graph.graph import Workflow
 from .deep import Shortcut, find_shortcut, keep_shortcut
-from .events import Event, Hit, Observer
+from .events import Event, Hit, Observer, log_event
 from .handle import Handle, Result, given
 from .job import Job, Resources
 from .policy import Policy, current_policy
 from .side_by_side import run_side_by_side
 
-if TYPE_CHECKING:  # most engines have no executor, and futures import `logging`
+if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from .dump import Dump
@@ -232,3 +237,56 @@ def _require(flow: Workflow, inputs: Mapping[str, Any]) -> None:
             f"The workflow needs the input {names}, got {', '.join(sorted(inputs)) or 'none'}.",
             hints=["Give it to 'run', or add a stage that provides it."],
         )
+
+
+ROUTINE = ("store.kept", "store.swept", "store.pruned")
+
+_chosen: list[Engine] = []
+
+
+class StoreWarning(UserWarning):
+    """The store could not read or write something, so that it is built again."""
+
+
+def engine() -> Engine:
+    """Return the engine of this process; its store is opened at first use.
+
+    >>> type(engine()).__name__
+    'Engine'
+    """
+    return _chosen[-1] if _chosen else _engine_for(current())
+
+
+@contextmanager
+def using(chosen: Engine) -> Iterator[Engine]:
+    """Use the engine `chosen` for every build inside the block, in all threads.
+
+    >>> with using(Engine()) as own:
+    ...     engine() is own
+    True
+    """
+    _chosen.append(chosen)
+    try:
+        yield chosen
+    finally:
+        _chosen.remove(chosen)
+
+
+@functools.lru_cache(maxsize=8)
+def _engine_for(settings: Settings) -> Engine:
+    store = open_store(settings, tell_of_store)
+    if not settings.dump:
+        return Engine(store, observers=[log_event])
+    from .dump import Dump
+
+    dump = Dump(settings.cache_dir / "dump", frozenset(settings.dump))
+    return Engine(store, observers=[log_event], dump=dump)
+
+
+def tell_of_store(name: str, **facts: Any) -> None:
+    """Log an event of the store; a fault, which has an error for the user, is a warning too."""
+    logger = get_logger("fieldforge.store")
+    (logger.debug if name in ROUTINE else logger.warning)(name, **facts)
+    error = facts.get("error")
+    if error is not None:
+        warnings.warn(StoreWarning(str(error)), stacklevel=2)

@@ -15,8 +15,7 @@ from ...runtime.process import classes
 from ...runtime.process.errors import WorkflowError
 from ...stages.base import Stage
 from .events import Failed, Finished, Hit, Observer, Outcome, Started, Warned
-from .handle import Handle, Result
-from .keys import input_components, is_nameless, nameless_labels, own_components
+from .handle import Handle, Result, input_components, is_nameless, nameless_labels, own_components
 from .policy import NotStoredError, Policy
 
 Earlier: TypeAlias = Callable[[], tuple[Result, ...]]

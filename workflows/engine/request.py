@@ -21,12 +21,12 @@ from ...cache.record import parse_record
 from ...cache.store import Store, read_outputs
 from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
-from ...stages.compile.slots import Slots, using_slots
+from ...stages.compile.running import Slots, using_slots
 from ..graph.edges import Step, ancestors
 from ..graph.graph import Workflow
 from .engine import Engine
 from .events import Collector, Event
-from .keys import is_nameless, own_components
+from .handle import is_nameless, own_components
 
 T = TypeVar("T")
 

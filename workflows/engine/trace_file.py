@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from ...runtime.process import classes
+from .engine import engine, using
 from .events import Collector, Event, Failed, Finished, Hit, Warned
-from .session import engine, using
 
 MICRO: Final = 1e6
 

@@ -8,18 +8,17 @@ from typing import Any
 from ...runtime import _core
 from ...runtime.calls import observation
 from ...runtime.calls.on_reject import reject
+from ...runtime.language import leaves_of
 from ...runtime.language.argument_binding import bind_arguments
 from ...runtime.language.output_domains import domain_at, written_domain
-from ...runtime.language.structure import leaves_of
 from ...runtime.process import classes
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..builds.building import ENTRY, OUT
 from ..variants.builds import Variants
-from ..variants.call_shape import CallShape, Provider
+from ..variants.call_shape import CallShape, Provider, static_rows
 from ..variants.naming import leaf_name
-from ..variants.static_arguments import static_rows
-from .compilation_options import CompilationOptions
+from .decorated import CompilationOptions
 
 
 def is_native(backend: Backend | None) -> bool:

@@ -19,8 +19,7 @@ from ...runtime.embedded import invalid_values, provenance
 from ...runtime.fields import context
 from ...runtime.fields.device import DeviceType
 from ...runtime.fields.field import Field
-from ...runtime.language.definition import Definition
-from ...runtime.language.structure import leaves_of
+from ...runtime.language import Definition, leaves_of
 from ...runtime.process import classes
 from ...runtime.process.errors import CheckError, CompilerNotFoundError
 from ...stages.ir import syntax

@@ -12,7 +12,7 @@ from ..builds.building import trace
 from ..engine.engine import Engine
 from ..variants.builds import Variants
 from ..variants.call_shape import Provider
-from ..variants.program_pool import ProgramPool, pool_of
+from ..variants.table import ProgramPool, pool_of
 from ..variants.tables import kinds_of
 from .decorated import Decorated
 

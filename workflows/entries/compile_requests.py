@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 from ...runtime.process.errors import OptionError
 from ...stages.artifacts import Variant
 from ..variants.builds import Variants
-from ..variants.call_shape import CallShape, Provider
-from ..variants.static_arguments import check_names, combinations
-from .compilation_options import CompilationOptions
+from ..variants.call_shape import CallShape, Provider, check_names, combinations
+from .decorated import CompilationOptions
 
 Domains: TypeAlias = Mapping[Any, Any] | Sequence[Mapping[Any, Any]] | None
 

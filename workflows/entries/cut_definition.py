@@ -15,8 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...runtime.embedded.rewriting import compiled
-from ...runtime.language.definition import Definition
-from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language import Definition, Dimension, DimensionKind
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError
 from ...runtime.process.source import PYTHON_PARSER, SourceText

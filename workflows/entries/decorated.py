@@ -3,26 +3,48 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakKeyDictionary
 
 from ...runtime import _core
-from ...runtime.language.definition import Definition
+from ...runtime.language import Definition
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, OptionError
+from ...stages.option_kinds import FLAG, SECONDS, TABLES, TEXTS, option, optional
 from ...stages.parse.free_names import objects_in_sight
 from ...stages.parse.key import forget
 from ..backends.backend import Backend
 from ..builds.building import summary
 from ..engine.handle import Handle
 from ..options.tags import backend_for
-from .compilation_options import CompilationOptions, changed_options, grid_name
 from .rebinding import Watch, read_again, together, watch
 
-if TYPE_CHECKING:  # only 'split' and 'tangent' make them, see decision 0005
+if TYPE_CHECKING:
     from ..derivatives.derivative import Derived
     from .cut_definition import Cutting
+
+
+@classes.frozen
+class CompilationOptions:
+    """Options of compilation; `enable_jit=None` uses the setting of the process.
+
+    Attributes:
+        enable_jit: whether a call compiles a missing variant.
+        static_params: parameters whose values are compiled in.
+        static_domains: whether the domains of all fields are compiled in; each other domain is
+            then another variant. `compile(domains=...)` compiles in some domains only.
+        connectivities: neighbour tables that `compile` uses by default.
+        build_budget: seconds that a build may take before it warns; None uses the setting of the
+            process.
+
+    """
+
+    enable_jit: bool | None = option(optional(FLAG), None)
+    static_params: tuple[str, ...] | None = option(optional(TEXTS), None)
+    static_domains: bool = option(FLAG, False)
+    connectivities: Mapping[str, Any] | None = option(optional(TABLES), None)
+    build_budget: float | None = option(optional(SECONDS), None)
 
 
 @classes.frozen(eq=False)
@@ -216,3 +238,24 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
 
 
 _signatures: Final[WeakKeyDictionary[Callable[..., Any], inspect.Signature]] = WeakKeyDictionary()
+
+
+def changed_options(options: CompilationOptions, changes: Mapping[str, Any]) -> CompilationOptions:
+    """Return the options with some changed; an unknown option is an error."""
+    known = [field.name for field in classes.fields(CompilationOptions)]
+    for name in changes:
+        if name not in known:
+            raise OptionError(f"There is no compilation option '{name}'.", name=name, known=known)
+    return classes.evolve(options, **changes)
+
+
+def grid_name(grid_type: Any) -> str | None:
+    """Return the grid type as a word, given as a word or an enum member."""
+    if grid_type is None:
+        return None
+    name = str(getattr(grid_type, "value", grid_type)).lower()
+    if name not in ("cartesian", "unstructured"):
+        raise OptionError(
+            f"There is no grid type '{grid_type}'.", name=name, known=["cartesian", "unstructured"]
+        )
+    return name

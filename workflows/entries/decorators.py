@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...runtime.language import Kind, ScanOptions
 from ...runtime.language.capture import capture
-from ...runtime.language.definition import Kind, ScanOptions
 from ...runtime.language.generics import instances
 from ...runtime.process.settings import current
 from ..backends.backend import Backend
 from ..builds.building import check, summary
 from ..options.tags import backend_for
-from ..variants.static_arguments import check_names
-from .compilation_options import CompilationOptions, changed_options, grid_name
-from .decorated import Made, address_of, check_grid
+from ..variants.call_shape import check_names
+from .decorated import CompilationOptions, Made, address_of, changed_options, check_grid, grid_name
 from .field_operator import FieldOperator
 from .program import Program
 from .rebinding import watch

@@ -14,7 +14,7 @@ from ...runtime.language.argument_binding import bind_arguments
 from ...runtime.process.errors import DomainError, FieldforgeError, IndexOutOfBounds
 from ..backends.recipes import reference
 from ..builds.building import build
-from ..engine.session import engine
+from ..engine.engine import engine
 from ..variants.call_shape import CallShape, Provider
 
 Call: TypeAlias = tuple[CallShape, tuple[Any, ...], Mapping[str, Any]]

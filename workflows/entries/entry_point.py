@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ...runtime.calls.call_limits import Limited, as_workspace, checked_count
-from ...runtime.language.definition import Definition
+from ...runtime.language import Definition
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError
 from ...runtime.process.settings import current

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...runtime.fields.constructors import empty
-from ...runtime.language.dimension import Dimension
-from ...runtime.language.domain import Domain, domain as make_domain
-from ...runtime.language.structure import leaves_of
-from ...runtime.language.types import FieldType, ScalarType
+from ...runtime.language import Dimension, Domain, FieldType, ScalarType, leaves_of
+from ...runtime.language.domain import domain as make_domain
 from ...runtime.process.errors import ArgumentError, DomainError
 
 Scratch = dict[tuple[Domain, str], list[Any]]

@@ -8,15 +8,13 @@ from typing import Any, Self
 from ...runtime.calls import observation
 from ...runtime.fields import context
 from ...runtime.fields.bare_array import with_fields
-from ...runtime.language.definition import Definition
-from ...runtime.language.types import FieldType, leaves
+from ...runtime.language import Definition, FieldType, leaves
 from ...runtime.process import classes
 from ...runtime.process.errors import MissingArgumentError
 from ..builds.building import OUT
-from ..variants.alike import Groups, alike_on
 from ..variants.builds import Variants
 from ..variants.call_shape import CallShape
-from ..variants.naming import leaf_name
+from ..variants.naming import Groups, alike_on, leaf_name
 from .calls import Calls, domain_scalars, is_native, make_calls
 from .decorated import Made, parameter_names
 from .native_entry import NativeEntry

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from ...runtime.fields import context
-from ...runtime.language.annotations import type_from_annotation
-from ...runtime.language.definition import Definition
+from ...runtime.language import Definition, type_from_annotation
 from ...runtime.language.generics import (
     call_names,
     generic,

@@ -15,17 +15,16 @@ from types import FunctionType
 from typing import Any, Final
 
 from ...cache.fingerprint import components_key
+from ...runtime.language import Definition, Kind, ScanOptions
 from ...runtime.language.capture import capture
-from ...runtime.language.definition import Definition, Kind, ScanOptions
 from ...runtime.language.generics import instances
 from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...stages.parse.key import components
 from ..backends.backend import Backend
 from ..derivatives.derivative import Derived, derived_definition
-from .compilation_options import CompilationOptions
 from .cut_definition import Cutting, Repeated, cut_definition
-from .decorated import Made
+from .decorated import CompilationOptions, Made
 from .entry_point import EntryPoint
 from .rebinding import watch
 

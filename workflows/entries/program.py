@@ -12,7 +12,7 @@ from ...runtime.calls import observation
 from ...runtime.calls.on_reject import reject
 from ...runtime.language.argument_binding import bind_arguments
 from ...runtime.process.errors import ArgumentError, did_you_mean
-from ..variants.static_arguments import check_names
+from ..variants.call_shape import check_names
 from .calls import is_native
 from .decorated import Made, parameter_names, signature_of
 from .native_entry import NativeEntry

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
+from ...runtime.language import Definition
 from ...runtime.language.capture import recapture
-from ...runtime.language.definition import Definition
 from ...runtime.process import classes
 
 _WORD: Final = r"[^\W\d]\w*"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ...runtime import _core
-from ...runtime.language.structure import leaves_of, map_leaves
+from ...runtime.language import leaves_of, map_leaves
 from ...runtime.process.errors import ArgumentError
 
 if TYPE_CHECKING:  # imported by the method that needs it, see decision 0005

@@ -7,10 +7,16 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from ...runtime.language.annotations import type_from_annotation
-from ...runtime.language.definition import Definition
-from ...runtime.language.structure import elements
-from ...runtime.language.types import CollectionType, TupleType, Type, leaves, type_of_value
+from ...runtime.language import (
+    CollectionType,
+    Definition,
+    TupleType,
+    Type,
+    elements,
+    leaves,
+    type_from_annotation,
+    type_of_value,
+)
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError
 from ...runtime.process.source import SourceText

@@ -8,15 +8,14 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ...runtime.decomposition.cuts import ENDLESS, Box, Cut, Step, Touch, cut, is_empty, outside
-from ...runtime.language.definition import Definition
-from ...runtime.language.dimension import DimensionKind
-from ...runtime.language.domain import Domain, Infinity, UnitRange, domain as make_domain
+from ...runtime.language import Definition, DimensionKind, Domain, Infinity, UnitRange
+from ...runtime.language.domain import domain as make_domain
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, did_you_mean
 from ...stages.ir.bounds import Ranges
 from ...stages.lower.boxes.footprints import Footprint, footprints, horizontal
 from ..builds.building import parsed
-from ..variants.alike import alike_outputs
+from ..variants.naming import alike_outputs
 from ..variants.numbers import Numbers
 from .cut_definition import Cutting, Repeated, bounds_of, cut_definition
 from .native_entry import NativeEntry

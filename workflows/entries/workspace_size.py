@@ -7,10 +7,8 @@ from typing import Any, Final
 
 from ...runtime.calls.plan import Argument, Code, Plan, Word, evaluate
 from ...runtime.fields.alignment import first
-from ...runtime.language.definition import Definition
-from ...runtime.language.dimension import Dimension
-from ...runtime.language.domain import Domain, domain as make_domain
-from ...runtime.language.structure import leaves_of
+from ...runtime.language import Definition, Dimension, Domain, leaves_of
+from ...runtime.language.domain import domain as make_domain
 from ...runtime.process.errors import ArgumentError
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
@@ -57,12 +55,13 @@ class _Sizes:
         return found
 
     def _number(self, word: Word) -> int:
-        if word.op == "const":
-            return word.value
-        if word.op == "int":
-            return self.value(self._plan.ints[word.value])
-        if word.op == "patches":
-            return 0  # nest by nest: with lists of patches a call needs no more
+        match word.op:
+            case "const":
+                return word.value
+            case "int":
+                return self.value(self._plan.ints[word.value])
+            case "patches":
+                return 0  # nest by nest: with lists of patches a call needs no more
         argument = self._plan.arguments[word.argument]
         if word.op == "scalar":
             return int(self._asked(argument.name))

@@ -18,8 +18,7 @@ from ...stages.units import MACRO, NAMESPACE, count_units
 from ..backends.pipelines import cpu
 from .fortran import module
 from .header import header
-from .names import checked_library
-from .program import USUAL, Exported, exported
+from .program import USUAL, Exported, checked_library, exported
 from .support.source import FUNCTIONS, support
 from .wrapper import entry_name, wrapper
 

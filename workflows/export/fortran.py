@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from .names import DTYPES, FORTRAN_TYPES, fortran_names
-from .program import Exported
+from .program import DTYPES, FORTRAN_TYPES, Exported, fortran_names
 
 RANKS: Final = range(1, 5)
 # Kinds that have their own type in Fortran: two C types may be one.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...runtime.language.axes import axis_name
-from .names import C_TYPES, DTYPES
-from .program import Exported, Leaf
+from .program import C_TYPES, DTYPES, Exported, Leaf
 
 TYPES = """\
 #ifndef FIELDFORGE_EXPORTED_TYPES

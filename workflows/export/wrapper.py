@@ -8,10 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from ...runtime.calls.plan import Access, Box, Code, Plan
-from ...runtime.language.dimension import axis_name
+from ...runtime.language import axis_name
 from .header import declaration
-from .names import C_TYPES, DTYPES
-from .program import Built, Exported, Leaf
+from .program import C_TYPES, DTYPES, Built, Exported, Leaf
 
 _INFIX: Final = {"add": "+", "sub": "-", "mul": "*"}
 _CALLS: Final = {
@@ -320,12 +319,13 @@ class _Codes:
         return stack[-1]
 
     def _word(self, word: Any) -> str:
-        if word.op == "const":
-            return f"INT64_C({word.value})"
-        if word.op == "int":
-            return f"n[{word.value}]"
-        if word.op == "patches":
-            return "INT64_C(0)"  # no inspector is there: nests run one by one
+        match word.op:
+            case "const":
+                return f"INT64_C({word.value})"
+            case "int":
+                return f"n[{word.value}]"
+            case "patches":
+                return "INT64_C(0)"  # no inspector is there: nests run one by one
         argument = self.plan.arguments[word.argument]
         if word.op == "scalar":
             return f"(int64_t){self.scalars[argument.name]}"

@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from ...runtime.process import classes, settings
 from ...runtime.process.errors import OptionError
-from ..backends.backend import TARGET, Backend
-from ..backends.ready_made import names_of_backend
+from ..backends.backend import TARGET, Backend, names_of_backend
 from .architecture import names_of
 from .from_files import check_from_file
 from .option_file import Entry, Origin, read_options

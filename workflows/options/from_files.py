@@ -89,16 +89,17 @@ def check_stage(name: str, stage: Any) -> None:
 
 
 def _is_plain(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return all(map(_is_plain, value))
-    if isinstance(value, Mapping):
-        return all(map(_is_plain, (*value, *value.values())))
-    if isinstance(value, Numbers):
-        return _is_plain(value.given)
-    if isinstance(value, CpuTarget | GpuTarget):  # of which some have names
-        return all(map(_is_plain, classes.astuple(value)))
-    if isinstance(value, str):
-        return _WORD.fullmatch(value) is not None
+    match value:
+        case list() | tuple():
+            return all(map(_is_plain, value))
+        case Mapping():
+            return all(map(_is_plain, (*value, *value.values())))
+        case Numbers():
+            return _is_plain(value.given)
+        case CpuTarget() | GpuTarget():  # of which some have names
+            return all(map(_is_plain, classes.astuple(value)))
+        case str():
+            return _WORD.fullmatch(value) is not None
     return isinstance(value, bool | int | float | None) or (
         callable(value) and not isinstance(value, type)
     )

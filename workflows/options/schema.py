@@ -14,8 +14,7 @@ from ...runtime.process import classes
 from ...runtime.process.outside import warn_of_old
 from ...stages.base import TUNE, WAS, Stage
 from ...stages.option_kinds import Kind, kind_of
-from ..backends.backend import Backend
-from ..backends.ready_made import BACKENDS
+from ..backends.backend import BACKENDS, Backend
 
 _HEAD: Final = "Attributes:"
 _HIDDEN: Final = frozenset({"checked"})  # 'program.checked' sets it

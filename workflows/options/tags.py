@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...runtime.fields.device import DeviceType
 from ...runtime.process.errors import OptionError
 from ...runtime.process.settings import current
-from ..backends.backend import TARGET, Backend
-from ..backends.ready_made import BACKENDS, find_backend
+from ..backends.backend import BACKENDS, TARGET, Backend, find_backend
 
 if TYPE_CHECKING:  # without files of options nothing imports what reads them, see decision 0005
     from .database import Database

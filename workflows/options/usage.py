@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...runtime.process import classes
 from ...stages.numbers import Numbers
-from ..backends.ready_made import BACKENDS, names_of_backend
+from ..backends.backend import BACKENDS, names_of_backend
 from .architecture import known_names
 from .database import DEFAULT, Database, Setting
 from .option_file import Entry
@@ -53,12 +53,13 @@ def shown(value: object) -> str:
     >>> shown(True), shown(("a", "b")), shown(3)
     ('true', '["a", "b"]', '3')
     """
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Numbers):
-        return value.table
-    if isinstance(value, tuple):
-        return f"[{', '.join(shown(getattr(each, '__name__', each)) for each in value)}]"
+    match value:
+        case bool():
+            return str(value).lower()
+        case Numbers():
+            return value.table
+        case tuple():
+            return f"[{', '.join(shown(getattr(each, '__name__', each)) for each in value)}]"
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...runtime.fields.allocation import copy_in, fill
 from ...runtime.fields.device import DeviceType
-from ...runtime.language.structure import leaves_of, map_leaves
+from ...runtime.language import leaves_of, map_leaves
 from ...runtime.process import classes
 from .recorded_calls import Key, RecordedCall, is_field, key_of
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from ...runtime.calls.halo_adjoint import NATIVE, fill_halo_adjoint
+from ...runtime.calls.boundaries import NATIVE, fill_halo_adjoint
 from ...runtime.fields.device import DeviceType
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError
@@ -18,8 +18,8 @@ from ...stages.adjoint.names import partner
 from ...stages.ir.dataflow import Input
 from ..derivatives.derivative import adjoint
 from .acts import Act, Entry, Slot, Wanted, add, copy, exchanging, set_to
-from .memory import Pool
 from .recorded_calls import Key, RecordedCall, Touched, is_field, is_of_floats, key_of
+from .states import Pool
 
 NAMES = "{}_adjoint"
 

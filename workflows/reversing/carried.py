@@ -1,21 +1,25 @@
-"""A recorded step for a loop: from one state to the next in other memory, and back.
+"""A recorded step and its adjoint: from one state to the next in other memory, and back.
 
 A step reads the state where it lies and writes the next one elsewhere, so that a state that is kept
-for later is not copied.
+for later is not copied. The plan of its adjoint says which calls run again, what is kept, and which
+adjoints run: the calls run forwards once, from the values at entry; then their adjoints run in
+reverse. Calls of programs are recorded the first time, and replayed then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import Any
+from itertools import groupby
+from typing import Any, TypeAlias
 
 from ...runtime.process import classes
 from .acts import Act, Slot, Wanted, copy
-from .forward import Purpose, forward
-from .plan import Rooms, adjoint_alone, plan_of
+from .backward import Backward, Derived
+from .forward import Purpose, Save, forward
 from .recorded_calls import Key
-from .replay import Record, Replay
+from .states import Memory
 
 AFTER = "{} after"  # the place of a slot that is also read
 BEFORE = "{} before"  # the adjoint of a slot before the step
@@ -92,3 +96,114 @@ class Carried:
 
     def _replay(self, acts: Sequence[Act]) -> Replay:
         return Replay(acts, self._record, MOST_READY)
+
+
+Record: TypeAlias = Callable[..., AbstractContextManager[Any]]
+Part: TypeAlias = Callable[[Mapping[str, Any]], None]
+
+
+class Replay:
+    """Acts, one after the other; a call gives fields and numbers for their slots.
+
+    `most_ready` choices of them stay ready, with the fields: on a GPU as graphs.
+    """
+
+    def __init__(self, acts: Sequence[Act], record: Record, most_ready: int = 8) -> None:
+        self.acts = tuple(acts)
+        self._parts = [
+            _recorded(list(group), record, most_ready) if native else _one_by_one(list(group))
+            for native, group in groupby(acts, key=lambda act: act.is_native)
+        ]
+
+    def __call__(self, given: Mapping[str, Any]) -> None:
+        """Do them all."""
+        for part in self._parts:
+            part(given)
+
+
+def _one_by_one(acts: Sequence[Act]) -> Part:
+    def run(given: Mapping[str, Any]) -> None:
+        for act in acts:
+            act.do(given)
+
+    return run
+
+
+def _recorded(acts: Sequence[Act], record: Record, most_ready: int) -> Part:
+    used = dict.fromkeys(name for act in acts for name in act.slots())
+    made: list[Any] = []
+
+    def run(given: Mapping[str, Any]) -> None:
+        slots = {name: given[name] for name in used}
+        if made:
+            made[0](**slots)
+            return
+        with record(**slots) as step:
+            for act in acts:
+                act.do(given)
+        step.most_ready = most_ready
+        made.append(step)
+
+    return run
+
+
+@classes.frozen(eq=False)
+class Plan:
+    """What the adjoint of a step does: forwards, and backwards."""
+
+    forward: tuple[Act, ...]
+    backward: tuple[Act, ...]
+    saves: tuple[Save, ...]
+
+
+@classes.frozen(eq=False)
+class Rooms:
+    """Memory that plans share, and the adjoints that were derived.
+
+    Attributes:
+        copies: for what adjoints read and the step overwrites.
+        adjoints: for adjoints between calls.
+        derived: the adjoints of programs.
+
+    """
+
+    copies: Memory = classes.field(factory=Memory)
+    adjoints: Memory = classes.field(factory=Memory)
+    derived: dict[Any, Derived] = classes.field(factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        """All that was allocated."""
+        return self.copies.bytes + self.adjoints.bytes
+
+
+Purposes = Callable[[Mapping[int, Set[Key]]], Purpose]
+
+
+def plan_of(wanted: Wanted, rooms: Rooms, purpose: Purposes) -> Plan:
+    """Plan an adjoint; `purpose` gets what adjoints read, by call."""
+    backward = Backward(wanted, rooms.adjoints.pool(), rooms.derived)
+    backward.plan()
+    steps = forward(wanted, rooms.copies.pool(), purpose(backward.needed))
+    return Plan(
+        tuple(steps.acts),
+        tuple(steps.resolved(each) for each in backward.acts),
+        tuple(steps.saves),
+    )
+
+
+def adjoint_alone(wanted: Wanted, rooms: Rooms) -> Plan:
+    """Plan an adjoint that makes only calls whose results it reads, and leaves `wrt` as it is."""
+    kept = frozenset(wanted.wrt)
+    return plan_of(wanted, rooms, lambda needed: Purpose({}, needed, kept))
+
+
+def whole_step(wanted: Wanted, rooms: Rooms) -> Plan:
+    """Plan an adjoint that makes all calls, whose results are where the step has them."""
+    written = {
+        each.key: wanted.place(each.field)
+        for call in wanted.calls
+        for each in call.touched
+        if each.written_by
+    }
+    return plan_of(wanted, rooms, lambda needed: Purpose(written, needed, whole=True))

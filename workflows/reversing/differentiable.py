@@ -11,8 +11,8 @@ import numpy as np
 from ...runtime.fields.bare_array import device_of
 from ...runtime.fields.device import DeviceType
 from ...runtime.fields.field import make
-from ...runtime.language.domain import Domain, DomainLike, domain as make_domain
-from ...runtime.language.types import FieldType
+from ...runtime.language import Domain, DomainLike, FieldType
+from ...runtime.language.domain import domain as make_domain
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, DerivativeError
 from ...stages.adjoint.names import partner

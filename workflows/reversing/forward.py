@@ -12,11 +12,11 @@ from typing import Any
 
 from ...runtime.calls.boundaries import fill_halo
 from ...runtime.fields.device import DeviceType
-from ...runtime.language.structure import map_leaves
+from ...runtime.language import map_leaves
 from ...runtime.process import classes
 from .acts import Act, Entry, Slot, Wanted, copy, exchanging
-from .memory import Pool, bytes_of
 from .recorded_calls import Key, RecordedCall, Touched, is_field, key_of
+from .states import Pool, bytes_of
 
 
 @classes.frozen

@@ -11,10 +11,9 @@ from ...runtime.fields.allocation import copy_in, fill
 from ...stages.adjoint.names import partner
 from .acts import add
 from .carried import BEFORE
-from .memory import copied
 from .recorded_calls import is_field
 from .schedules import WORK, Action, Forward, Keep, Reverse, Take
-from .states import State, States
+from .states import State, States, copied
 
 NAMES = "{}_b"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.language.domain import Domain
+from ...runtime.language import Domain
 from ...runtime.process.errors import MissingPackageError
 
 

@@ -14,7 +14,6 @@ from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, DerivativeError
 from .carried import Carried
 from .gradient_run import NAMES, Run
-from .memory import Memory, copied
 from .schedules import (
     DISK,
     MEMORY,
@@ -22,7 +21,7 @@ from .schedules import (
     actions_of,
     forward_steps,
 )
-from .states import Room, States, folder_of
+from .states import Memory, Room, States, copied, folder_of
 
 _Observe: TypeAlias = Callable[[int, int], None]  # the steps made, and all steps
 _Progress: TypeAlias = _Observe | Literal["auto"] | None

@@ -10,14 +10,13 @@ import numpy as np
 from ...runtime import _core
 from ...runtime.calls.boundaries import fill_halo
 from ...runtime.decomposition.exchange import Exchange
+from ...runtime.language import leaves_of
 from ...runtime.language.argument_binding import bind_arguments
-from ...runtime.language.structure import leaves_of
 from ...runtime.process import classes
 from ...runtime.process.errors import DerivativeError
 from ...stages.lower.boxes.footprints import footprints
 from ..builds.building import parsed
-from ..variants.alike import alike_outputs
-from ..variants.naming import leaf_name
+from ..variants.naming import alike_outputs, leaf_name
 from ..variants.numbers import Numbers
 
 Key: TypeAlias = tuple[Any, ...]  # the memory of a field

@@ -11,11 +11,9 @@ import numpy as np
 from ...runtime.process.errors import ArgumentError, DerivativeError, did_you_mean
 from ...stages.adjoint.names import partner
 from .acts import Wanted
-from .carried import Carried
+from .carried import Carried, Plan, Record, Replay, Rooms, adjoint_alone, whole_step
 from .forward import Save
-from .plan import Plan, Rooms, adjoint_alone, whole_step
 from .recorded_calls import Key, calls_of, is_of_floats, key_of
-from .replay import Record, Replay
 
 
 class StepAdjoint:

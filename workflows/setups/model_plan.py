@@ -1,27 +1,30 @@
-"""`plan`: the set-ups of a model, built together before the time loop, and watched inside it."""
+"""`plan`: the set-ups of a model, built together before the time loop, and watched inside it.
+
+What all time loops of a process have compiled is told in one line when it ends.
+"""
 
 from __future__ import annotations
 
+import atexit
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from ...runtime.process import classes, metrics
 from ...runtime.process.errors import DomainError, FieldforgeError
+from ...runtime.process.log import get_logger
 from ...runtime.process.settings import current
 from ...stages.compile.compiler import same_compilers
-from ..batches.missing_builds import Missing, why
+from ..batches.orders import Missing, why
 from ..builds.order import Order
-from ..builds.pool import BuildPool, named
-from ..builds.progress import Built, Progress
+from ..builds.pool import BuildPool, Built, Progress, named
+from ..engine.engine import engine, using
 from ..engine.events import Event, Finished
 from ..engine.policy import Policy, current_policy, policy, policy_of_thread
-from ..engine.session import engine, using
 from ..entries.entry_point import EntryPoint
-from . import loop_total
 from .collecting import collect, stop
 from .request import SetUpWarning
 from .set_up import SetUpProgram
@@ -241,10 +244,36 @@ def plan() -> ModelPlan:
 def _keep(report: LoopReport) -> None:
     """Add what was compiled to the report at exit and to the metrics, which are written then."""
     seconds = {name: report.seconds[name] for name in report.compiles}
-    loop_total.add(report.compiles, sum(seconds.values()))
+    _add_to_total(report.compiles, sum(seconds.values()))
     if not metrics.is_any_level_enabled():
         return
     for name, count in report.compiles.items():
         source = metrics.get_source(f"{name}<compiled in the time loop>", assign_current=False)
         source.metadata.update(name=name, compiles=source.metadata.get("compiles", 0) + count)
         source.metrics["compile"].add_sample(report.seconds[name])
+
+
+EVENT: Final = "loops.compiled"
+_compiles: Final[dict[str, int]] = {}
+_seconds: Final[list[float]] = []
+
+
+def _add_to_total(compiles: Mapping[str, int], seconds: float) -> None:
+    """Add what one loop has compiled; the first one asks for the report at exit."""
+    if not compiles:
+        return
+    if not _compiles:
+        atexit.register(_tell_total)
+    for name, count in compiles.items():
+        _compiles[name] = _compiles.get(name, 0) + count
+    _seconds.append(seconds)
+
+
+def _tell_total() -> None:
+    """Log the total; `FIELDFORGE_LOG=warning` prints it."""
+    get_logger().warning(
+        EVENT,
+        variants=sum(_compiles.values()),
+        seconds=round(sum(_seconds), 2),
+        programs=", ".join(f"{name}: {count}" for name, count in sorted(_compiles.items())),
+    )

@@ -1,8 +1,7 @@
 """The program that measured runs are compared with: a copy of a field."""
 
 from ...runtime.fields.field import Field
-from ...runtime.language.annotations import Dims
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension, Dims
 from ..entries.decorators import field_operator, program
 
 ROWS, COLUMNS = Dimension("I"), Dimension("J")

@@ -32,7 +32,7 @@ def tunable_options(backend: Backend, chosen: Iterable[str] | None = None) -> tu
     Raises:
         OptionError: a name is no option, or its option changes more than the speed.
 
-    >>> from fieldforge.workflows.backends.ready_made import cpu
+    >>> from fieldforge.workflows.backends.backend import cpu
     >>> [option.name for option in tunable_options(cpu, ["tile_size", "jam"])]
     ['codegen.tile_size', 'codegen.jam']
     """
@@ -62,7 +62,7 @@ def values_of(option: Option, now: Any, names: Iterable[str]) -> Iterator[Any]:
 
     A list of values of the dataflow IR is changed by one of `names` at a time, emptied or filled.
 
-    >>> from fieldforge.workflows.backends.ready_made import cpu
+    >>> from fieldforge.workflows.backends.backend import cpu
     >>> arrays = schema_of(cpu)["codegen.arrays"]
     >>> list(values_of(arrays, ("%3",), ["%3", "%7"]))
     [(), ('%3', '%7'), (), ('%3', '%7')]

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...runtime.process import classes
-from .predicted import plain
 from .ranking import Ranking
+from .refit import plain
 
 
 def keep_plans(path: Path, program: str, ranking: Ranking) -> None:

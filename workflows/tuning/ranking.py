@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...runtime.process import classes
+from ...runtime.process.errors import FieldforgeError
+from ...stages.base import Stage
 from ...stages.codegen.cpu.options import CpuOptions
+from ...stages.codegen.cpu.planning import moves
 from ...stages.codegen.gpu.options import GpuOptions
+from ...stages.codegen.plan.moves import Move, value_moves
 from ...stages.codegen.plan.seconds import MachineClass
 from ...stages.codegen.plan.sizes import Sizes
+from ...stages.codegen.plan.text_seconds import text_seconds
+from ...stages.ir.loops.reader import read
 from ...stages.target import CpuTarget
 from ..backends.backend import Backend
 from ..options.schema import Option
-from .alternatives import moves_of
 from .bench import CODEGEN, RealBench
 from .candidates import Choice, applied, changed, decided_names, values_of
-from .node import GPUS, node
-from .predicted import predicted
+from .refit import GPUS, node, predicted
 
 
 @classes.frozen(eq=False)
@@ -84,3 +88,68 @@ def machine_of(backend: Backend) -> MachineClass | None:
     if not isinstance(stage, CpuOptions | GpuOptions):
         return None
     return node(None if isinstance(backend.target, CpuTarget) else GPUS)
+
+
+# The source and the listing of the loops of a program with other options.
+Generate = Callable[[Mapping[str, Any]], tuple[str, str]]
+
+
+@classes.frozen
+class Alternative:
+    """A plan: the seconds of a call and of a build; `name` is the decision that it changes."""
+
+    name: str
+    now: str
+    other: str
+    seconds: float
+    build: float
+
+
+def moves_of(loops: str, stage: Stage) -> list[Move]:
+    """Return what may be decided otherwise in the plan that a listing of loops shows."""
+    kernel = read(loops)
+    return list(moves(kernel, stage) if isinstance(stage, CpuOptions) else value_moves(kernel))
+
+
+def alternatives(
+    generate: Generate, stage: Stage, sizes: Sizes, machine: MachineClass
+) -> tuple[Alternative, tuple[Alternative, ...]]:
+    """Return the present plan, and those in which one decision of a code generator differs."""
+    source, loops = generate({})
+    now = Alternative("", "", "", predicted(loops, sizes, machine), text_seconds(len(source)))
+    return now, tuple(_turned(generate, stage, loops, sizes, machine))
+
+
+def _turned(
+    generate: Generate, stage: Stage, loops: str, sizes: Sizes, machine: MachineClass
+) -> Iterator[Alternative]:
+    for move in moves_of(loops, stage):
+        changes = dict(move.changes(stage))
+        try:
+            source, other = generate(changes)
+        except FieldforgeError:  # not every value can be an array
+            continue
+        if other and other != loops:
+            own = classes.evolve(sizes, stream_from=changes.get("stream_from", sizes.stream_from))
+            seconds = predicted(other, own, machine)
+            yield Alternative(move.name, move.now, move.other, seconds, text_seconds(len(source)))
+
+
+def told(now: Alternative, others: tuple[Alternative, ...], where: str) -> str:
+    """Return a line for the present plan and one for each decision, the nearest first.
+
+    >>> now = Alternative("", "", "", 1.29e-3, 0.6)
+    >>> print(told(now, (Alternative("%34", "in place", "array", 1.34e-3, 0.7),), "epyc"))
+    predicted: 1.29 ms a call, 0.6 s to build (epyc)
+      %34 in place 1.29 ms; array 1.34 ms
+    """
+    lines = [f"predicted: {_time(now.seconds)} a call, {now.build:.1f} s to build ({where})"]
+    lines += [
+        f"  {each.name} {each.now} {_time(now.seconds)}; {each.other} {_time(each.seconds)}"
+        for each in sorted(others, key=lambda each: each.seconds)
+    ]
+    return "\n".join(lines)
+
+
+def _time(seconds: float) -> str:
+    return f"{1e3 * seconds:.3g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:.3g} us"

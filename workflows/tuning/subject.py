@@ -11,13 +11,12 @@ from ...runtime.fields.constructors import as_connectivity, as_field
 from ...runtime.fields.device import DeviceType
 from ...runtime.fields.field import Field
 from ...runtime.fields.neighbour_table import Connectivity
-from ...runtime.language.structure import leaves_of, map_leaves
+from ...runtime.language import leaves_of, map_leaves
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError
 from ...stages.artifacts import Variant
-from ..backends.backend import Backend
+from ..backends.backend import BACKENDS, Backend, reference
 from ..backends.first_tier import compiled_only
-from ..backends.ready_made import BACKENDS, reference
 from ..entries.checked import written_by
 from ..entries.entry_point import EntryPoint, entry_arguments, entry_of
 from ..entries.program import Program

@@ -16,8 +16,7 @@ from ...runtime.process import classes, settings
 from ...runtime.process.errors import FieldforgeError, NotCompilableError
 from ...stages.ir.dataflow import Dataflow
 from ...stages.option_kinds import SECONDS
-from ..backends.backend import Backend
-from ..backends.ready_made import BACKENDS
+from ..backends.backend import BACKENDS, Backend
 from ..entries.decorated import address_of
 from ..options.architecture import names_of
 from ..options.database import TUNED, Database, database, tuned_file
@@ -26,8 +25,8 @@ from .bench import Cost, RealBench
 from .candidates import Choice, applied, by_digest, by_row, tunable_options
 from .journal import Journal
 from .kept_plans import keep_plans
-from .predicted import sizes_of
 from .ranking import Ranking, machine_of
+from .refit import sizes_of
 from .report import Report, Watch, watching
 from .search import FIRST_ROUNDS, Search, Trial, unranked
 from .subject import Subject, make_subject

@@ -14,17 +14,14 @@ from ..backends.backend import Backend
 from ..backends.first_tier import tiers_of, why_no_first_tier
 from ..builds.building import build, describe_variant, entry_flow, inputs_of
 from ..engine.deep import Shortcut
-from ..engine.engine import Engine
+from ..engine.engine import Engine, engine
 from ..engine.events import TierChanged
 from ..engine.handle import Result
 from ..engine.policy import NotStoredError, has_policy
-from ..engine.session import engine
-from .call_shape import CallShape, Provider
+from .call_shape import CallShape, Provider, check_names, spelled
 from .dry_run import note_build
 from .naming import needed, unbounded
-from .program_pool import ProgramPool, pool_of
-from .static_arguments import check_names, spelled
-from .table import EntrySink, VariantTable
+from .table import EntrySink, ProgramPool, VariantTable, pool_of
 
 COMPILE: Final = "asked for by 'compile'"
 SHOWN: Final = 4  # values of a static argument in the table of variants

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from ...runtime.language.definition import Definition
+from ...runtime.language import Definition
 from ...runtime.process import classes
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend

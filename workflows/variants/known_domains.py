@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension, FieldType, Type, leaves, leaves_of
 from ...runtime.language.domain import domain as make_domain
-from ...runtime.language.structure import leaves_of
-from ...runtime.language.types import FieldType, Type, leaves
 from ...runtime.process.errors import ArgumentError, DomainError, did_you_mean
 from .naming import leaf_name
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...runtime.decomposition.cuts import ENDLESS, Box
 from ...runtime.fields.alignment import first
-from ...runtime.language.structure import leaves_of
+from ...runtime.language import leaves_of
 from ...runtime.process.errors import ArgumentError
 from ...stages.ir.bounds import (
     Const,

@@ -1,17 +1,20 @@
-"""`VariantTable`: the entries that one function has, and its builds in progress."""
+"""`VariantTable`: the entries of one function, its builds in progress, and what hooks see of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from threading import RLock
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...runtime.process import classes
 from ...runtime.process.errors import in_words
 from ...stages.artifacts import Variant
+from ..backends.backend import Backend
 from .naming import why
 
-if TYPE_CHECKING:  # a call from the store imports no thread pool, see decision 0005
+if TYPE_CHECKING:
     from ..builds.background import Build
     from .stand_in import StandIn
 
@@ -167,3 +170,30 @@ class VariantTable:
         standing = self.stand_ins.get(variant)
         tier = self.tiers.get(variant, "") if standing is None else standing.text
         return f"{self.reasons[variant]}; {tier}" if tier else self.reasons[variant]
+
+
+@classes.frozen(eq=False)
+class ProgramPool:
+    """The variants of one program under one backend that are built by now.
+
+    Attributes:
+        name: the name of the program.
+        backend: compiles it; None runs embedded, which has no variants.
+        compiled_programs: the entry of each variant; it grows while programs are built.
+
+    """
+
+    name: str
+    backend: Backend | None
+    compiled_programs: Mapping[Variant, Any] = classes.field(repr=False)
+
+    @property
+    def root(self) -> tuple[str, str]:
+        """The names of the program and of its backend."""
+        return self.name, self.backend.name if self.backend else "embedded"
+
+
+def pool_of(name: str, backend: Backend | None, *tables: VariantTable) -> ProgramPool:
+    """Return the view of all variants in these tables, which belong to one program."""
+    entries = ChainMap(*(table.entries for table in tables))
+    return ProgramPool(name, backend, MappingProxyType(entries))

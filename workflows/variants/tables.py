@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from ...runtime.language.connectivity import is_table
-from ...runtime.language.dimension import Dimension
+from ...runtime.language import Dimension, is_table
 from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, MissingOffsetError
 

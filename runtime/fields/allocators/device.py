@@ -9,9 +9,7 @@ import numpy as np
 
 from ... import gpu
 from ...gpu.errors import GpuError
-from ...language.dimension import Dimension, DimensionKind
-from ...language.domain import Domain
-from ...language.dtype import DType
+from ...language import Dimension, DimensionKind, Domain, DType
 from ...process import classes
 from ...process.errors import DeviceError
 from ..alignment import first

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 
 from ....runtime.process import classes
-from ...ir.loops.column import Act, If, Set, Sweep, While
-from ...ir.loops.nest import Instruction, Row, with_operands
+from ...ir.loops import Act, If, Instruction, Row, Set, Sweep, While, with_operands
 
 
 @classes.frozen(kw_only=True)

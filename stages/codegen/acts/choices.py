@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ....runtime.process import classes
-from ...ir.loops.column import Act, Get, If, Set, Sweep, While
-from ...ir.loops.nest import Compute, Instruction, Load, Row, Store
+from ...ir.loops import Act, Compute, Get, If, Instruction, Load, Row, Set, Store, Sweep, While
 from .act_trees import Numbered, rows_of, with_sides
 
 

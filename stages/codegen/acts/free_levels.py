@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ....runtime.process import classes
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.column import Act, Column, Get, If, Set, Sweep, While
-from ...ir.loops.nest import Access, Instruction, NestLoop, Store
+from ...ir.loops import (
+    Access,
+    Act,
+    Buffer,
+    Column,
+    Get,
+    If,
+    Instruction,
+    NestLoop,
+    Set,
+    Store,
+    Sweep,
+    While,
+)
 from .act_trees import below, rows_of
 
 

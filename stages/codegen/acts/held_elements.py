@@ -8,10 +8,21 @@ from itertools import count
 from typing import TypeAlias
 
 from ....runtime.process import classes
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.column import Act, Column, Get, If, Set, Sweep, While
-from ...ir.loops.nest import Access, Instruction, Load, Store
-from ...ir.loops.traverse import instructions
+from ...ir.loops import (
+    Access,
+    Act,
+    Buffer,
+    Column,
+    Get,
+    If,
+    Instruction,
+    Load,
+    Set,
+    Store,
+    Sweep,
+    While,
+    instructions,
+)
 from .act_trees import Numbered, below, mapped, numbered, ordered, rows_of
 
 Element: TypeAlias = tuple[str, tuple[int, ...]]  # a buffer, and how far from the point

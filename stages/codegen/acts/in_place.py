@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir.bounds import Range, add, greatest, is_at_least, least
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.column import Act, Column, If, Sweep, While
-from ...ir.loops.kernel import Kernel, Step, in_order, steps_of
-from ...ir.loops.nest import Access, Instruction, Load, Nest, Row, Store, with_operands
-from ...ir.loops.traverse import arrays_of, instructions
+from ...ir.loops import (
+    Access,
+    Act,
+    Buffer,
+    Column,
+    If,
+    Instruction,
+    Kernel,
+    Load,
+    Nest,
+    Row,
+    Step,
+    Store,
+    Sweep,
+    While,
+    arrays_of,
+    in_order,
+    instructions,
+    steps_of,
+    with_operands,
+)
 from .act_trees import mapped
 from .free_levels import with_free_levels
 from .held_elements import with_held_elements

@@ -11,12 +11,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TypeAlias
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.column import Act, Column, Get, Set, Sweep
-from ...ir.loops.nest import Access, Instruction, Load, Nest, Store, with_operands
-from ...ir.loops.traverse import arrays_of, instructions
+from ...ir.loops import (
+    Access,
+    Act,
+    Buffer,
+    Column,
+    Get,
+    Instruction,
+    Load,
+    Nest,
+    Set,
+    Store,
+    Sweep,
+    arrays_of,
+    instructions,
+    with_operands,
+)
 from .act_trees import mapped, numbered, ordered, rows_of
 
 Code: TypeAlias = Nest | Column

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....runtime.process import classes
-from ...ir.loops.column import Act, Get, If, Set, Sweep, While
-from ...ir.loops.nest import Row, Store
+from ...ir.loops import Act, Get, If, Row, Set, Store, Sweep, While
 from .act_trees import Numbered
 
 

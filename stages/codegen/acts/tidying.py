@@ -11,10 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
-from ...ir.loops.column import Act, Column, Get, If, Set, Sweep, While
-from ...ir.loops.nest import Compute, Index, Instruction, Load, Row, Store, with_operands
+from ...ir.loops import (
+    Act,
+    Column,
+    Compute,
+    Get,
+    If,
+    Index,
+    Instruction,
+    Load,
+    Row,
+    Set,
+    Store,
+    Sweep,
+    While,
+    with_operands,
+)
 from ..schedule.costs import TRANSCENDENTAL, operations
 from .act_trees import Numbered, numbered, ordered, rows_of
 from .choices import gathered

@@ -7,9 +7,8 @@ from typing import Any, Final, TypeVar
 
 from ....runtime.process.errors import OptionError
 from ...artifacts import Lowered, Variant
+from ...ir.loops import Kernel, nests_of, nodes_of
 from ...ir.loops.cpu import Portions, Tiles, marks_of
-from ...ir.loops.kernel import Kernel
-from ...ir.loops.traverse import nests_of, nodes_of
 from ...sizes import Patches
 from ..pass_list import LoopPass, without
 from ..plan.cpu_seconds import CpuModel

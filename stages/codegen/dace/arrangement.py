@@ -13,15 +13,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir.bounds import Const, Range, Ranges
-from ...ir.loops.buffers import Buffer
+from ...ir.loops import (
+    Buffer,
+    Kernel,
+    Load,
+    Loop,
+    Member,
+    Nest,
+    Node,
+    Seq,
+    Store,
+    arrays_of,
+    in_order,
+    nodes_of,
+    rewrite,
+)
 from ...ir.loops.cpu import Tiles, marks_of
-from ...ir.loops.group import Member
-from ...ir.loops.kernel import Kernel, Loop, Node, Seq, in_order
-from ...ir.loops.nest import Load, Nest, Store
-from ...ir.loops.traverse import arrays_of, nodes_of, rewrite
 from ..schedule.rules import Rules
 
 

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ...ir.bounds import Bound
-from ...ir.loops.kernel import Kernel
+from ...ir.loops import Kernel
 from ...ir.strides import Stride
 from ..cpu.text.threads import guard
 from ..entry_point import UNUSED, entry_head
 from ..rows.checks import status
-from ..rows.definitions import pointers, scalars
 from ..rows.dialect import cpp
 from ..rows.options import WriterOptions
-from ..rows.scope import Scope, places_of
+from ..rows.scope import Scope, places_of, pointers, scalars
 from .names import (
     SDFG_NAME,
     STATUS,

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ...ir.bounds import Range
-from ...ir.loops.column import Column
+from ...ir.loops import (
+    Column,
+    Kernel,
+    Loop,
+    Nest,
+    Node,
+    Seq,
+    Step,
+    Store,
+    accesses,
+    bodies,
+    children,
+)
 from ...ir.loops.cpu import Tiles
-from ...ir.loops.kernel import Kernel, Loop, Node, Seq, Step
-from ...ir.loops.nest import Nest, Store
-from ...ir.loops.traverse import accesses, bodies, children
 from ..errors import CodegenError
 from .arrangement import needs_guard, touches_fields
 from .loops import SdfgLoops

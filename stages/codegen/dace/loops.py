@@ -5,9 +5,8 @@ from __future__ import annotations
 from ....runtime.process import classes
 from ...artifacts import Lowered, Variant
 from ...ir.bounds import Bound
+from ...ir.loops import Kernel, nodes_of
 from ...ir.loops.cpu import Tiles
-from ...ir.loops.kernel import Kernel
-from ...ir.loops.traverse import nodes_of
 from ...ir.strides import Stride
 from ..cpu.pass_list import cpu_passes
 from ..integers import integers

@@ -6,14 +6,10 @@ import re
 from collections.abc import Collection
 from typing import Final, TypeAlias
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir.bounds import Bound, DomainSymbol, Range, Ranges, ScalarSymbol
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.column import Column
-from ...ir.loops.kernel import Kernel, Loop
-from ...ir.loops.nest import Nest, NestLoop
-from ...ir.loops.traverse import arrays_of, walk
+from ...ir.loops import Buffer, Column, Kernel, Loop, Nest, NestLoop, arrays_of, walk
 from ...ir.strides import Stride
 from ..integers import split
 from ..rows.operations import TYPES

@@ -6,18 +6,17 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ...ir.bounds import Const, Range
+from ...ir.loops import Instruction, Load, NestLoop, Row, Store
 from ...ir.loops.gpu import marks_of
-from ...ir.loops.nest import Instruction, Load, NestLoop, Row, Store
 from ..rows.body import NAMELESS
 from .arrangement import free_loops, needs_guard, on_threads, shared_by_parts, without_loop
-from .columns import add_column
 from .grid import GridOptions
 from .names import STATUS, GuardedStop
 from .rooms import Build, Room, loop_region
 from .tasklet import SdfgNest
-from .tasklet_nodes import add_first_states, add_rows
+from .tasklet_nodes import add_column, add_first_states, add_rows
 
 
 class NestBuilder:

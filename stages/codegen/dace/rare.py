@@ -11,14 +11,10 @@ from typing import Final
 
 from ....runtime.process import classes
 from ...ir.bounds import Bound
-from ...ir.loops.column import Column
-from ...ir.loops.kernel import Node
-from ...ir.loops.nest import Nest
-from ...ir.loops.traverse import rewrite
+from ...ir.loops import Column, Nest, Node, rewrite
 from ...ir.loops.ungrouped import ungrouped
 from ...ir.strides import Stride
-from ..cpu.text.kernel import ENDS, definitions
-from ..cpu.text.nodes import Writing, write_steps
+from ..cpu.text.kernel import ENDS, Writing, definitions, write_steps
 from ..cpu.text.units import defined, flat
 from ..entry_point import UNUSED
 from ..rows.checks import beyond

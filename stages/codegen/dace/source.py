@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ....runtime.process import classes
 from ...ir.bounds import Bound, maximum
-from ...ir.loops.kernel import Kernel, steps_of
+from ...ir.loops import Kernel, steps_of
 from ..arena import lives_of, placed
 from ..gpu.text.spellings import dialect_of, on_device
 from ..rows.checks import functions as check_functions, missing_values, tested_stores

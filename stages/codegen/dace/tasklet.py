@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
-from ...ir.loops.nest import (
+from ...ir.loops import (
     Advance,
     Argument,
     Compute,

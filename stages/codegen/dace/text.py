@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ...ir.loops.kernel import Kernel
+from ...ir.loops import Kernel
 from .names import SdfgNames
 
 
@@ -63,18 +63,19 @@ def _in_order(region: Any) -> list[Any]:
 def _block_lines(block: Any, indent: str) -> Iterator[str]:
     from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
-    if isinstance(block, SDFGState):
-        yield from (f"{indent}state {block.label}", *_nodes(block, None, f"{indent}  "))
-    elif isinstance(block, ConditionalBlock):
-        for condition, branch in block.branches:
-            yield f"{indent}if {condition.as_string if condition is not None else 'not'}"
-            yield from show_sdfg(branch, f"{indent}  ")
-    elif isinstance(block, ControlFlowRegion):
-        title = f"region {block.label}"
-        if isinstance(block, LoopRegion):
-            texts = (block.init_statement, block.loop_condition, block.update_statement)
-            title = f"loop {'; '.join(each.as_string for each in texts)}"
-        yield from (f"{indent}{title}", *show_sdfg(block, f"{indent}  "))
+    match block:
+        case SDFGState():
+            yield from (f"{indent}state {block.label}", *_nodes(block, None, f"{indent}  "))
+        case ConditionalBlock():
+            for condition, branch in block.branches:
+                yield f"{indent}if {condition.as_string if condition is not None else 'not'}"
+                yield from show_sdfg(branch, f"{indent}  ")
+        case ControlFlowRegion():
+            title = f"region {block.label}"
+            if isinstance(block, LoopRegion):
+                texts = (block.init_statement, block.loop_condition, block.update_statement)
+                title = f"loop {'; '.join(each.as_string for each in texts)}"
+            yield from (f"{indent}{title}", *show_sdfg(block, f"{indent}  "))
 
 
 def _nodes(state: Any, scope: Any, indent: str) -> Iterator[str]:

@@ -9,11 +9,23 @@ from typing import Final, TypeAlias
 
 from ....runtime.process import classes
 from ...ir.bounds import Bound, Const, multiply, subtract
-from ...ir.loops.column import Column, Sweep
+from ...ir.loops import (
+    Choice,
+    Column,
+    Kernel,
+    Load,
+    Loop,
+    Nest,
+    Node,
+    Store,
+    Sweep,
+    arrays_of,
+    children,
+    nests_of,
+    rewrite,
+    with_nests,
+)
 from ...ir.loops.gpu import GpuMarks, KernelGroup, marked, marks_of
-from ...ir.loops.kernel import Choice, Kernel, Loop, Node
-from ...ir.loops.nest import Load, Nest, Store
-from ...ir.loops.traverse import arrays_of, children, nests_of, rewrite, with_nests
 from .passes.thread_blocks import MOST_AXES, OF_COLUMNS, OF_POINTS
 
 ALWAYS: Final[Bound] = Const(1)

@@ -22,9 +22,8 @@ from ...ir.bounds import (
     subtract,
 )
 from ...ir.inside import bounds_of
+from ...ir.loops import Kernel, Loop, Nest
 from ...ir.loops.gpu import GroupLaunch, KernelGroup, marks_of
-from ...ir.loops.kernel import Kernel, Loop
-from ...ir.loops.nest import Nest
 from ...ir.strides import Stride
 from .kernels import ALWAYS, Boxes
 from .text.grid import MOST_BLOCKS, blocks_of

@@ -6,16 +6,27 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ....runtime.language.dimension import DimensionKind
+from ....runtime.language import DimensionKind
 from ....runtime.process import classes
 from ...ir.bounds import Bound, PatchMember, Range, subtract
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.group import PatchGroup
-from ...ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
-from ...ir.loops.nest import Load, Nest, Store
-from ...ir.loops.traverse import accesses, arrays_of, nests_of, with_runs
+from ...ir.loops import (
+    Buffer,
+    Choice,
+    Kernel,
+    Load,
+    Nest,
+    Node,
+    PatchGroup,
+    Seq,
+    Store,
+    accesses,
+    arrays_of,
+    in_order,
+    nests_of,
+    with_runs,
+)
 from ..schedule.costs import ITEMSIZES
-from .ways import codomains, owner_of, ways
+from .values import codomains, owner_of, ways
 
 Kinds: TypeAlias = list[str]  # of the loops of a nest
 Buffers: TypeAlias = Mapping[str, Buffer]

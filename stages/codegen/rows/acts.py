@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 
 from ....runtime.process import classes
-from ...ir.loops.column import Act, Column, If, Sweep, While
-from ...ir.loops.traverse import instructions
+from ...ir.loops import Act, Column, If, Sweep, While, instructions
 from .body import NAMELESS, Body, line, operand
 from .expressions import TYPES
 from .scope import Scope

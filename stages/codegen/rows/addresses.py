@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.nest import Access, Index, Instruction, Row
+from ...ir.loops import Access, Buffer, Index, Instruction, Row
 
 # For each axis: the row of its index (None: the index of the loop), and an offset.
 Places: TypeAlias = tuple[tuple[Row | None, int], ...]

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ....runtime.process import classes
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.column import Act
-from ...ir.loops.nest import Load
+from ...ir.loops import Act, Buffer, Load
 from ..acts.act_trees import rows_of
 from .body import Body
 from .scope import Scope

@@ -19,25 +19,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
-from ...ir.loops.column import Get, Set
-from ...ir.loops.cpu import marks_of
-from ...ir.loops.nest import (
+from ...ir.loops import (
     Access,
     Advance,
     Argument,
     Compute,
     Constant,
+    Get,
     Index,
     Instruction,
     Load,
     Nest,
     Number,
     Row,
+    Set,
     State,
     Store,
 )
+from ...ir.loops.cpu import marks_of
 from .addresses import DIRECT, Address, Element, InRow, addresses_of, axis_along, is_told
 from .checks import tested
 from .expressions import TYPES

@@ -13,9 +13,7 @@ from typing import Final
 
 from ....runtime.calls.plan import StatusKind
 from ....runtime.process import classes
-from ...ir.loops.kernel import Kernel
-from ...ir.loops.nest import Constant, Instruction, Store
-from ...ir.loops.traverse import bodies
+from ...ir.loops import Constant, Instruction, Kernel, Store, bodies
 from ..soft_reads import Clamping
 from .expressions import TYPES, is_nothing
 from .scope import Scope

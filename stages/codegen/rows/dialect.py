@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ....runtime.process import classes
-from ...ir.loops.nest import Compute, Row
+from ...ir.loops import Compute, Row
 from .expressions import TYPES, Expression, is_nothing, literal
 from .extrema import spelled
 from .operations import express, vectorised, written_out

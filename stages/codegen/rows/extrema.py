@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final, TypeGuard
 
-from ...ir.loops.nest import Compute, Constant, Instruction, Row
-from ...ir.loops.traverse import reached
+from ...ir.loops import Compute, Constant, Instruction, Row, reached
 from .expressions import TYPES, Expression, builtin, is_float
 from .spellings import WHOLE
 

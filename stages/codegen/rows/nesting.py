@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final
 
-from ...ir.loops.nest import Advance, Compute, Instruction, Load, Row, State, Store
+from ...ir.loops import Advance, Compute, Instruction, Load, Row, State, Store
 from .expressions import is_float
 from .spellings import LIBRARY, SYMBOLS
 

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ....runtime.process import classes
-from ...ir.loops.column import Act, If, Sweep, While
-from ...ir.loops.nest import Compute, Constant, Instruction, Number, Row
+from ...ir.loops import Act, Compute, Constant, If, Instruction, Number, Row, Sweep, While
 from .body import Body, operand
 
 Scope: TypeAlias = tuple[int, ...]  # the blocks around a row

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from ....runtime.process import classes
 from ...ir.stencil import Assign, Block, End, Limits, Node
-from ..reads import reads_below
+from ..levels import reads_below
 
 Side: TypeAlias = tuple[int, int]  # the lowest index, and the highest beyond the last one
 Extent: TypeAlias = tuple[Side, Side]

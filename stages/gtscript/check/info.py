@@ -17,9 +17,8 @@ from ..info import (
     ParameterInfo,
     StencilInfo,
 )
-from ..levels import boundaries_of, least_levels
+from ..levels import boundaries_of, least_levels, reads_below
 from ..read.scope import Tables
-from ..reads import reads_below
 from .extents import ZERO, Extents, Side, extents_of
 
 

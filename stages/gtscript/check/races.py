@@ -13,9 +13,9 @@ from math import prod
 from ....runtime.process.source import Span
 from ...ir.stencil import Assign, Block, Read
 from ..errors import NotYetSupportedError, StencilRefusedError
+from ..levels import reads_below
 from ..read.data_axes import MOST
 from ..read.scope import Tables
-from ..reads import reads_below
 from ..sweeps import is_imperative, shifted_cycle
 from .extents import ZERO, extents_of
 

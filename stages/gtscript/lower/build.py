@@ -13,12 +13,11 @@ from ...ir.dataflow import Dataflow, Leaf, Ref, Side
 from ...ir.stencil import Assign, Block, Node, Read, Stencil
 from ..axes import AXES, K, data_dims, dims_of, size_of
 from ..check.extents import Extent, Extents, extents_of
+from ..levels import reads_below
 from ..parsed import ParsedStencil
-from ..reads import reads_below
 from ..sweeps import Sweep, Use, is_cycle, is_imperative, walks
-from .bounds import is_whole, levels_of
 from .columns import run_column
-from .environment import Environment
+from .environment import Environment, is_whole, levels_of
 from .scans import Column, at_level
 from .storing import Storing
 

@@ -18,9 +18,8 @@ from ...ir.dataflow import Ref, Value
 from ...ir.stencil import Assign, Block, Limits, Read
 from ...lower.graph import Graph
 from ..axes import K, data_dims
-from ..reads import reads_below
-from .bounds import box_of, levels_of, size
-from .environment import Environment, valued
+from ..levels import reads_below
+from .environment import Environment, box_of, levels_of, size, valued
 from .slots import Slot, is_local, levels_in_column
 
 

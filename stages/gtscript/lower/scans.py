@@ -18,8 +18,7 @@ from ...lower.graph import Graph
 from ...lower.scans import body_of, trimmed
 from ..axes import K
 from ..sweeps import Sweep, Use
-from .bounds import box_of, levels_of, with_first
-from .environment import Environment, valued
+from .environment import Environment, box_of, levels_of, valued, with_first
 
 State = tuple[int, int]  # an assignment, and how many levels ago; 0 is the level itself
 

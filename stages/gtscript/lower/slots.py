@@ -9,10 +9,8 @@ from ...ir.bounds import Bound, Const, add, greatest, least
 from ...ir.dataflow import Side
 from ...ir.stencil import Block
 from ..axes import K
-from ..levels import least_levels
-from ..reads import reads_below
-from .bounds import levels_of, size, stays_inside
-from .environment import Environment
+from ..levels import least_levels, reads_below
+from .environment import Environment, levels_of, size, stays_inside
 
 
 @classes.frozen

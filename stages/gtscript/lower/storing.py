@@ -17,8 +17,7 @@ from ...ir.stencil import Assign, Block, Limits
 from ...lower.rewrite import reachable
 from ..axes import K, dims_of
 from ..levels import least_levels
-from .bounds import FIRST, LAST, written_box
-from .environment import Environment
+from .environment import FIRST, LAST, Environment, written_box
 
 
 @classes.define

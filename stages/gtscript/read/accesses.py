@@ -9,9 +9,8 @@ from ...ir.stencil import Offset, Read, Ref, Variable
 from ..capture import path_of
 from ..words import AXES
 from .data_axes import Access, Reader, element_of, index_of, part_of
-from .elements import Elements
 from .offsets import level_of, offset_of
-from .scope import Scope, shown
+from .scope import Elements, Scope, shown
 from .typing import FLOATS
 
 
@@ -19,18 +18,19 @@ def read_at_offsets(scope: Scope, node: ast.Subscript, access: Access, read: Rea
     """Read a subscript of a variable; None if it is none."""
     path = path_of(access.base)
     found = scope.meaning(path) if path else None
-    if isinstance(found, int) and scope.tables.variables[found].kind == "table":
-        return _of_table(scope, node, access, found, read)
-    if isinstance(found, Elements):
-        offset, level = _place(scope, access.offsets, found.whole, read)
-        return _element(
-            scope, node, access, found, read, lambda each: scope.read(each, node, offset, level)
-        )
-    if isinstance(found, int) and access.index is None:
-        variable = scope.tables.variables[found]
-        if variable.kind == "scalar":  # an argument of a function that shifts its parameter
-            return scope.read(found, node)
-        return scope.read(found, node, *_place(scope, node, variable, read))
+    match found:
+        case int() if scope.tables.variables[found].kind == "table":
+            return _of_table(scope, node, access, found, read)
+        case Elements():
+            offset, level = _place(scope, access.offsets, found.whole, read)
+            return _element(
+                scope, node, access, found, read, lambda each: scope.read(each, node, offset, level)
+            )
+        case int() if access.index is None:
+            variable = scope.tables.variables[found]
+            if variable.kind == "scalar":  # an argument of a function that shifts its parameter
+                return scope.read(found, node)
+            return scope.read(found, node, *_place(scope, node, variable, read))
     return None
 
 

@@ -12,9 +12,8 @@ from ..capture import path_of
 from . import expressions
 from .accesses import integer
 from .data_axes import access_of, index_of
-from .elements import Elements, Part
 from .offsets import level_of, offset_of
-from .scope import Binding, Scope
+from .scope import Binding, Elements, Part, Scope
 from .types import type_of
 from .typing import cast, operation
 

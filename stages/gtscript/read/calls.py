@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final, cast
 
-from ....runtime.language.definition import Definition
+from ....runtime.language import Definition
 from ...ir.stencil import Ref
 from ...parse.source import Source, read as read_source
 from ..capture import path_of
@@ -14,8 +14,7 @@ from ..definition import Constant, FunctionDefinition, Number, Parameter
 from ..errors import GTScriptSyntaxError
 from . import expressions
 from .assignments import assign
-from .elements import Elements
-from .scope import Binding, Scope
+from .scope import Binding, Elements, Scope
 from .statements import assigned_names, read_imports, read_statements
 
 DEEPEST: Final = 64

@@ -9,9 +9,8 @@ from typing import Final, TypeAlias
 from ....runtime.process import classes
 from ...ir.stencil import Ref, Variable
 from ..capture import path_of
-from .elements import Elements, Part, Place
 from .evaluate import whole
-from .scope import Scope, shown
+from .scope import Elements, Part, Place, Scope, shown
 from .typing import FLOATS, choice, operation
 
 Reader: TypeAlias = Callable[[Scope, ast.expr], Ref]

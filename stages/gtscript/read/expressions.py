@@ -14,8 +14,7 @@ from ..words import AXES, CASTS, FUNCTIONS
 from . import composed
 from .accesses import read_at_level, read_at_offsets
 from .data_axes import access_of, no_index, part_of, product_of
-from .elements import Elements
-from .scope import Scope, shown
+from .scope import Elements, Scope, shown
 from .typing import (
     ARITHMETIC,
     COMPARISONS,

@@ -8,12 +8,11 @@ from ...ir.stencil import End, Ref
 from ..capture import path_of
 from ..definition import AxisBound
 from ..errors import GTError
-from ..reads import reads_below
+from ..levels import reads_below
 from . import expressions
 from .data_axes import access_of
-from .elements import Elements
 from .evaluate import UNKNOWN, evaluated
-from .scope import Scope, shown
+from .scope import Elements, Scope, shown
 from .typing import FLOATS
 
 

@@ -1,9 +1,13 @@
-"""The state of a reader: the tables of the tree, and what names mean where it reads."""
+"""The state of a reader: the tables of the tree, and what names mean where it reads.
+
+Fields and temporaries with data axes: each element is a variable of its own.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Final, TypeAlias
 
 from ....runtime.process import classes
@@ -18,9 +22,42 @@ from ..errors import (
     NotYetSupportedError,
     StencilRefusedError,
 )
-from ..info import InOrder
-from ..parameters import element_name
-from .elements import Elements, Part
+from ..info import InOrder, element_name
+
+Place: TypeAlias = tuple[int, ...]  # an index for each data axis
+
+
+@classes.frozen
+class Elements:
+    """A field with data axes of these `sizes`, as one variable for each element.
+
+    `whole` is what all of them are, `variables` are their numbers, the last axis fastest.
+    """
+
+    whole: Variable
+    sizes: tuple[int, ...]
+    variables: tuple[int, ...]
+
+    @property
+    def places(self) -> Iterator[Place]:
+        """The index of each element, in order."""
+        return product(*map(range, self.sizes))
+
+    def at(self, place: Sequence[int]) -> int:
+        """Return the variable of an element."""
+        number = 0
+        for size, index in zip(self.sizes, place, strict=True):
+            number = number * size + index
+        return self.variables[number]
+
+
+@classes.frozen
+class Part:
+    """The element of a vector or matrix of these `sizes` that an expression is read for."""
+
+    sizes: tuple[int, ...]
+    place: Place
+
 
 Inline: TypeAlias = Callable[["Scope", ast.Call, given.FunctionDefinition, int], tuple[Ref, ...]]
 Binding: TypeAlias = int | Elements | given.Constant | None  # a variable by number, a constant

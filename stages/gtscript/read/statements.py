@@ -9,12 +9,12 @@ from ...ir.stencil import Assign, End, Ref, Variable
 from .. import definition as given
 from ..capture import path_of
 from ..errors import GTScriptAssertionError, GTScriptDefinitionError
-from ..reads import reads_below
+from ..levels import reads_below
 from ..words import MODULES
 from . import expressions
 from .assignments import read_annotated, read_assign, read_augmented
 from .evaluate import decided
-from .horizontal import boxes_of
+from .offsets import boxes_of
 from .scope import Scope, shown
 from .typing import condition, logic, operation, reads_field
 

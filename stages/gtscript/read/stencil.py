@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from ....runtime.language.definition import Definition
+from ....runtime.language import Definition
 from ...ir.stencil import Block, End, Order, Variable
 from ...parse.source import Source, read as read_source
 from ..capture import path_of
@@ -15,10 +15,9 @@ from ..errors import GTScriptSyntaxError
 from ..words import ORDERS
 from .assignments import assign_value, declare, declare_elements
 from .calls import inlined
-from .elements import Elements
 from .interval_order import check_order
 from .intervals import interval_of, runtime_bounds
-from .scope import BlockDraft, Scope, Tables, shown
+from .scope import BlockDraft, Elements, Scope, Tables, shown
 from .statements import (
     assigned_names,
     check_assertion,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal as OneOf
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ..bounds import Bound, Const, Range, Ranges, add, maximum, multiply, subtract
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from .column import Column
 from .group import Member, NestGroup, groups_of
 from .kernel import Choice, Kernel, Loop, Node, steps_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ....runtime.language.dimension import Dimension, DimensionKind
+from ....runtime.language import Dimension, DimensionKind
 from ....runtime.process import classes
 from ..dataflow import OPERATIONS
 from .buffers import Buffer

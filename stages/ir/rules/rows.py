@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from ....runtime.language.dimension import (
-    Dimension,
-    DimensionKind,
-    in_canonical_order,
-    union_of,
-)
+from ....runtime.language import INTEGERS, Dimension, DimensionKind, in_canonical_order, union_of
 from ....runtime.language.operations import BY_NAME
-from ....runtime.language.types import INTEGERS
 from ....runtime.process import classes
 from ..column_rows import Column, column_complaints
 from ..dataflow import (

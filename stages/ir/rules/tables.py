@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from ....runtime.language.dimension import Dimension, DimensionKind, union_of
+from ....runtime.language import Dimension, DimensionKind, union_of
 from ....runtime.language.operation_table import NUMBERS
 from ..dataflow import REDUCTIONS, Collect, Gather, Neighbours, Reduce, Table
 

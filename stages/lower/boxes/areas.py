@@ -15,7 +15,7 @@ import enum
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ....runtime.language.dimension import Dimension, DimensionKind
+from ....runtime.language import Dimension, DimensionKind
 from ....runtime.process import classes
 from ...ir import bounds
 from ...ir.bounds import Bound, Const, Range, Ranges

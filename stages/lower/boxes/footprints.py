@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
-from ....runtime.language.dimension import Dimension, DimensionKind
+from ....runtime.language import Dimension, DimensionKind
 from ....runtime.process import classes
 from ...artifacts import Parsed, Variant
 from ...ir.bounds import Range, Ranges, ScalarSymbol

@@ -11,7 +11,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.runtime import gpu
 from fieldforge.runtime.calls import device_halo
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 I, J, K = ff.Dimension("I"), ff.Dimension("J"), ff.Dimension("K")
 IW = ff.flip_staggered(I)

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 import fieldforge as ff
 from fieldforge.errors import ArgumentError
-from fieldforge.runtime.calls import halo_adjoint
+from fieldforge.runtime.calls import boundaries
 from fieldforge.runtime.calls.boundaries import read_boundaries
 from fieldforge.runtime.calls.halo_transfers import transfers_of
 from fieldforge.runtime.language.domain import domain as make_domain
@@ -86,7 +86,7 @@ def test_the_native_code_has_the_bits_of_numpy(dtype):
     read, _ = read_boundaries(sides)
     given = field.dims, field.starts, field.stops, np.dtype(dtype)
     for each in reversed(list(transfers_of(*given, make_domain(INNER), read))):
-        halo_adjoint._hand_back(expected, each, field.starts)
+        boundaries._hand_back(expected, each, field.starts)
 
     ff.fill_halo_adjoint(field, INNER, sides)
 

@@ -132,7 +132,7 @@ def test_a_domain_with_nothing_a_number_or_a_function():
 @pytest.mark.parametrize("name", ["cpu", "dace_cpu", "reference", "gpu-host", "gpu"])
 def test_the_allocator_of_a_backend_makes_fields(name):
     with gpu.use_platform("null"):
-        allocator = ff.workflows.backends.ready_made.BACKENDS[name].allocator
+        allocator = ff.workflows.backends.backend.BACKENDS[name].allocator
 
         made = allocator.zeros({I: 3, J: 2}, dtype="int32")
 

@@ -23,7 +23,7 @@ from fieldforge.examples.icosahedral import (
     Vertex,
     icosahedral,
 )
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ...selection import not_optimised
 

@@ -17,7 +17,7 @@ from fieldforge.stages.compile.kernels import KernelToolchain
 from fieldforge.stages.gpu_target import KNOWN_ARCHS, GpuTarget
 from fieldforge.stages.vendors.dialect import BLOCK
 from fieldforge.stages.vendors.known import vendor_of
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 NEEDS = {"sm_90": nvrtc, "gfx90a": hiprtc}
 

@@ -20,7 +20,7 @@ import pytest
 from fieldforge.runtime.gpu import GpuError
 from fieldforge.runtime.gpu.compiler import nvrtc
 from fieldforge.stages.gpu_target import GpuTarget
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ...selection import runs_all
 

@@ -17,8 +17,7 @@ import pytest
 from fieldforge.runtime.process.errors import CompilationError
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated
-from fieldforge.stages.compile.running import stop_compilers
-from fieldforge.stages.compile.slots import Slots, using_slots
+from fieldforge.stages.compile.running import Slots, stop_compilers, using_slots
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.units import first_line
 

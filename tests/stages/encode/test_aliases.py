@@ -8,7 +8,7 @@ import pytest
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
 from fieldforge.runtime.fields.field import make
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 I = ff.Dimension("I")
 K = ff.Dimension("K", ff.DimensionKind.VERTICAL)

@@ -13,7 +13,7 @@ import pytest
 import fieldforge as ff
 from fieldforge import Dims, Field, abs, exp, tan, where  # noqa: A004
 from fieldforge.runtime import _core
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ..codegen.programs import all_unit
 from .rows import Runner, guarded

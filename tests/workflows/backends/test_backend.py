@@ -7,18 +7,18 @@ from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.target import CpuTarget, Target
 from fieldforge.workflows.backends import recipes
-from fieldforge.workflows.backends.backend import Backend
-from fieldforge.workflows.backends.first_tier import first_tier
-from fieldforge.workflows.backends.ready_made import (
+from fieldforge.workflows.backends.backend import (
     BACKENDS,
     ROWS,
+    Backend,
     cpu,
     find_backend,
     gtfn_cpu,
     itir_python,
     reference,
 )
-from fieldforge.workflows.engine.keys import own_components
+from fieldforge.workflows.backends.first_tier import first_tier
+from fieldforge.workflows.engine.handle import own_components
 from fieldforge.workflows.graph.graph import Workflow
 from fieldforge.workflows.graph.text import show_value
 
@@ -166,7 +166,7 @@ def test_import_neither_probes_the_machine_nor_loads_what_is_heavy():
     script = (
         "import sys, fieldforge.stages.target as target\n"
         "target.CpuTarget.host = None\n"
-        "import fieldforge.workflows.entries.decorators, fieldforge.workflows.backends.ready_made\n"
+        "import fieldforge.workflows.entries.decorators, fieldforge.workflows.backends.backend\n"
         "heavy = {'networkx', 'dace', 'cupy', 'rich', 'click', 'matplotlib', 'structlog'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

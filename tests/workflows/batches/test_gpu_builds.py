@@ -29,7 +29,7 @@ pytestmark = pytest.mark.needs_compiler
 MODEL = """
 import fieldforge as ff
 from fieldforge.stages.gpu_target import GpuTarget
-from fieldforge.workflows.backends.ready_made import find_backend
+from fieldforge.workflows.backends.backend import find_backend
 
 I = ff.Dimension("I")
 Line = ff.Field[ff.Dims[I], ff.float64]

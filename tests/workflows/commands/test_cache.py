@@ -9,8 +9,7 @@ from fieldforge.cache.disk import Disk
 from fieldforge.cache.layered import Layered
 from fieldforge.cache.memory import Memory
 from fieldforge.workflows.commands.cli import main
-from fieldforge.workflows.engine.engine import Engine
-from fieldforge.workflows.engine.session import using
+from fieldforge.workflows.engine.engine import Engine, using
 
 from ...faults.sample import SIZE, is_there, keep, key
 

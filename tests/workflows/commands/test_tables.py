@@ -6,7 +6,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.runtime.process.errors import MissingOffsetError
 from fieldforge.workflows.batches.addresses import load_module
-from fieldforge.workflows.commands.tables import read_tables
+from fieldforge.workflows.commands.arguments import read_tables
 from fieldforge.workflows.variants.tables import TableKind
 
 MODEL = """

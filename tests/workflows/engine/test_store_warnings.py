@@ -10,7 +10,7 @@ import pytest
 
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.opening import open_layer
-from fieldforge.workflows.engine.session import StoreWarning, tell_of_store
+from fieldforge.workflows.engine.engine import StoreWarning, tell_of_store
 
 from ...faults.sample import keep
 

@@ -18,7 +18,7 @@ from fieldforge.runtime.process.errors import (
     OptionError,
     UndefinedSymbolError,
 )
-from fieldforge.workflows.backends.ready_made import cpu, reference
+from fieldforge.workflows.backends.backend import cpu, reference
 from fieldforge.workflows.builds.background import wait_for_compilation
 from fieldforge.workflows.entries.decorators import field_operator, program
 

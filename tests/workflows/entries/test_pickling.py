@@ -150,7 +150,7 @@ def test_what_a_script_defines_says_so(model):
 
 @pytest.mark.parametrize("name", ["cpu", "dace_cpu", "reference", "gpu", "dace_gpu"])
 def test_a_backend_equals_its_original(name):
-    from fieldforge.workflows.backends.ready_made import find_backend
+    from fieldforge.workflows.backends.backend import find_backend
 
     backend = find_backend(name)
     found = there_and_back(backend)

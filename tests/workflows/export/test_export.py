@@ -20,7 +20,7 @@ from fieldforge.examples.icosahedral import E2VDim, Edge, K as Level, V2EDim, Ve
 from fieldforge.stages.sizes import Patches
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.export import export as exporting
-from fieldforge.workflows.export.names import DTYPES
+from fieldforge.workflows.export.program import DTYPES
 
 from ...selection import NONE
 

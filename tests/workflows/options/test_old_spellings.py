@@ -13,7 +13,7 @@ from fieldforge.cache.fingerprint import fingerprint
 from fieldforge.errors import OptionError
 from fieldforge.runtime.process import settings
 from fieldforge.stages.numbers import Numbers
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 from fieldforge.workflows.backends.recipes import registry
 from fieldforge.workflows.capsules.backend_text import backend_of, options_text
 from fieldforge.workflows.graph.graph import Workflow

@@ -6,7 +6,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.errors import OptionError
 from fieldforge.runtime.process import settings
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 from fieldforge.workflows.options import architecture
 from fieldforge.workflows.options.database import database, use_options
 from fieldforge.workflows.options.schema import schema_of

@@ -12,13 +12,13 @@ from tests.generated.large_arguments import arguments_of
 
 import fieldforge as ff
 from fieldforge.stages.codegen.plan.machine import EPYC
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.options.database import tuned_file
 from fieldforge.workflows.tuning.bench import RealBench
 from fieldforge.workflows.tuning.candidates import changed, tunable_options
-from fieldforge.workflows.tuning.predicted import sizes_of
 from fieldforge.workflows.tuning.ranking import Ranking, machine_of
+from fieldforge.workflows.tuning.refit import sizes_of
 from fieldforge.workflows.tuning.subject import make_subject
 
 STENCILS = 51  # seeds

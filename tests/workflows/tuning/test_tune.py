@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import fieldforge as ff
 from fieldforge.cache.disk import Disk
 from fieldforge.errors import ArgumentError, NotCompilableError, OptionError
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.engine.engine import Engine
 from fieldforge.workflows.options.architecture import names_of

@@ -6,8 +6,7 @@ import pytest
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
 from fieldforge.runtime.language.structure import leaves_of
-from fieldforge.workflows.variants.alike import alike_on, alike_outputs
-from fieldforge.workflows.variants.naming import leaf_name
+from fieldforge.workflows.variants.naming import alike_on, alike_outputs, leaf_name
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", ff.DimensionKind.VERTICAL)

@@ -10,7 +10,7 @@ from fieldforge.runtime.language.types import FieldType, ScalarType, TupleType
 from fieldforge.runtime.process.errors import DSLTypeError
 from fieldforge.workflows.entries.program import Program
 from fieldforge.workflows.variants.builds import MANY, ManyVariantsWarning
-from fieldforge.workflows.variants.static_arguments import (
+from fieldforge.workflows.variants.call_shape import (
     check_names,
     combinations,
     spelled,

@@ -14,8 +14,7 @@ from rich.console import Console
 from ....runtime import _core
 from ....runtime.calls.machine import machine_file, processor, read_machine, write_machine
 from ....stages.codegen.plan.machine import class_of
-from ...tuning.node import COSTS, node
-from ...tuning.refit import costs_of, errors_of, pairs_of, refitted
+from ...tuning.refit import COSTS, costs_of, errors_of, node, pairs_of, refitted
 from ..printed import print_table
 
 # A copy reads and writes a number: a level moves its line in, and both lines of the other one.

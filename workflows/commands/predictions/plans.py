@@ -14,9 +14,8 @@ from ....stages.codegen.plan.sizes import Sizes, alike
 from ....stages.ir.loops.reader import read
 from ....stages.target import CpuTarget
 from ...entries.entry_point import EntryPoint
-from ...tuning.alternatives import alternatives, told
-from ...tuning.node import GPUS, node
-from ...tuning.predicted import locality
+from ...tuning.ranking import alternatives, told
+from ...tuning.refit import GPUS, locality, node
 from ..arguments import backend_of
 
 CODEGEN: Final = "codegen"

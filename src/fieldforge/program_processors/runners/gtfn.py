@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...workflows.backends import recipes
-from ...workflows.backends.backend import Backend
-from ...workflows.backends.ready_made import cpu, gpu
+from ...workflows.backends.backend import Backend, cpu, gpu
 from .recipe import customised, warn_of
 
 __all__ = [

@@ -1,6 +1,6 @@
 """The Python backend under gt4py's names; all are our reference backend."""
 
-from ...workflows.backends.ready_made import reference
+from ...workflows.backends.backend import reference
 
 __all__ = ["default", "foast_to_gtir", "gtir", "no_transforms", "with_temporaries"]
 

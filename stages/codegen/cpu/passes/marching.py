@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ....ir.loops import Kernel, Load, Nest, Store, arrays_of, with_nests
 from ....ir.loops.cpu import marked
-from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Load, Nest, Store
-from ....ir.loops.traverse import arrays_of, with_nests
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 

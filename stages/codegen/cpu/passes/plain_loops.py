@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from .....runtime.process import classes
-from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Nest
-from ....ir.loops.traverse import with_nests
+from ....ir.loops import Kernel, Nest, with_nests
 from ...schedule.rules import Rules
 
 

@@ -13,10 +13,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from ....ir.bounds import Bound, Const, PatchOrder, maximum, multiply
-from ....ir.loops.buffers import Buffer
+from ....ir.loops import Buffer, Each, Kernel, Row
 from ....ir.loops.cpu import Portions, marks_of
-from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Each, Row
 from ....sizes import Patches
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
 from ...schedule.costs import ITEMSIZES

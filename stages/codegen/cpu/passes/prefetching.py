@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from .....runtime.language.dimension import DimensionKind
-from ....ir.loops.buffers import Buffer
+from .....runtime.language import DimensionKind
+from ....ir.loops import Buffer, Kernel, Load, Nest, Row
 from ....ir.loops.cpu import marked, marks_of, with_rows
-from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Load, Nest, Row
 from ...rows.addresses import axis_along, row_of
 from ...schedule.rules import Rules
 

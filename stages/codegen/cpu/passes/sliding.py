@@ -11,10 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from ....ir.loops import (
+    Compute,
+    Index,
+    Instruction,
+    Kernel,
+    Load,
+    Nest,
+    Row,
+    Store,
+    arrays_of,
+    reached,
+)
 from ....ir.loops.cpu import marked, marks_of, with_rows
-from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Compute, Index, Instruction, Load, Nest, Row, Store
-from ....ir.loops.traverse import arrays_of, reached
 from ...schedule.costs import row_cost
 from ...schedule.rules import Rules
 

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from .....runtime.language.dimension import Dimension
+from .....runtime.language import Dimension
+from ....ir.loops import Kernel, Load, Nest, Store, accesses, arrays_of
 from ....ir.loops.cpu import marked, with_rows
-from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Load, Nest, Store
-from ....ir.loops.traverse import accesses, arrays_of
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 

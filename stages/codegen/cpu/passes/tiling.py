@@ -12,15 +12,25 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from .....runtime.language.dimension import Dimension, DimensionKind
+from .....runtime.language import Dimension, DimensionKind
 from .....runtime.process import classes
 from ....ir.bounds import Const, Range, difference, greatest, least
-from ....ir.loops.buffers import Buffer
+from ....ir.loops import (
+    Buffer,
+    Kernel,
+    Load,
+    Member,
+    Nest,
+    Node,
+    Seq,
+    Store,
+    accesses,
+    arrays_of,
+    in_order,
+    rewrite,
+    touches,
+)
 from ....ir.loops.cpu import Cut, Tiles
-from ....ir.loops.group import Member
-from ....ir.loops.kernel import Kernel, Node, Seq, in_order
-from ....ir.loops.nest import Load, Nest, Store
-from ....ir.loops.traverse import accesses, arrays_of, rewrite, touches
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of

@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ....ir.loops import Compute, Index, Instruction, Kernel, Nest, Number, Row, reached, with_nests
 from ....ir.loops.cpu import marked, marks_of, with_rows
-from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Compute, Index, Instruction, Nest, Number, Row
-from ....ir.loops.traverse import reached, with_nests
 from ...schedule.rules import Rules
 from ...schedule.usual import likely, likely_listed, of_index, with_entries
 

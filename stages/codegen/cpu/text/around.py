@@ -8,7 +8,7 @@ from .....runtime.process import classes
 from ....ir.loops.cpu import marks_of
 from ....ir.loops.nest import Compute, Instruction, Load, Nest, Row
 from ...rows.body import Body, operand, written
-from ..passes.settled import settled
+from ...schedule.usual import settled
 from .threads import indented
 
 

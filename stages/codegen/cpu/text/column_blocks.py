@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from .....runtime.language.dimension import Dimension
+from .....runtime.language import Dimension
 from .....runtime.process import classes
-from ....ir.loops.column import Column, Get, Set, Sweep
-from ....ir.loops.nest import Access, Index, Instruction, Load, Row, Store
-from ....ir.loops.traverse import instructions
+from ....ir.loops import (
+    Access,
+    Column,
+    Get,
+    Index,
+    Instruction,
+    Load,
+    Row,
+    Set,
+    Store,
+    Sweep,
+    instructions,
+)
 from ...rows.body import Body
 from ...rows.expressions import TYPES, is_float
 from ...rows.scope import Scope, stored_type

@@ -11,9 +11,8 @@ from typing import Final
 
 from .....runtime.meshes.transposed_tables import transposed_names
 from .....runtime.process import classes
-from ....ir.loops.buffers import Buffer
+from ....ir.loops import Buffer, Compute, Load, Nest
 from ....ir.loops.cpu import marks_of
-from ....ir.loops.nest import Compute, Load, Nest
 from ...rows.body import Body, operand
 from ...schedule.discovery import TABLE, table_buffer
 from ...schedule.usual import entry_of, settled

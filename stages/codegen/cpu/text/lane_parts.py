@@ -12,8 +12,7 @@ from itertools import count
 from typing import TypeAlias
 
 from .....runtime.process import classes
-from ....ir.loops.column import Act, Get, If, Set, Sweep, While
-from ....ir.loops.nest import Instruction, Row, Store
+from ....ir.loops import Act, Get, If, Instruction, Row, Set, Store, Sweep, While
 from ...rows.acts import loop_over
 from ...rows.addresses import DIRECT
 from ...rows.body import NAMELESS, Body, element, line, name, operand

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ....ir.loops.column import If, While
-from ....ir.loops.nest import Compute, Instruction, Store
+from ....ir.loops import Compute, If, Instruction, Store, While
 from ...acts.act_trees import below, rows_of
 from ...rows.body import Body
 from ...rows.expressions import is_float

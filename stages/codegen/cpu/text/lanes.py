@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from .....runtime.process import classes
-from ....ir.loops.column import Act, Column, Sweep
-from ....ir.loops.nest import Access
-from ....ir.loops.traverse import instructions
+from ....ir.loops import Access, Act, Column, Sweep, instructions
 from ...acts.act_trees import below
 from ...rows.scope import Scope
 from .column_blocks import BLOCK, ColumnBlock

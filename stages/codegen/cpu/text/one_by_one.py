@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.loops.column import Act, Get, If, Set, Sweep, While
-from ....ir.loops.nest import Compute, Load
+from ....ir.loops import Act, Compute, Get, If, Load, Set, Sweep, While
 from ...acts.act_trees import below, rows_of
 from ...acts.free_levels import read_first
 from ...rows.acts import acts_of, loop_over

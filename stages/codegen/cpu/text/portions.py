@@ -7,15 +7,14 @@ from typing import Final
 
 from .....runtime.process import classes
 from ....ir.bounds import PatchBound
+from ....ir.loops import Access, Each, Load, Nest, Row, Store, reached
 from ....ir.loops.cpu import Portions
-from ....ir.loops.nest import Access, Each, Load, Nest, Row, Store
-from ....ir.loops.traverse import reached
-from ...mesh.ways import way_of, ways
+from ...mesh.values import way_of, ways
 from ...rows.addresses import Address, InRow, is_given
 from ...rows.body import NAMELESS, Body, body_of, line, start_of_row, written
 from ...rows.scope import Scope, stored_type
-from .ahead import indices, iteration, rows_ahead
 from .nest import innermost
+from .streams import indices, iteration, rows_ahead
 from .threads import END, extents, guard, indented, opened
 from .units import Known
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from .....runtime.process import classes
-from ....ir.loops.nest import Instruction, Load, Row, Store
-from ....ir.loops.traverse import reached
+from ....ir.loops import Instruction, Load, Row, Store, reached
 from ...rows.body import NAMELESS, Body, line
 from ...rows.expressions import TYPES
 from ...schedule.costs import ITEMSIZES

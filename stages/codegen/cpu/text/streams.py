@@ -1,21 +1,30 @@
-"""Write non-temporal stores: whole lines past the caches, where a call touches many bytes.
+"""Prefetch rows of a later iteration, and write non-temporal stores past the caches.
 
 A strip stores its points to an array, which then goes to memory as a whole. Each row is named by
 its pointer, and has an array and a buffer.
+
+The pointers of rows that a nest prefetches are `q0`, `q1`, ...; `j<level>` is the iteration, and
+`w3` is there what row `v3` is here.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from .....runtime.language.dimension import flip_staggered
-from ....ir.loops.buffers import Buffer
-from ....ir.loops.nest import Nest
-from ....ir.loops.traverse import arrays_of
-from ...rows.scope import Scope
+from .....runtime.language import flip_staggered
+from .....runtime.process import classes
+from ....ir.loops import Access, Buffer, Load, Nest, Row, arrays_of, reached
+from ....ir.loops.cpu import marks_of
+from ...rows.addresses import InRow, addresses_of, is_given, is_told
+from ...rows.body import NAMELESS, Body, line, start_of_row
+from ...rows.dialect import held
+from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
+from ...schedule.usual import unclamped
+from ..passes.tiling import USUAL
+from .threads import points
 
 LINE: Final = 64
 _STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
@@ -117,3 +126,118 @@ def _beyond(scope: Scope, count: str, has_points: Callable[[Buffer], bool]) -> s
     size = sum(ITEMSIZES[each.dtype] for each in buffers)
     known = scope.options.stream_from or None  # no call streams from 0 bytes on
     return f"{count} * {size} >= {scope.ask('far') if known is None else known}"
+
+
+ASK: Final = """\
+template <int level> static inline void ask(const void* place) {
+  __builtin_prefetch(place, 0, level);
+}"""
+_FIRST: Final = 32 << 10  # bytes of the first-level cache
+
+
+def rows_ahead(body: Body, nest: Nest, both: Collection[Row] | None = None) -> Body:
+    """Return the body of a nest with addresses for what it prefetches only.
+
+    A function of elements defines before what it prefetches in calls without `lists`; `both` are
+    the loads whose rows it prefetches with them too.
+    """
+    depth, rows = body.depth, body.rows
+    moving = [number for number, row in enumerate(rows) if row.level == depth - 1]
+    loads = (row for row in rows if isinstance(row, Load) and row.level < depth)
+    read = {number for load in loads for number in load.rows if number is not None}
+    around = {loop.range.dim: f"j{depth - 2}" for loop in nest.loops[-2:-1]}
+    asked = marks_of(nest).asked
+    found = addresses_of(rows, asked, body.scope.by_name, body.inner, letter="q", inside=depth)
+    for row in () if both is None else {*asked} - {*both}:
+        if isinstance(address := found[row], InRow):
+            found[row] = classes.evolve(address, is_given=True)
+    return classes.evolve(
+        body,
+        addresses=found,
+        positions={**body.positions, **around},
+        instead={},
+        names={number: f"w{number}" for number in moving},
+        same={
+            number: number if number in read else unclamped(rows, number)
+            for number in range(len(rows))
+        },
+    )
+
+
+def named_ahead(later: Body, nest: Nest, *, of_list: bool) -> Iterator[str]:
+    """Name the rows to prefetch, which all parts of the innermost loop share.
+
+    They are those of the next element of a list where the loop around is one `of_list`. Only calls
+    that prefetch compute them.
+    """
+    if later.addresses:
+        scope = later.scope
+        yield f"const bool asks = {leaves_caches(scope, nest, points(scope, nest.box))};"
+        yield from ["const bool alone = asks && !lists;"] if of_list else ()
+        rows = memory_rows(later, given=False)
+        if not rows:
+            return
+        types = (stored_type(scope.by_name[each.buffer]) for each in rows.values())
+        yield from (f"{type_}* {row};" for type_, row in zip(types, rows, strict=True))
+        yield from ("if (asks) {", "  " + iteration(scope, nest, of_list=of_list))
+        yield from (f"  {line(later, row)}" for row in indices(later))
+        for row, each in rows.items():
+            end = held(row) if is_told(later.rows, each) else ""
+            yield f"  {row} = {start_of_row(later, each)};{end}"
+        yield "}"
+
+
+def indices(later: Body) -> list[Row]:
+    """Return the rows around the innermost loop that compute the places of prefetched rows."""
+
+    def moving(rows: Iterable[Row | None]) -> list[Row]:
+        return [later.same[row] for row in rows if row is not None and row in later.names]
+
+    loads = (later.rows[number] for number, each in later.addresses.items() if not is_given(each))
+    places = (row for load in loads if isinstance(load, Load) for row in moving(load.rows))
+    found = reached(places, lambda row: moving(later.rows[row].operands))
+    return sorted(row for row in found if not isinstance(later.rows[row], NAMELESS))
+
+
+def iteration(scope: Scope, nest: Nest, *, of_list: bool = False) -> str:
+    """Define which iteration of the next outer loop to prefetch for, within its range."""
+    around, ahead = len(nest.loops) - 2, marks_of(nest).ahead
+    loop = nest.loops[around]
+    start, stop = scope.ends(loop.range)
+    if of_list:
+        place = f"later({start}, earlier(element(lists, earlier(q + {ahead}, last)), {stop} - 1))"
+    elif loop.backward:
+        place = f"later({start}, i{around} - {ahead * loop.step})"
+    else:
+        place = f"earlier(i{around} + {ahead * loop.step}, {stop} - {loop.step})"
+    return f"const s64 j{around} = {place};"
+
+
+def prefetched(later: Body, nest: Nest, read: Iterable[Access], lanes: int) -> Iterator[str]:
+    """Prefetch the lines of a strip in calls that touch more than the caches hold.
+
+    They go to the first-level cache if it keeps a usual row until the loop reads it: half of it
+    holds what the loop touches between prefetch and load, the rows `read`.
+    """
+    size = sum(ITEMSIZES[each.dtype] for each in read)
+    usual = USUAL[nest.loops[-1].range.dim.kind]
+    near = 3 if usual * size * marks_of(nest).ahead < _FIRST // 2 else 2
+    rows, own = memory_rows(later), memory_rows(later, given=False).keys()
+    for test, some in (("asks", own), ("alone", rows.keys() - own)):
+        yield from [f"if ({test}) {{"] if some else ()
+        for row in (row for row in rows if row in some):
+            itemsize = ITEMSIZES[rows[row].dtype]
+            for at in range(0, lanes * itemsize, LINE):
+                place = f"{row} + b + {at // itemsize}" if at else f"{row} + b"
+                yield f"  {later.scope.ask('ask')}<{near}>({place});"
+        yield from ["}"] if some else ()
+
+
+def memory_rows(body: Body, *, given: bool = True) -> dict[str, Access]:
+    """Return the pointers to rows of memory, each with an access; those that are `given`, too."""
+    return {
+        address.pointer: row
+        for number, address in body.addresses.items()
+        if isinstance(address, InRow) and isinstance(row := body.rows[number], Access)
+        if given or not address.is_given
+    }

@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.loops.buffers import Buffer
+from ....ir.loops import Buffer, Compute, Instruction, Load, Nest, Row, Store
 from ....ir.loops.cpu import marks_of
-from ....ir.loops.nest import Compute, Instruction, Load, Nest, Row, Store
 from ...rows.addresses import Address, Element, InRow
 from ...rows.body import Body, line, name, written
 from ...rows.expressions import TYPES
@@ -21,11 +20,19 @@ from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
 from ..passes.unswitching import conditions_of
-from .ahead import memory_rows, prefetched, rows_ahead
 from .around import Around, around_of, outside
 from .elements import index_test, without_conditions
 from .sliding import Slides, before_strips, slides_of, sliding_strip
-from .streams import LINE, aligned, are_rows_alike, is_far, stored_strips
+from .streams import (
+    LINE,
+    aligned,
+    are_rows_alike,
+    is_far,
+    memory_rows,
+    prefetched,
+    rows_ahead,
+    stored_strips,
+)
 from .threads import indented, points
 
 SIMD: Final = "#pragma omp simd"

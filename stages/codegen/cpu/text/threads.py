@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ....ir.bounds import Range, Ranges
-from ....ir.loops.nest import NestLoop
+from ....ir.loops import NestLoop
 from ...entry_point import CONTEXT
 from ...rows.scope import Scope
 

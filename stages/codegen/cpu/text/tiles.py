@@ -6,12 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ....ir.bounds import Range, Ranges
-from ....ir.loops.buffers import Buffer
+from ....ir.loops import Buffer, Member, arrays_of
 from ....ir.loops.cpu import Tiles
-from ....ir.loops.group import Member
-from ....ir.loops.traverse import arrays_of
-from ...rows.definitions import Definition, moved, strides
-from ...rows.scope import Scope
+from ...rows.scope import Definition, Scope, moved, strides
 from .nest import write_nest
 from .threads import CALLEE, END, enough, extent, flat_loop, guard, indented, opened
 from .units import Line, known, part_of

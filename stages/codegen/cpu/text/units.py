@@ -14,8 +14,7 @@ from typing import Final, TypeAlias
 
 from .....runtime.process import classes
 from ....units import MACRO, NAMESPACE, first_line
-from ...rows.definitions import Definition
-from ...rows.scope import Scope
+from ...rows.scope import Definition, Scope
 
 # Compile times are estimated as lines after inlining. A compiler takes 1500 to 3000 a second.
 CUT_FROM: Final = 2000  # the least estimate of a source that is cut

@@ -20,7 +20,7 @@ from dace.dtypes import ScheduleType
 from dace.sdfg import has_dynamic_map_inputs
 from dace.sdfg.nodes import Tasklet
 
-from ....ir.loops.nest import Nest
+from ....ir.loops import Nest
 from ...cpu.text.streams import stream_function
 from ...cpu.text.strips import SIMD
 from ...rows.options import WriterOptions

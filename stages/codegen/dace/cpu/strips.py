@@ -11,11 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from .....runtime.process import classes
-from ....ir.loops.buffers import Buffer
+from ....ir.loops import Buffer, Load, Nest, Row
 from ....ir.loops.cpu import marks_of
-from ....ir.loops.nest import Load, Nest, Row
-from ...cpu.text.ahead import indices, rows_ahead
-from ...cpu.text.streams import LINE, aligned, is_far, stored_strips
+from ...cpu.text.streams import LINE, aligned, indices, is_far, rows_ahead, stored_strips
 from ...cpu.text.strips import SIMD, lanes_of
 from ...rows.addresses import InRow
 from ...rows.body import body_of, line as line_of, pointers

@@ -13,11 +13,23 @@ from typing import Final
 
 from .....runtime.process import classes
 from ....ir.bounds import Ranges
-from ....ir.loops.buffers import Buffer
+from ....ir.loops import (
+    Buffer,
+    Instruction,
+    Kernel,
+    Load,
+    Nest,
+    NestLoop,
+    Node,
+    Reading,
+    Seq,
+    Store,
+    arrays_of,
+    in_order,
+    nodes_of,
+    rewrite,
+)
 from ....ir.loops.gpu import GpuMarks
-from ....ir.loops.kernel import Kernel, Node, Seq, in_order
-from ....ir.loops.nest import Instruction, Load, Nest, NestLoop, Reading, Store
-from ....ir.loops.traverse import arrays_of, nodes_of, rewrite
 from ...schedule.rules import Rules
 
 TILE: Final = (8, 32)  # threads of a copy along levels, and along the dimension around them

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ....ir.loops import Nest
 from ....ir.loops.gpu import marks_of
-from ....ir.loops.nest import Nest
 from ....ir.loops.ungrouped import ungrouped
 from ....vendors.vendor import Vendor
 from ...cpu.text.threads import guard

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from .....runtime.language.dimension import Dimension
+from .....runtime.language import Dimension
 from .....runtime.process import classes
 from ....gpu_target import USUAL_LEVELS, WIDEST
 from ....ir.bounds import (
@@ -23,11 +23,8 @@ from ....ir.bounds import (
     multiply,
     subtract,
 )
-from ....ir.loops.buffers import Buffer
+from ....ir.loops import Access, Buffer, Kernel, Load, Nest, Store, accesses, arrays_of
 from ....ir.loops.gpu import Columns, ColumnTile, RowTiles
-from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Access, Load, Nest, Store
-from ....ir.loops.traverse import accesses, arrays_of
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of

@@ -13,9 +13,24 @@ from typing import TypeAlias
 
 from .....runtime.process import classes
 from ....ir.bounds import subtract
-from ....ir.loops.column import Act, Column, Get, If, Set, Sweep, While
-from ....ir.loops.nest import Access, Compute, Index, Instruction, Load, Number, Row, Store
-from ....ir.loops.traverse import instructions
+from ....ir.loops import (
+    Access,
+    Act,
+    Column,
+    Compute,
+    Get,
+    If,
+    Index,
+    Instruction,
+    Load,
+    Number,
+    Row,
+    Set,
+    Store,
+    Sweep,
+    While,
+    instructions,
+)
 from ...acts.act_trees import Numbered, below, numbered, ordered, rows_of
 from ...schedule.costs import ITEMSIZES
 

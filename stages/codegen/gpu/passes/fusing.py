@@ -13,10 +13,24 @@ from typing import Final, TypeAlias
 
 from .....runtime.process import classes
 from ....ir.bounds import Bound, Const, Range, difference, greatest, maximum, multiply, subtract
-from ....ir.loops.buffers import Buffer
-from ....ir.loops.kernel import Choice, Kernel, Node, Seq, Step, in_order, steps_of
-from ....ir.loops.nest import Instruction, Load, Nest, Reading, Store
-from ....ir.loops.traverse import accesses, arrays_of, walk
+from ....ir.loops import (
+    Buffer,
+    Choice,
+    Instruction,
+    Kernel,
+    Load,
+    Nest,
+    Node,
+    Reading,
+    Seq,
+    Step,
+    Store,
+    accesses,
+    arrays_of,
+    in_order,
+    steps_of,
+    walk,
+)
 from ...schedule.rules import Rules
 from .unrolling import joined
 

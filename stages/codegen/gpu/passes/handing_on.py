@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from .....runtime.language.dimension import Dimension
+from .....runtime.language import Dimension
 from .....runtime.process import classes
 from ....ir.bounds import (
     Bound,
@@ -19,11 +19,21 @@ from ....ir.bounds import (
     multiply,
     subtract,
 )
-from ....ir.loops.buffers import Buffer
+from ....ir.loops import (
+    Buffer,
+    Choice,
+    Kernel,
+    Load,
+    Nest,
+    Node,
+    Seq,
+    Store,
+    arrays_of,
+    code_of,
+    in_order,
+    with_runs,
+)
 from ....ir.loops.gpu import Columns, Long, RowTiles, marked, marks_of
-from ....ir.loops.kernel import Choice, Kernel, Node, Seq, in_order
-from ....ir.loops.nest import Load, Nest, Store
-from ....ir.loops.traverse import arrays_of, code_of, with_runs
 from ...schedule.costs import ITEMSIZES
 from ...schedule.hazards import is_own_column
 from ...schedule.rules import Rules

@@ -10,12 +10,23 @@ from collections.abc import Mapping
 from typing import Final
 
 from ....ir.bounds import Const
-from ....ir.loops.buffers import Buffer
-from ....ir.loops.column import Column
+from ....ir.loops import (
+    Buffer,
+    Column,
+    Compute,
+    Constant,
+    Index,
+    Instruction,
+    Kernel,
+    Load,
+    Nest,
+    Node,
+    Number,
+    Row,
+    rewrite,
+    with_nests,
+)
 from ....ir.loops.gpu import marked, marks_of
-from ....ir.loops.kernel import Kernel, Node
-from ....ir.loops.nest import Compute, Constant, Index, Instruction, Load, Nest, Number, Row
-from ....ir.loops.traverse import rewrite, with_nests
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of

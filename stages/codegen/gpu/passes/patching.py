@@ -13,10 +13,8 @@ from typing import Final
 from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.bounds import PatchOrder
+from ....ir.loops import Each, Kernel, Load, Nest, accesses, in_order
 from ....ir.loops.gpu import Patches
-from ....ir.loops.kernel import Kernel, in_order
-from ....ir.loops.nest import Each, Load, Nest
-from ....ir.loops.traverse import accesses
 from ....sizes import Patches as Sizes
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
 from ...schedule.costs import ITEMSIZES

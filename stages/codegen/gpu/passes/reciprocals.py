@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ....ir.loops import Compute, Kernel, Nest, with_nests
 from ....ir.loops.gpu import marked
-from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Compute, Nest
-from ....ir.loops.traverse import with_nests
 from ...schedule.rules import Rules
 
 

@@ -8,8 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .....runtime.process import classes
-from ....ir.loops.column import Act, Column, Get, If, Set, Sweep, While
-from ....ir.loops.nest import Instruction, Load, Row, Store, with_operands
+from ....ir.loops import (
+    Act,
+    Column,
+    Get,
+    If,
+    Instruction,
+    Load,
+    Row,
+    Set,
+    Store,
+    Sweep,
+    While,
+    with_operands,
+)
 from ...acts.act_trees import Numbered, numbered, ordered, rows_of, with_sides
 from ...acts.tidying import tidied
 

@@ -14,13 +14,22 @@ from typing import Final
 
 from .....runtime.process import classes
 from ....ir.bounds import Const
-from ....ir.loops.buffers import Buffer
+from ....ir.loops import (
+    Buffer,
+    Choice,
+    Each,
+    Kernel,
+    Nest,
+    Node,
+    Store,
+    accesses,
+    in_order,
+    nodes_of,
+    rewrite,
+    steps_of,
+)
 from ....ir.loops.gpu import Patches, marked
-from ....ir.loops.kernel import Choice, Kernel, Node, in_order, steps_of
-from ....ir.loops.nest import Each, Nest, Store
-from ....ir.loops.traverse import accesses, nodes_of, rewrite
-from ...mesh.values import Handed, evaluated_here, handed, read_from
-from ...mesh.ways import ways
+from ...mesh.values import Handed, evaluated_here, handed, read_from, ways
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of

@@ -10,10 +10,8 @@ from typing import Final
 
 from .....runtime.process import classes
 from ....ir.bounds import Const, Symbol
+from ....ir.loops import Kernel, Nest, with_nests
 from ....ir.loops.gpu import marked
-from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Nest
-from ....ir.loops.traverse import with_nests
 from ...schedule.rules import Rules
 from ..options import options_of
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, product
 from typing import TypeAlias
 
-from .....runtime.language.dimension import Dimension
+from .....runtime.language import Dimension
 from .....runtime.process import classes
-from ....ir.loops.buffers import Buffer
-from ....ir.loops.nest import (
+from ....ir.loops import (
     Access,
     Advance,
+    Buffer,
     Compute,
     Constant,
     Index,

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from .....runtime.language.dimension import Dimension, DimensionKind
+from .....runtime.language import Dimension, DimensionKind
 from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.bounds import Bound, Const, add, floor_divide, multiply
-from ....ir.loops.buffers import Buffer
+from ....ir.loops import Buffer, Kernel, Load, Nest, Store, with_nests
 from ....ir.loops.gpu import marked, marks_of
-from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Load, Nest, Store
-from ....ir.loops.traverse import with_nests
 from ...plan.registers import registers
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules

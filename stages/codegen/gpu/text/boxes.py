@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ....ir.loops import Nest
 from ....ir.loops.gpu import marks_of
-from ....ir.loops.nest import Nest
 from ...rows.scope import Scope
 from ..kernels import Boxes
 from .grid import axes_of, first_text, is_flat

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Sequence
 
+from ....ir.loops import Load, Nest
 from ....ir.loops.gpu import Columns, Landed, Landing, Long, RowTiles, marked
-from ....ir.loops.nest import Load, Nest
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from .grid import axes_of, flat_places

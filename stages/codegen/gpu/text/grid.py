@@ -7,8 +7,8 @@ from functools import reduce
 
 from .....runtime.process import classes
 from ....ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
+from ....ir.loops import Nest
 from ....ir.loops.gpu import marks_of
-from ....ir.loops.nest import Nest
 from ...rows.acts import loop_over
 from ...rows.scope import Scope
 

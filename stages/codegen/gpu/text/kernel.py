@@ -7,11 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .....runtime.process import classes
 from ....ir.bounds import Bound
-from ....ir.loops.column import Column
+from ....ir.loops import Column, Kernel, Store, bodies
 from ....ir.loops.gpu import Columns, KernelGroup, Long, Patches, marks_of
-from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Store
-from ....ir.loops.traverse import bodies
 from ....ir.strides import Stride
 from ....vendors.dialect import BLOCK
 from ....vendors.vendor import Vendor

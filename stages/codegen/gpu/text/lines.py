@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from ....ir.loops.column import Column
+from ....ir.loops import Column, Load, Nest, Row, Store, instructions
 from ....ir.loops.gpu import marks_of
-from ....ir.loops.nest import Load, Nest, Row, Store
-from ....ir.loops.traverse import instructions
 from ...rows.body import Body, body_of
-from ...rows.definitions import array
-from ...rows.scope import Scope
+from ...rows.scope import Scope, array
 from .quotients import with_reciprocals
 
 

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from .....runtime.process import classes
 from ....ir.bounds import Range
+from ....ir.loops import Nest
 from ....ir.loops.gpu import Columns, Long
-from ....ir.loops.nest import Nest
 from ...rows.body import NAMELESS, pointers, states
 from ...rows.scope import Scope
 from .lines import braced

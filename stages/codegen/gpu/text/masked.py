@@ -14,8 +14,8 @@ from functools import reduce
 from operator import or_
 
 from .....runtime.process import classes
+from ....ir.loops import Instruction, Load, Nest, Row, Store
 from ....ir.loops.gpu import marks_of
-from ....ir.loops.nest import Instruction, Load, Nest, Row, Store
 from ....vendors.dialect import MASKED
 from ...plan.registers import ordered
 from ...rows.addresses import DIRECT

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from .....runtime.process import classes
-from ....ir.loops.nest import Load, Nest, Row, Store
-from ...mesh.ways import Way, way_of
+from ....ir.loops import Load, Nest, Row, Store
+from ...mesh.values import Way, way_of
 from ...rows.addresses import Element, InRow, axis_along
 from ...rows.body import NAMELESS, Body, line, pointer, written
 from ...rows.scope import Scope

@@ -6,10 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import count
 
 from .....runtime.process import classes
-from ....ir.loops.column import Column, Sweep
+from ....ir.loops import Column, Load, Nest, Sweep, instructions
 from ....ir.loops.gpu import marks_of
-from ....ir.loops.nest import Load, Nest
-from ....ir.loops.traverse import instructions
 from ...acts.act_trees import below
 from ...rows.acts import acts_of, body_of, write_acts, write_registers
 from ...rows.alike_fields import with_alike_fields

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from .....runtime.process import classes
 from ....ir.bounds import Bound, Const, PatchBound
+from ....ir.loops import Choice, Each, Load, Nest, Node, Seq, Store, arrays_of, nodes_of, steps_of
 from ....ir.loops.gpu import Patches
-from ....ir.loops.kernel import Choice, Node, Seq, steps_of
-from ....ir.loops.nest import Each, Load, Nest, Store
-from ....ir.loops.traverse import arrays_of, nodes_of
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from ..passes.sharing_in_patches import fillers_of

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.loops.nest import Compute, Row
+from ....ir.loops import Compute, Row
 from ...rows.body import Body, name, operand
 from ...rows.expressions import TYPES
 

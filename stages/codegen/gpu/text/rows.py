@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.bounds import Range
+from ....ir.loops import Load, Nest, Row, Store
 from ....ir.loops.gpu import Columns, RowTiles
-from ....ir.loops.nest import Load, Nest, Row, Store
 from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ....ir.loops.nest import Compute, Row
+from ....ir.loops import Compute, Row
 from ...rows.dialect import Dialect
 from ...rows.expressions import Expression, literal
 from ...rows.extrema import spelled

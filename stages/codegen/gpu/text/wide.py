@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from .....runtime.process import classes
 from ....gpu_target import WIDEST
-from ....ir.loops.nest import Load, Row, Store
+from ....ir.loops import Load, Row, Store
 from ....vendors.dialect import ONCE, WIDE
 from ...rows.addresses import InRow, axis_along
 from ...rows.body import Body, name, operand

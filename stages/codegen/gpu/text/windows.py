@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from .....runtime.process import classes
+from ....ir.loops import Access, Load, Nest, Row, Store
 from ....ir.loops.gpu import marks_of
-from ....ir.loops.nest import Access, Load, Nest, Row, Store
 from ....vendors.dialect import ONCE
 from ...rows.addresses import Address, Element, InRow
 from ...rows.body import NAMELESS, Body, element, index, line, name, operand

@@ -17,14 +17,14 @@ from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.dace.options import DACE_PASSES
 from fieldforge.stages.codegen.dace.passes import (
     InvalidGraphError,
+    PassTimeLimitError,
     TransformationWarning,
 )
 from fieldforge.stages.codegen.dace.stage import CodegenDace
-from fieldforge.stages.codegen.dace.time_limit import PassTimeLimitError
 from fieldforge.stages.ir.bounds import DomainSymbol, Range, add
 from fieldforge.stages.ir.dataflow import Body
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from .. import grids
 from ..grids import C, K, Native, make, units

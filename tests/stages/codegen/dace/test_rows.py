@@ -10,7 +10,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.examples import tridiagonal
 from fieldforge.runtime.calls.call_limits import threads
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ....end_to_end.gpu_calls import Box, I, J, K, down, sweep, up
 

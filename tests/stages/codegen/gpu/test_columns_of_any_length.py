@@ -10,7 +10,7 @@ from fieldforge import astype, float32, float64
 from fieldforge.experimental import concat_where
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.sizes import ThreadBlock
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ....selection import not_optimised
 

@@ -30,7 +30,7 @@ from fieldforge.stages.ir.loops.kernel import Choice, steps_of
 from fieldforge.stages.ir.loops.nest import Load, Nest, Store
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.traverse import nests_of, nodes_of
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 TARGET = GpuTarget("sm_90")
 HOST = BACKENDS["gpu-host"]

@@ -18,7 +18,7 @@ from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.sizes import Patches
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ..mesh_programs import (
     CPU,

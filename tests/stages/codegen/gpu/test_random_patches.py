@@ -18,7 +18,7 @@ import fieldforge as ff
 from fieldforge.examples import icosahedral as mesh_of
 from fieldforge.examples.icosahedral import K
 from fieldforge.stages.sizes import Patches
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ....selection import not_optimised
 

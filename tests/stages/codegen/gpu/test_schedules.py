@@ -18,7 +18,7 @@ from fieldforge.stages.ir.inside import values_of
 from fieldforge.stages.ir.loops.gpu import RowTiles
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.sizes import ThreadBlock, ThreadPoints
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ....selection import not_optimised
 from ..programs import REAL, I, J, K, all_unit, make_program, whole  # noqa: F401  (K for readers)

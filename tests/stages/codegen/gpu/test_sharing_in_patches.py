@@ -32,7 +32,7 @@ from fieldforge.stages.ir.loops.kernel import Node
 from fieldforge.stages.ir.loops.nest import Load, Store
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.traverse import accesses, nodes_of
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ....selection import not_optimised
 

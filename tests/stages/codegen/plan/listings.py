@@ -13,7 +13,7 @@ from fieldforge.stages.codegen.plan.sizes import Sizes
 from fieldforge.stages.ir.loops.kernel import Kernel
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.workflows.builds.building import trace
-from fieldforge.workflows.tuning.predicted import sizes_of
+from fieldforge.workflows.tuning.refit import sizes_of
 from fieldforge.workflows.tuning.subject import make_subject
 
 

@@ -34,7 +34,7 @@ from fieldforge.stages.ir.loops.text import show
 from fieldforge.stages.ir.loops.traverse import nests_of
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.sizes import Patches
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from ..programs import REAL, TARGET, I, J, all_unit, make_program, whole
 

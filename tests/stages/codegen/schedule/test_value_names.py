@@ -9,7 +9,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.errors import OptionError
 from fieldforge.stages.codegen.schedule.value_names import digests_of, rows_of
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 PRODUCT = "%7"  # of `smooth`

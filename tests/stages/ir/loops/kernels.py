@@ -20,7 +20,7 @@ from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.kernel import Kernel
 from fieldforge.stages.sizes import Patches
 from fieldforge.stages.target import Target
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 PROGRAMS = (
     ("diffusion", "diffuse", "I"),

@@ -10,9 +10,7 @@ from click.testing import CliRunner
 from fieldforge.runtime.calls.machine import machine_file
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.commands.predictions.plans import sizes_of_loops
-from fieldforge.workflows.tuning.node import node
-from fieldforge.workflows.tuning.predicted import plain
-from fieldforge.workflows.tuning.refit import costs_of
+from fieldforge.workflows.tuning.refit import costs_of, node, plain
 
 DIFFUSE = "fieldforge.examples.diffusion:diffuse"
 

@@ -7,8 +7,7 @@ from typing import Any
 import attrs
 
 from ....workflows.backends import recipes
-from ....workflows.backends.backend import Backend
-from ....workflows.backends.ready_made import dace_cpu, dace_gpu
+from ....workflows.backends.backend import Backend, dace_cpu, dace_gpu
 from ..recipe import customised
 from .options import translated
 

@@ -16,7 +16,7 @@ from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.compile.device_library import CompileLibrary
 from fieldforge.stages.gpu_target import GpuTarget
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from .....end_to_end.gpu_calls import Box, I, J, K, down, sweep, up
 

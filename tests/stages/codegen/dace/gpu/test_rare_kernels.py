@@ -8,7 +8,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.stages.ir.loops.kernel import Loop
 from fieldforge.stages.ir.loops.traverse import nodes_of
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from .....end_to_end.gpu_calls import I
 from ....ir.loops.kernels import kernels

@@ -22,7 +22,7 @@ from fieldforge.stages.compile.device_library import CompileLibrary
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.sizes import ThreadBlock
-from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.backends.backend import BACKENDS
 
 from .....end_to_end.gpu_calls import I, J, K, Plane, halve, sweep
 from ...programs import laplacians, make_program, whole
