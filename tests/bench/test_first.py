@@ -1,7 +1,5 @@
 """What `make bench-first` writes down of first results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

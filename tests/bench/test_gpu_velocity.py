@@ -1,7 +1,5 @@
 """The velocity tendency by hand for GPUs, compiled for the host, has our numbers."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 from pathlib import Path

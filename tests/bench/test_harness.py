@@ -1,7 +1,5 @@
 """What `make bench` writes down: nothing left out, nothing that computes something else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The store on disk keeps, finds, heals, and never believes what it has not checked."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

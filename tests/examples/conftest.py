@@ -3,8 +3,6 @@
 `make bench` holds every optimised program against NumPy and the kernels written by hand, too.
 """
 
-from __future__ import annotations
-
 import pytest
 
 import fieldforge as ff

@@ -1,7 +1,5 @@
 """The operators of the triangular mesh: the same bits everywhere, and right on known fields."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The tendencies of the wind: the same bits everywhere, and nothing where nothing moves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -5,8 +5,6 @@
 It needs hypothesis, and no pytest.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -7,8 +7,6 @@ e4  e5   e6  e7   e8        four triangles; -1 is where there is no neighbour
 3 --e2-- 4 --e3-- 5
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Four ranks build programs once, whatever happens to one of them."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """Halos that GHEX exchanges hold what their owners have; MPI takes the fields that GHEX cannot."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The assimilation takes the same steps on 1 and on 2 ranks of MPI."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """Both models have the same bits on 1, 2 and 4 ranks of MPI, and halos of blocks arrive."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

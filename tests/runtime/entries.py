@@ -1,7 +1,5 @@
 """Libraries of entry points that tests write in C++."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

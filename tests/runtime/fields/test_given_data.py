@@ -1,7 +1,5 @@
 """Fields of what others give: other fields, arrays that name their dimensions, DLPack alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Pictures of fields: what is drawn where."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

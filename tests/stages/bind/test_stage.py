@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import attrs
 
 from fieldforge.runtime.calls.plan import Code, Status, Word

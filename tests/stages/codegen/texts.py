@@ -1,7 +1,5 @@
 """Apply a pass to a kernel that is given as text."""
 
-from __future__ import annotations
-
 from fieldforge.stages.codegen.passes import LoopPass
 from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.ir.loops.reader import read

@@ -1,7 +1,5 @@
 """A small mesh, its tables, and a call that runs an operator embedded and interpreted."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from typing import Any

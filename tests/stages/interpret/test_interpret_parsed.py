@@ -1,7 +1,5 @@
 """The interpreter on programs that a person wrote, against the same arithmetic in plain Python."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The printed tree of a horizontal diffusion with a limiter: four operators and a program."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import attrs

@@ -1,8 +1,6 @@
 """Whatever Python can be written: a tree or a located error, never an internal exception."""
 
 # ruff: noqa: E501, PT017, SIM905 - tables of snippets; both outcomes are right
-from __future__ import annotations
-
 import dataclasses
 import enum
 import math

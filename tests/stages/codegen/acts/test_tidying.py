@@ -1,7 +1,5 @@
 """Acts of columns: each value once, before the loops that do not change it; dead rows left out."""
 
-from __future__ import annotations
-
 from fieldforge.runtime.process import classes
 from fieldforge.stages.codegen.acts.tidying import tidied
 from fieldforge.stages.ir.loops.column import Column

@@ -1,7 +1,5 @@
 """Which kernels a tree is, and in which calls each of them runs."""
 
-from __future__ import annotations
-
 import attrs
 import pytest
 

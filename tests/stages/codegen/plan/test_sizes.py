@@ -1,7 +1,5 @@
 """Sizes of calls: what a build knows, else usual ones."""
 
-from __future__ import annotations
-
 from tests.generated.large import large_case
 
 import fieldforge as ff

@@ -1,7 +1,5 @@
 """Convection: parcels, plumes, triggers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .adding import add, field, flat, plane, zeros

@@ -1,7 +1,5 @@
 """Dynamics: transport, damping, implicit solvers, remapping."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .adding import add, field, halo, plane, zeros

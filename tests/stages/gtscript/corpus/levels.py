@@ -1,7 +1,5 @@
 """Other levels: remapping, parcels with memory, tracers, fields with few axes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .adding import add, field, flat, halo, plane, zeros

@@ -1,7 +1,5 @@
 """Microphysics: falling species, freezing, evaporation, sums over categories."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .adding import add, field, flat, plane, zeros

@@ -1,7 +1,5 @@
 """Other physics: turbulence, radiation, the surface, chemistry."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .adding import add, field, flat, plane, zeros

@@ -1,7 +1,5 @@
 """Precipitation: sedimentation, fluxes, evaporation."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .adding import add, field, flat, zeros

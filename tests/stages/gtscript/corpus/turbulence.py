@@ -1,7 +1,5 @@
 """Turbulence, the surface and radiation: searches, iterations, sums over bands."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .adding import add, field, flat, halo, plane, zeros

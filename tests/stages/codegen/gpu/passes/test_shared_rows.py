@@ -1,7 +1,5 @@
 """What both sides of a condition compute stands before it."""
 
-from __future__ import annotations
-
 from fieldforge.stages.codegen.gpu.passes.shared_rows import with_shared_rows
 from fieldforge.stages.ir.loops.column import Column
 from fieldforge.stages.ir.loops.kernel import Node
