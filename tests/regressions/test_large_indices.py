@@ -9,10 +9,9 @@ import fieldforge as ff
 from fieldforge.common import _field
 from fieldforge.errors import DomainError
 
+from ..dimensions import I, Line
 from .executions import agree
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
 LIMIT = 2**38
 
 
