@@ -9,11 +9,7 @@ import pytest
 
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.fingerprint import components_key, sha256
-from fieldforge.runtime.process.errors import (
-    StorePermissionError,
-    StoreReadError,
-    StoreWriteError,
-)
+from fieldforge.runtime.process.errors import StorePermissionError, StoreReadError, StoreWriteError
 
 OTHER = components_key({"stage": "other"})
 

@@ -7,8 +7,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.cache.disk import Disk
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+from ..dimensions import I, Line
 
 
 @ff.field_operator

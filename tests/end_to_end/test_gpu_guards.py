@@ -11,8 +11,8 @@ import fieldforge as ff
 from fieldforge.runtime import gpu
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+from ..dimensions import I, Line
+
 HOST = BACKENDS["gpu-host"]
 
 pytestmark = pytest.mark.needs_compiler

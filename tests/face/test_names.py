@@ -14,10 +14,7 @@ import fieldforge as ff
 from fieldforge.experimental import as_offset
 from fieldforge.instrumentation import hooks, metrics
 
-I = ff.Dimension("I")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Koff = ff.FieldOffset("Koff", source=K, target=(K,))
-Line = ff.Field[ff.Dims[I], ff.float64]
+from ..dimensions import I, K, Koff, Line
 
 
 @ff.field_operator(backend=None)

@@ -6,7 +6,8 @@ import pytest
 import fieldforge as ff
 from fieldforge.common import promote_dims
 
-from .support import MESH, I, J, K, Line, Plane, field, local, random, run
+from ..dimensions import I, J, K, Line, Plane, local
+from .support import MESH, field, random, run
 
 Ih = ff.flip_staggered(I)
 V2ELocal = local("V2E")

@@ -10,7 +10,8 @@ import pytest
 import fieldforge as ff
 from fieldforge.type_system import type_translation
 
-from .support import MESH, C2EDim, Cell, I, K, Line, field, random, run
+from ..dimensions import C2EDim, Cell, I, K, Line
+from .support import MESH, field, random, run
 
 SCALARS = (
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32",

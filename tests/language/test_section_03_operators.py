@@ -23,7 +23,8 @@ from fieldforge import (
     where,
 )
 
-from .support import Bools, I, Ints, J, K, Line, Line32, Plane, Slab, field, random, run
+from ..dimensions import I, J, K, Line, Plane
+from .support import Bools, Ints, Line32, Slab, field, random, run
 
 REAL = random(6)
 POSITIVE = np.abs(REAL) + 0.5

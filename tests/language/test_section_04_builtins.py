@@ -12,27 +12,16 @@ import fieldforge as ff
 from fieldforge import float32, float64, int32, int64
 from fieldforge.experimental import as_offset, concat_where
 
+from ..dimensions import V2E, C2EDim, Cell, Edge, I, J, K, Koff, Line, Plane, V2EDim, Vertex
 from .support import (
     MESH,
-    V2E,
     Bools,
-    C2EDim,
-    Cell,
     CellField,
-    Edge,
     EdgeField,
     EdgeK,
-    I,
     Ints,
-    J,
-    K,
-    Koff,
-    Line,
     Line32,
-    Plane,
     Slab,
-    V2EDim,
-    Vertex,
     VertexField,
     VertexK,
     field,

@@ -12,30 +12,32 @@ from fieldforge.common import Connectivity, is_neighbor_table
 from fieldforge.constructors import as_connectivity
 from fieldforge.experimental import as_offset
 
-from .support import (
+from ..dimensions import (
     C2C,
     C2E,
     C2V,
     E2C,
     E2V,
-    MESH,
     V2E,
     C2CDim,
     C2EDim,
     C2VDim,
     Cell,
-    CellField,
-    CellK,
     E2CDim,
     E2VDim,
     Edge,
-    EdgeField,
-    EdgeK,
     I,
     K,
     Koff,
     V2EDim,
     Vertex,
+)
+from .support import (
+    MESH,
+    CellField,
+    CellK,
+    EdgeField,
+    EdgeK,
     VertexField,
     VertexK,
     c2c,

@@ -6,17 +6,8 @@ import pytest
 import fieldforge as ff
 from fieldforge._core.definitions import is_scalar_type
 
-from .support import (
-    E2V,
-    MESH,
-    Edge,
-    I,
-    K,
-    Vertex,
-    e2v,
-    field,
-    random,
-)
+from ..dimensions import E2V, Edge, I, K, Vertex
+from .support import MESH, e2v, field, random
 
 
 class TestConstructors:

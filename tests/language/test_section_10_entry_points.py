@@ -9,20 +9,8 @@ import fieldforge as ff
 from fieldforge import float64, int32
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from .support import (
-    MESH,
-    V2E,
-    Edge,
-    EdgeField,
-    I,
-    Line,
-    V2EDim,
-    Vertex,
-    VertexField,
-    field,
-    random,
-    run,
-)
+from ..dimensions import V2E, Edge, I, Line, V2EDim, Vertex
+from .support import MESH, EdgeField, VertexField, field, random, run
 
 
 @ff.field_operator(backend=None)

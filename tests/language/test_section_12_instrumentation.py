@@ -13,7 +13,8 @@ import fieldforge as ff
 from fieldforge import config, float64
 from fieldforge.instrumentation import hooks, metrics
 
-from .support import I, Line, field
+from ..dimensions import I, Line
+from .support import field
 
 
 @ff.field_operator(backend=None)

@@ -12,13 +12,9 @@ import pytest
 import fieldforge as ff
 from fieldforge import errors, experimental, float64
 
+from ..dimensions import I, Line
 from . import support
-from .support import (
-    I,
-    Line,
-    field,
-    random,
-)
+from .support import field, random
 
 HEADER = "def f(u: Line, v: Line, s: Line32, m: Ints, b: Bools, n: int32, x: float64, c: bool, t: tuple[Line, float64]):\n"  # noqa: E501
 

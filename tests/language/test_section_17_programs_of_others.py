@@ -14,22 +14,11 @@ import fieldforge as ff
 from fieldforge.errors import DomainError, FieldforgeError, OverlapError
 from fieldforge.experimental import as_offset, concat_where
 
+from ..dimensions import E2V, V2E, Cell, Column, E2VDim, Edge, I, K, Koff, Line, V2EDim, Vertex
 from .support import (
-    E2V,
     MESH,
-    V2E,
-    Cell,
-    Column,
-    E2VDim,
-    Edge,
     EdgeField,
-    I,
-    K,
-    Koff,
-    Line,
     Slab,
-    V2EDim,
-    Vertex,
     VertexField,
     as_connectivity,
     e2v,

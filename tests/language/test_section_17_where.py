@@ -7,31 +7,9 @@ import fieldforge as ff
 from fieldforge import broadcast, float64, int32, max_over, neighbor_sum, where
 from fieldforge.experimental import as_offset, concat_where
 
+from ..dimensions import C2E, E2C, C2EDim, Cell, Column, Edge, I, J, K, Koff, Line, Plane
 from .conftest import STRICT
-from .support import (
-    C2E,
-    E2C,
-    MESH,
-    C2EDim,
-    Cell,
-    CellField,
-    CellK,
-    Column,
-    Edge,
-    EdgeField,
-    EdgeK,
-    I,
-    J,
-    K,
-    Koff,
-    Line,
-    Plane,
-    Slab,
-    c2e,
-    field,
-    random,
-    run,
-)
+from .support import MESH, CellField, CellK, EdgeField, EdgeK, Slab, c2e, field, random, run
 
 Levels = ff.Field[ff.Dims[K], int32]
 Indices = ff.Field[ff.Dims[I], int32]

@@ -12,12 +12,7 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime.embedded import embedded
-from fieldforge.runtime.embedded.builtins import (
-    float32,
-    float64,
-    int32,
-    int64,
-)
+from fieldforge.runtime.embedded.builtins import float32, float64, int32, int64
 from fieldforge.runtime.fields.constructors import as_field, full, zeros
 from fieldforge.runtime.fields.field import Field, make
 from fieldforge.runtime.language.annotations import Dims

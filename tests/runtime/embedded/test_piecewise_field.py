@@ -19,7 +19,6 @@ from fieldforge.runtime.embedded.piecewise_field import PiecewiseField
 from fieldforge.runtime.fields.constructors import as_field, zeros
 from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.annotations import Dims
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import (
     ArgumentError,
@@ -27,10 +26,9 @@ from fieldforge.runtime.process.errors import (
     IndexOutOfBounds,
 )
 
+from ...dimensions import I, J, K
 from .decorated import Decorated
 
-I, J = Dimension("I"), Dimension("J")
-K = Dimension("K", DimensionKind.VERTICAL)
 IKField = Field[Dims[I, K], float64]
 IJField = Field[Dims[I, J], float64]
 

@@ -4,25 +4,20 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime.embedded import embedded
-from fieldforge.runtime.embedded.builtins import (
-    concat_where,
-    float64,
-)
+from fieldforge.runtime.embedded.builtins import concat_where, float64
 from fieldforge.runtime.fields.constructors import as_field, zeros
 from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.annotations import Dims
 from fieldforge.runtime.language.definition import ScanOptions
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.process.errors import (
     ArgumentError,
     EmbeddedExecutionError,
     IndexOutOfBounds,
 )
 
+from ...dimensions import I, K
 from .decorated import Decorated
 
-I, J = Dimension("I"), Dimension("J")
-K = Dimension("K", DimensionKind.VERTICAL)
 IKField = Field[Dims[I, K], float64]
 IField = Field[Dims[I], float64]
 

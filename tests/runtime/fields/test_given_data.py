@@ -9,10 +9,9 @@ from fieldforge.runtime.fields.neighbour_table import Connectivity
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import ArgumentError, DomainError
 
+from ...dimensions import I, J, K
 from ..others import OnlyDLPack
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
 C2E = ff.Dimension("C2E", kind=ff.DimensionKind.LOCAL)
 
 

@@ -24,10 +24,9 @@ from ...derivative_cases import (
     numbers,
     square,
 )
+from ...dimensions import J, Plane
 
-J = ff.Dimension("J")
 IH = ff.flip_staggered(I)
-Plane = ff.Field[ff.Dims[I, J], float64]
 Faces = ff.Field[ff.Dims[IH], float64]
 BACKENDS = {"interpreted": None, "rows": "rows", "gpu-host": ff.gpu_host, "cpu": "cpu"}
 

@@ -10,8 +10,8 @@ from fieldforge import Dims, Field, float64
 from fieldforge.runtime.fields.field import make
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-I = ff.Dimension("I")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
+from ...dimensions import I, K
+
 Levels = Field[Dims[I, K], float64]
 
 

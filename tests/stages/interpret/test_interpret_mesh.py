@@ -6,36 +6,13 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import (
-    Field,
-    broadcast,
-    field_operator,
-    float64,
-    int32,
-    neighbor_sum,
-    scan_operator,
-)
+from fieldforge import Field, broadcast, field_operator, float64, int32, neighbor_sum, scan_operator
 from fieldforge.experimental import as_offset, concat_where
 from fieldforge.runtime.process.errors import ArgumentError, DomainError, MissingOffsetError
 from fieldforge.stages.interpret.stage import Entry
 
-from .mesh import (
-    C2C,
-    C2E,
-    E2C,
-    PROVIDER,
-    SIZES,
-    C2CDim,
-    C2EDim,
-    Cell,
-    E2CDim,
-    Edge,
-    K,
-    Koff,
-    assert_agreement,
-    field,
-    interpreted,
-)
+from ...dimensions import C2C, C2E, E2C, C2CDim, C2EDim, Cell, E2CDim, Edge, K, Koff
+from .mesh import PROVIDER, SIZES, assert_agreement, field, interpreted
 
 Cells = Field[[Cell, K], float64]
 Edges = Field[[Edge, K], float64]

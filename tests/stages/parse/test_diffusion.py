@@ -9,13 +9,11 @@ import pytest
 from fieldforge.runtime.embedded.builtins import where
 from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.capture import capture
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.stages.parse.stage import Parse
 from fieldforge.stages.parse.trees import parse_all
 
-I = Dimension("I")
-J = Dimension("J")
-K = Dimension("K", DimensionKind.VERTICAL)
+from ...dimensions import I, J, K
+
 Field3D = Field[[I, J, K], np.float64]
 GOLDEN = Path(__file__).parent / "goldens" / "diffusion.txt"
 

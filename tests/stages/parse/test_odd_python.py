@@ -15,12 +15,10 @@ import pytest
 from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.connectivity import FieldOffset
 from fieldforge.runtime.language.definition import ScanOptions
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.process.errors import DSLError
 from fieldforge.stages.parse.trees import parse_all
 
-I = Dimension("I")
-K = Dimension("K", DimensionKind.VERTICAL)
+from ...dimensions import I, K
 
 
 class Wind(NamedTuple):

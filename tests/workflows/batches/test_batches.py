@@ -25,10 +25,10 @@ from fieldforge.workflows.batches.precompile import precompile
 from fieldforge.workflows.builds import pool as module
 from fieldforge.workflows.engine.events import Finished
 
+from ...dimensions import I, Line
+
 pytestmark = pytest.mark.needs_compiler
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
 TEXT = """
 @ff.field_operator
 def scaled_{number}(u: Line) -> Line:

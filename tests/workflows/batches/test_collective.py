@@ -12,10 +12,9 @@ from fieldforge.errors import ArgumentError
 from fieldforge.workflows.batches.collective import Collective, Want, deal
 from fieldforge.workflows.batches.orders import orders_of
 
-pytestmark = pytest.mark.needs_compiler
+from ...dimensions import I, Line
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+pytestmark = pytest.mark.needs_compiler
 
 
 class Ranks:

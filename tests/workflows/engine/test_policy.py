@@ -11,10 +11,9 @@ from fieldforge.runtime.process.errors import OptionError
 from fieldforge.workflows.engine.policy import NotLoadedError, NotStoredError, current_policy
 from fieldforge.workflows.engine.trace_file import tracing
 
-pytestmark = pytest.mark.needs_compiler
+from ...dimensions import I, Line
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+pytestmark = pytest.mark.needs_compiler
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ import fieldforge as ff
 from fieldforge.errors import ArgumentError, DomainError
 from fieldforge.runtime.process import hooks
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+from ...dimensions import I, Line
 
 
 @ff.field_operator

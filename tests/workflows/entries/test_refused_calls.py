@@ -9,13 +9,12 @@ import pytest
 
 import fieldforge as ff
 
+from ...dimensions import I, J, Line
+
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Program .* runs embedded"),
     pytest.mark.filterwarnings("ignore:A recorded step makes its calls one by one"),
 ]
-
-I, J = ff.Dimension("I"), ff.Dimension("J")
-Line = ff.Field[ff.Dims[I], ff.float64]
 
 
 @ff.field_operator

@@ -14,6 +14,8 @@ import fieldforge as ff
 from fieldforge.workflows.reports.page import page
 from fieldforge.workflows.summaries.report import shown, sorted_out
 
+from ...dimensions import I, Line
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 pytestmark = [
@@ -43,8 +45,6 @@ addEventListener("load", () => {{
   document.querySelector("#found").textContent = JSON.stringify(found);
 }});
 </script></body>"""
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
 
 
 @ff.field_operator

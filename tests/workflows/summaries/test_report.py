@@ -14,6 +14,8 @@ from fieldforge.workflows.reports.page import page
 from fieldforge.workflows.reports.view import BuildView, MeasuredView, StageView
 from fieldforge.workflows.summaries.report import shown, sorted_out
 
+from ...dimensions import I, Line
+
 pytestmark = pytest.mark.needs_compiler
 
 MODEL = """
@@ -39,8 +41,6 @@ def step():
         climb(**given)
     return recorded
 """
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
 
 
 @ff.field_operator

@@ -9,8 +9,7 @@ from fieldforge.runtime.language.structure import leaves_of
 from fieldforge.workflows.variants.alike import alike_on, alike_outputs
 from fieldforge.workflows.variants.naming import leaf_name
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
+from ...dimensions import I, J, K
 
 Columns = Field[Dims[I, K], float64]
 

@@ -17,6 +17,8 @@ from fieldforge.workflows.variants.static_arguments import (
     static_rows,
 )
 
+from ...dimensions import I, Line
+
 INT, REAL = ScalarType("int32"), ScalarType("float64")
 PAIR = TupleType((INT, TupleType((REAL,))))
 TYPES = {"n": INT, "x": REAL, "t": PAIR, "u": FieldType((Dimension("I"),), REAL)}
@@ -74,9 +76,6 @@ def test_values_that_are_spelled_alike_are_the_same():
 
 
 # --- the variants of a program, told apart by the native core ------------------------------------
-
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
 
 
 @ff.field_operator

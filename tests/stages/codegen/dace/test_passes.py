@@ -13,10 +13,7 @@ from fieldforge.examples import terrain
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.dace.options import DACE_PASSES
-from fieldforge.stages.codegen.dace.passes import (
-    InvalidGraphError,
-    TransformationWarning,
-)
+from fieldforge.stages.codegen.dace.passes import InvalidGraphError, TransformationWarning
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.codegen.dace.time_limit import PassTimeLimitError
 from fieldforge.stages.ir.bounds import DomainSymbol, Range, add

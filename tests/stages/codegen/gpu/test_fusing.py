@@ -9,16 +9,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import neighbor_sum
-from fieldforge.examples.icosahedral import (
-    C2E,
-    E2C,
-    C2EDim,
-    Cell,
-    E2CDim,
-    Edge,
-    K,
-    icosahedral,
-)
+from fieldforge.examples.icosahedral import C2E, E2C, C2EDim, Cell, E2CDim, Edge, K, icosahedral
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu

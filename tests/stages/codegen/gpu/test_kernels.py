@@ -5,14 +5,7 @@ import pytest
 
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.stages.codegen.gpu.kernels import parts
-from fieldforge.stages.ir.bounds import (
-    Const,
-    PatchOrder,
-    Range,
-    ScalarSymbol,
-    multiply,
-    subtract,
-)
+from fieldforge.stages.ir.bounds import Const, PatchOrder, Range, ScalarSymbol, multiply, subtract
 from fieldforge.stages.ir.loops.column import Column, Sweep
 from fieldforge.stages.ir.loops.gpu import Columns, Patches, marked, marks_of
 from fieldforge.stages.ir.loops.kernel import Choice, Seq, in_order

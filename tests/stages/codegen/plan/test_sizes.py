@@ -2,17 +2,15 @@
 
 from tests.generated.large import large_case
 
-import fieldforge as ff
 from fieldforge.stages.codegen.plan.sizes import USUAL_LEVELS, USUAL_POINTS, Table, alike, usual
 from fieldforge.stages.ir.bounds import DomainSymbol, ScalarSymbol
 from fieldforge.stages.ir.loops.buffers import Buffer
 from fieldforge.stages.ir.loops.kernel import Kernel
 from fieldforge.stages.ir.loops.traverse import nests_of
 
+from ....dimensions import I, J, K
 from .listings import loops_of
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
 MESH = 4  # a seed
 
 

@@ -11,9 +11,9 @@ from fieldforge.errors import OptionError
 from fieldforge.stages.codegen.schedule.value_names import digests_of, rows_of
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
+from ....dimensions import I, J, Plane
+
 PRODUCT = "%7"  # of `smooth`
-Plane = ff.Field[ff.Dims[I, J], ff.float64]
 
 
 @ff.field_operator

@@ -13,12 +13,8 @@ from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.traverse import nodes_of
 from fieldforge.stages.target import Target
 
-I, J, K = ff.Dimension("I"), ff.Dimension("J"), ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Cell, Edge = ff.Dimension("Cell"), ff.Dimension("Edge")
-C2EDim = ff.Dimension("C2E", ff.DimensionKind.LOCAL)
-C2E = ff.FieldOffset("C2E", source=Edge, target=(Cell, C2EDim))
-Plane = Field[Dims[I, J], float64]
-Levels = Field[Dims[I, J, K], float64]
+from .....dimensions import C2E, C2EDim, Cell, Edge, I, J, K, Levels
+
 pytestmark = pytest.mark.needs_compiler
 SMALL = attrs.evolve(Target.host(), l2=8192, cores=2)  # tiles of a few rows
 

@@ -12,15 +12,7 @@ import pytest
 import fieldforge as ff
 from fieldforge import neighbor_sum, where
 from fieldforge.constructors import as_connectivity
-from fieldforge.examples.icosahedral import (
-    E2V,
-    V2E,
-    Edge,
-    K,
-    V2EDim,
-    Vertex,
-    icosahedral,
-)
+from fieldforge.examples.icosahedral import E2V, V2E, Edge, K, V2EDim, Vertex, icosahedral
 from fieldforge.examples.precision import in_precision
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.codegen.cpu.options import CPU_PASSES

@@ -9,8 +9,7 @@ from fieldforge.stages.lower.stage import Lower
 from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import parsed
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-Plane = ff.Field[ff.Dims[I, J], ff.float64]
+from .....dimensions import I, J, Plane
 
 
 @ff.field_operator

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import Dims, Field, float64
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-Plane = Field[Dims[I, J], float64]
+from .....dimensions import I, J, Plane
+
 ROWS = 3
 LENGTHS = (1, 3, 4, 7, 8, 9, 15, 16, 17, 31)
 
