@@ -35,24 +35,6 @@ def other_side(a: Column, k: Levels, n: int32) -> Column:
     return where(k >= n, -1.0, a(K + 2) * 2.0)
 
 
-def test_shift_up(backend):
-    a = random(8)
-    out = run(above, field(K, a), levels(), 7, on={K: 8}, backend=backend)
-    assert np.array_equal(out, [*a[1:], -1.0])
-
-
-def test_shift_down(backend):
-    a = random(8)
-    out = run(below, field(K, a), levels(), on={K: 8}, backend=backend)
-    assert np.array_equal(out, [-1.0, *a[:-1]])
-
-
-def test_the_other_side(backend):
-    a = random(8)
-    out = run(other_side, field(K, a), levels(), 6, on={K: 8}, backend=backend)
-    assert np.array_equal(out, [*(a[2:] * 2.0), -1.0, -1.0])
-
-
 def test_a_call_inside_the_field_is_as_before(backend):
     a = random(10)
     out = run(above, field(K, a), levels(), 9, on={K: 8}, backend=backend)
@@ -155,23 +137,10 @@ def nested(a: Column, b: Column, k: Levels, n: int32) -> Column:
     return where(k < n, where(k > 0, a(K - 1) + a(K + 1), a(K + 1)), where(k > n, b(K - 8), b))
 
 
-def test_nested(backend):
-    a, b = random(8), random(8, seed=2)
-    out = run(nested, field(K, a), field(K, b), levels(), 7, on={K: 8}, backend=backend)
-    assert np.array_equal(out, [a[1], *(a[:-2] + a[2:]), b[7]])
-
-
 @ff.field_operator(backend=None)
 def chained(a: Column, k: Levels, n: int32) -> Column:
     chosen = where(k < n, 2.0 * (a(K + 1) - a) + 1.0, 0.0)
     return chosen * chosen + a
-
-
-def test_inside_a_pointwise_chain(backend):
-    a = random(8)
-    out = run(chained, field(K, a), levels(), 7, on={K: 8}, backend=backend)
-    chosen = np.array([*(2.0 * (a[1:] - a[:-1]) + 1.0), 0.0])
-    assert np.array_equal(out, chosen * chosen + a)
 
 
 @ff.field_operator(backend=None)
@@ -197,12 +166,6 @@ def masks(a: Column, b: Column, k: Levels, n: int32) -> Column:
     return where(where(low, a(K + 1) > 0.0, k < 0), b, -b)
 
 
-def test_as_a_mask(backend):
-    a, b = random(8), random(8, seed=2)
-    out = run(masks, field(K, a), field(K, b), levels(), 7, on={K: 8}, backend=backend)
-    assert np.array_equal(out, np.where([*(a[1:] > 0.0), False], b, -b))
-
-
 @ff.field_operator(backend=None)
 def tuples(a: Column, b: Column, k: Levels, n: int32) -> tuple[Column, Column]:
     return where(k < n, (a(K + 1), b), (b, a(K - 7)))
@@ -215,6 +178,30 @@ def test_tuples(backend):
     tuples.with_backend(backend)(*given, out=(first, second), offset_provider={})
     assert np.array_equal(first.asnumpy(), [*a[1:], b[7]])
     assert np.array_equal(second.asnumpy(), [*b[:7], a[0]])
+
+
+def squares(a):
+    chosen = np.array([*(2.0 * (a[1:] - a[:-1]) + 1.0), 0.0])
+    return chosen * chosen + a
+
+
+CHOSEN = {
+    "one level up": (above, 7, lambda a: [*a[1:], -1.0]),
+    "one level down": (below, None, lambda a: [-1.0, *a[:-1]]),
+    "the other side": (other_side, 6, lambda a: [*(a[2:] * 2.0), -1.0, -1.0]),
+    "inside a pointwise chain": (chained, 7, squares),
+    "nested": (nested, 7, lambda a, b: [a[1], *(a[:-2] + a[2:]), b[7]]),
+    "as a mask": (masks, 7, lambda a, b: np.where([*(a[1:] > 0.0), False], b, -b)),
+}
+
+
+@pytest.mark.parametrize(("operator", "n", "expected"), CHOSEN.values(), ids=CHOSEN)
+def test_one_side_is_read_where_it_is_chosen(backend, operator, n, expected):
+    given = [random(8), random(8, seed=2)][: expected.__code__.co_argcount]
+    rest = [] if n is None else [n]
+    fields = [field(K, each) for each in given]
+    out = run(operator, *fields, levels(), *rest, on={K: 8}, backend=backend)
+    assert np.array_equal(out, expected(*given))
 
 
 # --- neighbours -----------------------------------------------------------------------------------
@@ -236,35 +223,32 @@ def sum_of_chosen(e: EdgeK, k: Levels, n: int32) -> CellK:
     return neighbor_sum(chosen(C2E), axis=C2EDim) + max_over(chosen(C2E), axis=C2EDim)
 
 
-def test_gather(backend):
-    e = random(9, 8)
-    out = run(
-        gathered, field((Edge, K), e), levels(), 7,
-        on={Cell: 4, K: 8}, backend=backend, offset_provider=MESH,
-    )  # fmt: skip
-    assert np.array_equal(out, np.pad(e[c2e[:, 1], 1:], ((0, 0), (0, 1))))
-
-
-def test_reduction_below_where(backend):
-    e = random(9, 8)
-    out = run(
-        summed, field((Edge, K), e), levels(), 7,
-        on={Cell: 4, K: 8}, backend=backend, offset_provider=MESH,
-    )  # fmt: skip
-    one, two, three = (e[c2e[:, slot], 1:] for slot in range(3))
-    assert np.array_equal(out, np.pad(one + two + three, ((0, 0), (0, 1))))
-
-
-def test_where_below_a_reduction(backend):
-    e = random(9, 8)
-    out = run(
-        sum_of_chosen, field((Edge, K), e), levels(), 7,
-        on={Cell: 4, K: 8}, backend=backend, offset_provider=MESH,
-    )  # fmt: skip
+def reduced(e):
     chosen = np.pad(e[:, 1:], ((0, 0), (0, 1)), constant_values=0.5)
     one, two, three = (chosen[c2e[:, slot]] for slot in range(3))
-    largest = np.maximum(np.maximum(one, two), three)
-    assert np.array_equal(out, one + two + three + largest)
+    return one + two + three + np.maximum(np.maximum(one, two), three)
+
+
+def above_of_cells(e, *slots):
+    return np.pad(sum(e[c2e[:, slot], 1:] for slot in slots), ((0, 0), (0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("operator", "expected"),
+    [
+        (gathered, lambda e: above_of_cells(e, 1)),
+        (summed, lambda e: above_of_cells(e, 0, 1, 2)),
+        (sum_of_chosen, reduced),
+    ],
+    ids=["a gather", "a reduction below where", "where below a reduction"],
+)
+def test_neighbours_on_one_side(backend, operator, expected):
+    e = random(9, 8)
+    out = run(
+        operator, field((Edge, K), e), levels(), 7,
+        on={Cell: 4, K: 8}, backend=backend, offset_provider=MESH,
+    )  # fmt: skip
+    assert np.array_equal(out, expected(e))
 
 
 Inside = ff.Field[ff.Dims[Edge], bool]
