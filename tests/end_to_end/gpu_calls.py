@@ -1,7 +1,5 @@
 """Programs and fields on the simulated devices, for the tests of calls on GPUs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import fieldforge as ff

@@ -1,7 +1,5 @@
 """What can be wrong with a program or a call: one clear sentence each, and nothing is touched."""
 
-from __future__ import annotations
-
 import pytest
 
 import fieldforge as ff

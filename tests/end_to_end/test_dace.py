@@ -1,7 +1,5 @@
 """Whole programs by DaCe: the bits of the backend 'cpu', nothing of DaCe left at run time."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

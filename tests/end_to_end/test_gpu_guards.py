@@ -1,7 +1,5 @@
 """Fields of the host have guards on the emulated GPU: a kernel that leaves them is told by name."""
 
-from __future__ import annotations
-
 import ctypes
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Programs for GPUs on the null platform: fields of the host, and of its simulated device."""
 
-from __future__ import annotations
-
 import gc
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Recorded steps on a GPU: one graph for each assignment of the slots, or call after call."""
 
-from __future__ import annotations
-
 import gc
 import warnings
 

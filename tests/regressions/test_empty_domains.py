@@ -1,7 +1,5 @@
 """Statements that a call asks to do nothing, because their domain is empty."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

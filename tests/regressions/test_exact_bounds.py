@@ -1,7 +1,5 @@
 """Bounds of domains and regions are computed exactly, where numbers of their types would wrap."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

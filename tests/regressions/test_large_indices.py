@@ -1,7 +1,5 @@
 """Indices at the ends of what a field may have: no sum of bounds leaves 64 bits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Neighbours where there are none: found by generated programs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Fields that end where a region would read them, and what a call must require of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

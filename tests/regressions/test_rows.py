@@ -2,8 +2,6 @@
 
 # ruff: noqa: SIM300 - in a condition on a dimension either side may be the number
 
-from __future__ import annotations
-
 import numpy as np
 
 import fieldforge as ff

@@ -1,7 +1,5 @@
 """Several rows of a stencil at a time, found by generated programs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

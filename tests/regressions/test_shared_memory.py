@@ -1,7 +1,5 @@
 """Outputs of one statement that share memory with what it reads."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

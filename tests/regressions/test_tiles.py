@@ -1,7 +1,5 @@
 """Tiles: nests that hand arrays to each other, found by generated programs."""
 
-from __future__ import annotations
-
 import attrs
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Calls are watched while somebody watches, and cost nothing more otherwise."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import attrs

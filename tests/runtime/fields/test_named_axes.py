@@ -1,7 +1,5 @@
 """Fields become xarray's arrays and come back; programs take such arrays where dimensions match."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Programs whose nests hand arrays on over a mesh, and their arguments."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

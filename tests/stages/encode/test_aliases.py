@@ -1,7 +1,5 @@
 """An output that is an input too: all loads of a point come before its stores."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

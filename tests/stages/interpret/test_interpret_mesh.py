@@ -1,7 +1,5 @@
 """The interpreter on neighbours, scans and regions agrees with embedded execution, bit for bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

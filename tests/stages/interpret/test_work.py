@@ -1,7 +1,5 @@
 """The work of a call is counted from the boxes that it reads and writes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import fieldforge as ff

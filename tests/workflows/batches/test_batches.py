@@ -1,7 +1,5 @@
 """Batches of real programs: by workers, by any executor, and ended by Ctrl-C without a trace."""
 
-from __future__ import annotations
-
 import importlib.util
 import linecache
 import multiprocessing

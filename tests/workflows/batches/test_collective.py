@@ -1,7 +1,5 @@
 """A collective among ranks that are threads, each with a store of its own."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

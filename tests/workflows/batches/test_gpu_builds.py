@@ -1,7 +1,5 @@
 """Builds for GPUs: variants, architectures, refusals."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

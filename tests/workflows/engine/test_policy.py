@@ -1,7 +1,5 @@
 """What builds may do: compile nothing in a time loop, load nothing where it cannot run."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

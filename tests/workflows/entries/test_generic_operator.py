@@ -1,7 +1,5 @@
 """Operators generic by type variables, in all executions."""
 
-from __future__ import annotations
-
 import linecache
 import pickle
 import sys

@@ -1,7 +1,5 @@
 """A wrong call is refused with the same sentence whichever way the program is executed."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`program.split`: both halves, with an exchange between them, have the bits of the program."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

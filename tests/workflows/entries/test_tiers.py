@@ -1,7 +1,5 @@
 """Calls run on the first tier until compiled code is there."""
 
-from __future__ import annotations
-
 import gc
 import os
 import threading

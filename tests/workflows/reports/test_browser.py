@@ -1,7 +1,5 @@
 """Reports and notebook views fit into a browser at 1280 and 400 pixels, with everything open."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

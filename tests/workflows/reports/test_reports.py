@@ -1,7 +1,5 @@
 """A report tells a build in one page; notebooks show the same."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

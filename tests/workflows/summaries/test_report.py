@@ -1,7 +1,5 @@
 """Reports of measured runs, recorded steps, batches, plans and lock files."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

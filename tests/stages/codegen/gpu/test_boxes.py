@@ -1,7 +1,5 @@
 """Boxes of one statement are one kernel: an inner one and its rims."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Scans whose loads land, and long columns: the bits of the CPU at every length."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

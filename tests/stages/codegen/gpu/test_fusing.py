@@ -1,7 +1,5 @@
 """One kernel for nests that read the same: when, what the listing says, and how to do without."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

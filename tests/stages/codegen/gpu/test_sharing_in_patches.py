@@ -1,7 +1,5 @@
 """What the nests of a patch share: one loop for two nests, values of neighbours handed on."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks in generated code: what is tested, and which store is told of."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Names of values in options: digests of expressions hold where rows do not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Rows that are asked for before the loops come to them: which ones, and never outside a table."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Nests that run tile by tile: what is cut, how far tiles overlap, and what keeps a run whole."""
 
-from __future__ import annotations
-
 import attrs
 import numpy as np
 import pytest

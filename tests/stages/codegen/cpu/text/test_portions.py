@@ -1,7 +1,5 @@
 """Nests of a mesh in portions of patches on a CPU: when, what the listing says, the same bits."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Loops cut by regions: the inner part has vectors, the rims are plain loops."""
 
-from __future__ import annotations
-
 import fieldforge as ff
 from fieldforge.experimental import concat_where
 from fieldforge.stages.codegen.cpu.stage import Codegen

@@ -1,7 +1,5 @@
 """The ends of rows: the last strip overlaps the one before where points may be computed twice."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

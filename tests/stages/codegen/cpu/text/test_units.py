@@ -1,7 +1,5 @@
 """A long source is cut into translation units; the numbers stay, and so do small sources."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
