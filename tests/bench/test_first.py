@@ -8,11 +8,6 @@ import pytest
 BENCH = Path(__file__).parent.parent.parent / "bench"
 
 
-@pytest.fixture(autouse=True)
-def bench_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(BENCH))
-
-
 def row(**changes: Any) -> dict[str, Any]:
     took = {"least": 0.1, "median": 0.2}
     return {

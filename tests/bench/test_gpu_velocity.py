@@ -12,6 +12,8 @@ from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ..selection import not_optimised
 
+pytest.importorskip("pyperf")
+
 BENCH = Path(__file__).parent.parent.parent / "bench"
 
 # What CUDA has and C++ has not. The threads of a block run in turn, the blocks in their order.
@@ -51,12 +53,6 @@ void run_in_order(unsigned blocks, const uint4* tasks, const unsigned* first, co
 }
 }
 """
-
-
-@pytest.fixture(autouse=True)
-def bench_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(BENCH))
-    pytest.importorskip("pyperf")
 
 
 def padded(array: np.ndarray, row: int) -> np.ndarray:

@@ -11,11 +11,6 @@ BENCH = Path(__file__).parent.parent.parent / "bench"
 pytest.importorskip("pyperf")
 
 
-@pytest.fixture(autouse=True)
-def bench_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(BENCH))
-
-
 def row(**changes: Any) -> dict[str, Any]:
     times = {
         "fieldforge": 2e-3,

@@ -14,6 +14,11 @@ __all__ = ["kernels_by_hand"]
 
 
 DTYPES = ("float64", "float32")
+BACKENDS = [
+    pytest.param(None, id="embedded", marks=pytest.mark.filterwarnings("ignore::UserWarning")),
+    pytest.param("reference", id="reference"),
+    pytest.param("cpu", id="cpu", marks=pytest.mark.needs_compiler),
+]
 
 
 @pytest.fixture(params=DTYPES)

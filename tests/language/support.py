@@ -15,7 +15,21 @@ import fieldforge as ff
 from fieldforge.constructors import as_connectivity
 from fieldforge.runtime import gpu
 
-from ..dimensions import C2CDim, C2EDim, C2VDim, Cell, E2CDim, E2VDim, Edge, I, J, K, V2EDim, Vertex
+from ..dimensions import (
+    C2CDim,
+    C2EDim,
+    C2VDim,
+    Cell,
+    E2CDim,
+    E2VDim,
+    Edge,
+    I,
+    J,
+    K,
+    Line,
+    V2EDim,
+    Vertex,
+)  # fmt: skip
 
 CELLS, EDGES, VERTICES = 4, 9, 6
 c2e = np.array([[4, 2, 5], [5, 6, 0], [6, 3, 7], [7, 8, 1]], np.int32)
@@ -98,3 +112,13 @@ def run(
     out = ff.zeros(on, dtype=dtype)
     operator.with_backend(backend)(*args, out=out, offset_provider=offset_provider or {}, **kwargs)
     return out.asnumpy()
+
+
+@ff.field_operator(backend=None)
+def scaled(u: Line, by: ff.float64) -> Line:
+    return u * by
+
+
+@ff.program(backend=None)
+def scale(u: Line, by: ff.float64, out: Line):
+    scaled(u, by, out=out)

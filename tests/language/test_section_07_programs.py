@@ -23,13 +23,9 @@ from .support import (
     field,
     random,
     run,
+    scaled,
     v2e,
 )
-
-
-@ff.field_operator(backend=None)
-def scaled(u: Line, by: float64) -> Line:
-    return u * by
 
 
 @ff.field_operator(backend=None)

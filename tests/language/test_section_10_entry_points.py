@@ -10,17 +10,7 @@ from fieldforge import float64, int32
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ..dimensions import V2E, Edge, I, Line, V2EDim, Vertex
-from .support import MESH, EdgeField, VertexField, field, random, run
-
-
-@ff.field_operator(backend=None)
-def scaled(u: Line, by: float64) -> Line:
-    return u * by
-
-
-@ff.program(backend=None)
-def scale(u: Line, by: float64, out: Line):
-    scaled(u, by, out=out)
+from .support import MESH, EdgeField, VertexField, field, random, run, scale, scaled
 
 
 @ff.field_operator(backend=None)

@@ -10,21 +10,11 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import config, float64
+from fieldforge import config
 from fieldforge.instrumentation import hooks, metrics
 
-from ..dimensions import I, Line
-from .support import field
-
-
-@ff.field_operator(backend=None)
-def scaled(u: Line, by: float64) -> Line:
-    return u * by
-
-
-@ff.program(backend=None)
-def scale(u: Line, by: float64, out: Line):
-    scaled(u, by, out=out)
+from ..dimensions import I
+from .support import field, scale
 
 
 @pytest.fixture(autouse=True)

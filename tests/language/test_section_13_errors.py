@@ -10,18 +10,13 @@ import textwrap
 import pytest
 
 import fieldforge as ff
-from fieldforge import errors, experimental, float64
+from fieldforge import errors, experimental
 
 from ..dimensions import I, Line
 from . import support
-from .support import field, random
+from .support import field, random, scaled
 
 HEADER = "def f(u: Line, v: Line, s: Line32, m: Ints, b: Bools, n: int32, x: float64, c: bool, t: tuple[Line, float64]):\n"  # noqa: E501
-
-
-@ff.field_operator(backend=None)
-def scaled(u: Line, by: float64) -> Line:
-    return u * by
 
 
 def decorated(text: str, kind: str = "field_operator", **options: object) -> object:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime._core import Entry, FieldView, Program
-from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word
+from fieldforge.runtime.calls.plan import Access, Box, Plan, Word
 from fieldforge.runtime.calls.refusals import Reason, reject
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.process.errors import (
@@ -22,17 +22,10 @@ from fieldforge.runtime.process.errors import (
     ReadOnlyError,
 )
 
+from ..entries import field, scalar
+
 I, J = Dimension("I"), Dimension("J")
 NOWHERE = 1
-
-
-def field(name, index, dims=(I,), dtype="float64", **facts):
-    path = index if isinstance(index, tuple) else (index,)
-    return Argument(name, path, "field", dtype, dims, **facts)
-
-
-def scalar(name, index, dtype):
-    return Argument(name, (index,), "scalar", dtype)
 
 
 def box(argument, start, stop):

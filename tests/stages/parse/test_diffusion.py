@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import attrs
 import numpy as np
 import pytest
 
@@ -13,16 +12,10 @@ from fieldforge.stages.parse.stage import Parse
 from fieldforge.stages.parse.trees import parse_all
 
 from ...dimensions import I, J, K
+from .conftest import Decorated
 
 Field3D = Field[[I, J, K], np.float64]
 GOLDEN = Path(__file__).parent / "goldens" / "diffusion.txt"
-
-
-@attrs.frozen(eq=False)
-class Decorated:
-    """What `parse` knows of a decorated function."""
-
-    __definition__: object
 
 
 def operator(function):
