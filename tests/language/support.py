@@ -114,6 +114,11 @@ def run(
     return out.asnumpy()
 
 
+def assert_gives(expected: Any, operator: Any, *args: Any, **options: Any) -> None:
+    """Run an operator, and hold its result against what is expected, element by element."""
+    np.testing.assert_array_equal(run(operator, *args, **options), expected)
+
+
 @ff.field_operator(backend=None)
 def scaled(u: Line, by: ff.float64) -> Line:
     return u * by

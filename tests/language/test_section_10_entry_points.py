@@ -10,7 +10,7 @@ from fieldforge import float64, int32
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ..dimensions import V2E, Edge, I, Line, V2EDim, Vertex
-from .support import MESH, EdgeField, VertexField, field, random, run, scale, scaled
+from .support import MESH, EdgeField, VertexField, assert_gives, field, random, scale, scaled
 
 
 @ff.field_operator(backend=None)
@@ -219,9 +219,7 @@ class TestCompile:
         operator = scaled.with_backend(compiled).compile(offset_provider={})
         u = random(4)
 
-        np.testing.assert_array_equal(
-            run(operator, field(I, u), 2.0, on={I: 4}, backend=compiled), u * 2.0
-        )
+        assert_gives(u * 2.0, operator, field(I, u), 2.0, on={I: 4}, backend=compiled)
 
 
 class TestStaticParameters:

@@ -9,7 +9,19 @@ from fieldforge.experimental import as_offset, concat_where
 
 from ..dimensions import C2E, E2C, C2EDim, Cell, Column, Edge, I, J, K, Koff, Line, Plane
 from .conftest import STRICT
-from .support import MESH, CellField, CellK, EdgeField, EdgeK, Slab, c2e, field, random, run
+from .support import (
+    MESH,
+    CellField,
+    CellK,
+    EdgeField,
+    EdgeK,
+    Slab,
+    assert_gives,
+    c2e,
+    field,
+    random,
+    run,
+)
 
 Levels = ff.Field[ff.Dims[K], int32]
 Indices = ff.Field[ff.Dims[I], int32]
@@ -37,8 +49,7 @@ def other_side(a: Column, k: Levels, n: int32) -> Column:
 
 def test_a_call_inside_the_field_is_as_before(backend):
     a = random(10)
-    out = run(above, field(K, a), levels(), 9, on={K: 8}, backend=backend)
-    assert np.array_equal(out, a[1:9])
+    assert_gives(a[1:9], above, field(K, a), levels(), 9, on={K: 8}, backend=backend)
 
 
 @pytest.mark.parametrize("execution", [None, "reference"])
@@ -200,8 +211,7 @@ def test_one_side_is_read_where_it_is_chosen(backend, operator, n, expected):
     given = [random(8), random(8, seed=2)][: expected.__code__.co_argcount]
     rest = [] if n is None else [n]
     fields = [field(K, each) for each in given]
-    out = run(operator, *fields, levels(), *rest, on={K: 8}, backend=backend)
-    assert np.array_equal(out, expected(*given))
+    assert_gives(expected(*given), operator, *fields, levels(), *rest, on={K: 8}, backend=backend)
 
 
 # --- neighbours -----------------------------------------------------------------------------------
@@ -244,11 +254,10 @@ def above_of_cells(e, *slots):
 )
 def test_neighbours_on_one_side(backend, operator, expected):
     e = random(9, 8)
-    out = run(
-        operator, field((Edge, K), e), levels(), 7,
-        on={Cell: 4, K: 8}, backend=backend, offset_provider=MESH,
+    assert_gives(
+        expected(e), operator, field((Edge, K), e), levels(), 7, on={Cell: 4, K: 8},
+        backend=backend, offset_provider=MESH,
     )  # fmt: skip
-    assert np.array_equal(out, expected(e))
 
 
 Inside = ff.Field[ff.Dims[Edge], bool]
@@ -262,11 +271,10 @@ def missing_neighbours(c: CellField, inner: Inside) -> EdgeField:
 def test_a_field_with_fewer_cells_than_the_table_names(backend):
     c = random(3)  # cell 3 is a neighbour of edges 1, 7 and 8
     inner = np.array([0, 0, 0, 0, 0, 1, 1, 0, 0], bool)
-    out = run(
-        missing_neighbours, field(Cell, c), field(Edge, inner),
-        on={Edge: 9}, backend=backend, offset_provider=MESH,
+    assert_gives(
+        [0, 0, 0, 0, 0, c[1] - c[0], c[2] - c[1], 0, 0], missing_neighbours, field(Cell, c),
+        field(Edge, inner), on={Edge: 9}, backend=backend, offset_provider=MESH,
     )  # fmt: skip
-    assert np.array_equal(out, [0, 0, 0, 0, 0, c[1] - c[0], c[2] - c[1], 0, 0])
 
 
 # --- what stays hard ------------------------------------------------------------------------------
@@ -314,8 +322,7 @@ def test_the_index_of_as_offset_is_hard(backend):
     given = {"on": {K: 8}, "backend": backend, "offset_provider": {"Koff": K}}
     with pytest.raises(ValueError, match="K"):
         run(in_an_index, a, field(K, by[:8]), levels(), 7, **given)
-    out = run(in_an_index, a, field(K, by), levels(), 7, **given)
-    assert np.array_equal(out, a.asnumpy())
+    assert_gives(a.asnumpy(), in_an_index, a, field(K, by), levels(), 7, **given)
 
 
 @ff.field_operator(backend=None)
@@ -337,8 +344,7 @@ def result_of_a_scan(a: Column, k: Levels, n: int32) -> Column:
 
 def test_levels_below_a_scan(backend):
     a = np.arange(1.0, 9.0)
-    out = run(result_of_a_scan, field(K, a), levels(), 0, on={K: 8}, backend=backend)
-    assert np.array_equal(out, a)
+    assert_gives(a, result_of_a_scan, field(K, a), levels(), 0, on={K: 8}, backend=backend)
 
 
 @ff.field_operator(backend=None)
@@ -353,8 +359,7 @@ def too_far_in_concat_where(a: Column) -> Column:
 
 def test_concat_where_is_exact(backend):
     a = random(8)
-    out = run(with_concat_where, field(K, a), on={K: 8}, backend=backend)
-    assert np.array_equal(out, [*a[1:], 0.0])
+    assert_gives([*a[1:], 0.0], with_concat_where, field(K, a), on={K: 8}, backend=backend)
     with pytest.raises(ValueError, match="K"):
         run(too_far_in_concat_where, field(K, a), on={K: 8}, backend=backend)
 
