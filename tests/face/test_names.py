@@ -174,27 +174,6 @@ class TestHooks:
 
         assert seen == [("double", 2, {}, True, {})] * 2
 
-    def test_compiled_calls_and_builds_are_told_by_pool_and_key(self):
-        seen = []
-
-        @contextmanager
-        def around(program_pool, key, args, kwargs, offset_provider):
-            seen.append(("call", program_pool.root, key in program_pool.compiled_programs))
-            yield
-
-        def built(program_pool, key, backend, argument_descriptors, offset_provider):
-            seen.append(("build", program_pool.root, backend.name, offset_provider))
-
-        program = double.with_backend(ff.recipes.reference())
-        with (
-            registered(hooks.compiled_program_call_context, around),
-            registered(hooks.compile_variant_hook, built),
-        ):
-            call(program)
-
-        root = ("double", "reference")
-        assert seen == [("build", root, "reference", {}), ("call", root, True)]
-
     def test_other_parameters_are_refused(self):
         with pytest.raises(ValueError, match="program_pool, key, args, kwargs, offset_provider"):
             hooks.compiled_program_call_context.register(lambda compiled, args: None)

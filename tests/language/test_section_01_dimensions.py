@@ -4,20 +4,15 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge.common import promote_dims
 
-from ..dimensions import I, J, K, Line, Plane, local
+from ..dimensions import I, J, Line, Plane
 from .support import MESH, assert_gives, field, random, run
 
 Ih = ff.flip_staggered(I)
-V2ELocal = local("V2E")
 
 
 class TestCanonicalOrder:
     """1.2."""
-
-    def test_1_2_horizontal_comes_before_local_before_vertical_and_names_are_sorted(self):
-        assert promote_dims((J,), (K,), (I,), (V2ELocal,)) == [I, J, V2ELocal, K]
 
     def test_1_2_an_annotation_out_of_order_says_so_in_a_note(self):
         with pytest.raises(ff.errors.InvalidAnnotationError) as caught:
