@@ -22,6 +22,7 @@ from fieldforge.runtime.process.errors import (
     ArgumentError,
     DomainError,
     IndexOutOfBounds,
+    MissingArgumentError,
     OverlapError,
 )
 
@@ -309,6 +310,18 @@ def test_outputs_that_share_memory_are_refused():
 def test_7_wrong_arguments_are_refused(args, says):
     with pytest.raises(ArgumentError, match=says):
         divide(*args, out=zeros({}, np.int32))
+
+
+def test_3_6_a_domain_beyond_the_output_is_refused(u):
+    with pytest.raises(IndexOutOfBounds, match=r"needed along 'J' is \(1:9\), given is \(0:7\)"):
+        laplacian(u, out=zeros(u.domain), domain={I: (1, 2), J: (1, 9)})
+    with pytest.raises(DomainError, match="not equivalent"):
+        laplacian(u, out=zeros(u.domain), domain={I: (1, 2)})
+
+
+def test_3_6_out_is_required(u):
+    with pytest.raises(MissingArgumentError, match="'out'"):
+        laplacian(u)
 
 
 # --- the context, debugging ---------------------------------------------------------------------
