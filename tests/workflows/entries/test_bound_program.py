@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge.errors import ArgumentError
+from fieldforge.errors import ArgumentError, DomainError
 from fieldforge.runtime.process import hooks
 
 from ...dimensions import I, Line
@@ -64,6 +64,14 @@ def test_names_that_are_no_parameters_are_refused_with_the_nearest(u):
         scale.bind(u=u)(1.0)
     with pytest.raises(ArgumentError, match="unexpected keyword argument 'u'"):
         scale.bind(u=u)(1.0, u, u=u)
+
+
+def test_arguments_that_do_not_fit_are_refused_as_in_a_call(u):
+    bound = scale.bind(u=u, by=2.0, out=ff.zeros({I: 5}))
+
+    for _ in range(2):
+        with pytest.raises(DomainError, match="'u' is too small"):
+            bound()
 
 
 def test_a_name_that_is_bound_anew_is_noticed(u, out):
