@@ -1,7 +1,5 @@
 """How kernels by hand are compiled in tests: `conftest.py` of a folder imports the fixture."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,27 +3,12 @@
 import numpy as np
 
 import fieldforge as ff
-from fieldforge import (
-    broadcast,
-    float64,
-    int32,
-    max_over,
-    maximum,
-    neighbor_sum,
-    sqrt,
-    where,
-)
+from fieldforge import broadcast, float64, int32, max_over, maximum, neighbor_sum, sqrt, where
 from fieldforge.experimental import as_offset, concat_where
 from fieldforge.runtime.language.structure import leaves_of, map_leaves
 
-I = ff.Dimension("I")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Cell, Edge = ff.Dimension("Cell"), ff.Dimension("Edge")
-C2EDim = ff.Dimension("C2E", ff.DimensionKind.LOCAL)
-C2E = ff.FieldOffset("C2E", source=Edge, target=(Cell, C2EDim))
-Koff = ff.FieldOffset("Koff", source=K, target=(K,))
-Line = ff.Field[ff.Dims[I], float64]
-Column = ff.Field[ff.Dims[K], float64]
+from .dimensions import C2E, C2EDim, Cell, Column, Edge, I, K, Koff, Line
+
 Plane = ff.Field[ff.Dims[I, K], float64]
 Cells, Edges = ff.Field[ff.Dims[Cell], float64], ff.Field[ff.Dims[Edge], float64]
 Sparse = ff.Field[ff.Dims[Cell, C2EDim], float64]

@@ -1,7 +1,5 @@
 """A module that other processes can import, and objects that go there and come back."""
 
-from __future__ import annotations
-
 import importlib
 import pickle
 import sys

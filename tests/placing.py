@@ -1,7 +1,5 @@
 """Put fields and tables where a backend takes them, and bring results back to the host."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

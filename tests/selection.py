@@ -11,8 +11,6 @@
 `make test-all` is `pytest --all`. A test that is named (`pytest file.py::test`) runs, too.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Any, Final

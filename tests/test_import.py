@@ -1,7 +1,5 @@
 """A fresh process imports what it uses and no more, and a warm one imports no compiler of ours."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

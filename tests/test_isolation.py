@@ -1,7 +1,5 @@
 """The tests write to a store of their own, in this process and in those that they start."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

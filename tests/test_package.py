@@ -5,8 +5,6 @@ compiled all of that. So the extension of this wheel is an empty module; `make t
 the whole.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The rule of `selection.py`: which tests run where."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from types import SimpleNamespace
 

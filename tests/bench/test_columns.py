@@ -1,7 +1,5 @@
 """Schemes that act column by column agree with kernels by hand, on a CPU and a simulated GPU."""
 
-from __future__ import annotations
-
 import columns
 import pytest
 from columns_by_hand import FORMS, GPU_FORMS, THREADS, on_cpu, on_gpu

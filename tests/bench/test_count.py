@@ -2,20 +2,12 @@
 
 from pathlib import Path
 
-import pytest
+import count
 
 BENCH = Path(__file__).parent.parent.parent / "bench"
 
 
-@pytest.fixture
-def count(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCH))
-    import count
-
-    return count
-
-
-def test_a_quarter_more_instructions_fail_and_fewer_do_not(count):
+def test_a_quarter_more_instructions_fail_and_fewer_do_not():
     before = {"by position": 1000.0, "by keyword": 2000.0}
 
     assert count.compare({"by position": 1250.0, "by keyword": 100.0}, before) == []
@@ -24,11 +16,11 @@ def test_a_quarter_more_instructions_fail_and_fewer_do_not(count):
     ]
 
 
-def test_a_call_that_is_no_longer_counted_fails(count):
+def test_a_call_that_is_no_longer_counted_fails():
     assert count.compare({}, {"by position": 1000.0}) == ["by position: not counted"]
 
 
-def test_counts_are_read_from_the_dumps_of_callgrind(count, tmp_path):
+def test_counts_are_read_from_the_dumps_of_callgrind(tmp_path):
     (tmp_path / "callgrind.out.2").write_text(
         "# callgrind\ndesc: Trigger: Client Request: 5 fields\n\nsummary: 424000\n"
     )

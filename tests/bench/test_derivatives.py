@@ -28,16 +28,10 @@ WRT = {  # where some inputs have no adjoint yet: sparse fields with missing nei
 }
 
 
-@pytest.fixture(autouse=True)
-def bench_on_the_path(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCH))
-
-
 @cache
 def cases():
     """Return what makes each case; nothing by hand is compiled."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCH))
         found = importlib.import_module("cases").all_cases()
         for name in ("by_hand", "mesh", "velocity"):
             patch.setattr(importlib.import_module(f"cases.{name}"), "compiled", MagicMock())
@@ -47,7 +41,6 @@ def cases():
 @cache
 def case_of(name):
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCH))
         for module in ("by_hand", "mesh", "velocity"):
             patch.setattr(importlib.import_module(f"cases.{module}"), "compiled", MagicMock())
         scale = SCALE / 3 if name.startswith(ON_MESHES) else SCALE

@@ -1,18 +1,11 @@
 """What `make bench-first` writes down of first results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 BENCH = Path(__file__).parent.parent.parent / "bench"
-
-
-@pytest.fixture(autouse=True)
-def bench_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(BENCH))
 
 
 def row(**changes: Any) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """The velocity tendency by hand for GPUs, compiled for the host, has our numbers."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 from pathlib import Path
@@ -13,6 +11,8 @@ import pytest
 from fieldforge.workflows.backends.backend import BACKENDS
 
 from ..selection import not_optimised
+
+pytest.importorskip("pyperf")
 
 BENCH = Path(__file__).parent.parent.parent / "bench"
 
@@ -53,12 +53,6 @@ void run_in_order(unsigned blocks, const uint4* tasks, const unsigned* first, co
 }
 }
 """
-
-
-@pytest.fixture(autouse=True)
-def bench_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(BENCH))
-    pytest.importorskip("pyperf")
 
 
 def padded(array: np.ndarray, row: int) -> np.ndarray:

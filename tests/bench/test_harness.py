@@ -1,7 +1,5 @@
 """What `make bench` writes down: nothing left out, nothing that computes something else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,11 +9,6 @@ import pytest
 
 BENCH = Path(__file__).parent.parent.parent / "bench"
 pytest.importorskip("pyperf")
-
-
-@pytest.fixture(autouse=True)
-def bench_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(BENCH))
 
 
 def row(**changes: Any) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """What a regret run says of its trials, and which plans it tries next."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """The digests of generated code: a sample of them, and what is said where they differ."""
 
-from __future__ import annotations
-
 import fnmatch
 import importlib
 import json

@@ -1,7 +1,5 @@
 """The untuned programs have the same bits everywhere, and kernels by hand compute the same."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import attrs

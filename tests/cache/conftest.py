@@ -1,7 +1,5 @@
 """What the tests of the stores share: a result to keep, and a list of the events that happened."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, ClassVar
 

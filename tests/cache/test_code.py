@@ -1,7 +1,5 @@
 """The code that makes a result is in its key: the toolchain's, and the user's."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import os

@@ -1,7 +1,5 @@
 """The store on disk keeps, finds, heals, and never believes what it has not checked."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat
@@ -11,11 +9,7 @@ import pytest
 
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.fingerprint import components_key, sha256
-from fieldforge.runtime.process.errors import (
-    StorePermissionError,
-    StoreReadError,
-    StoreWriteError,
-)
+from fieldforge.runtime.process.errors import StorePermissionError, StoreReadError, StoreWriteError
 
 OTHER = components_key({"stage": "other"})
 

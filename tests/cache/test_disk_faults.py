@@ -1,7 +1,5 @@
 """Whatever call of the system fails, the program goes on and what was stored before is intact."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """A store keeps to its budget, lets go what was used least recently, and spares what is in use."""
 
-from __future__ import annotations
-
 import os
 import random
 import time

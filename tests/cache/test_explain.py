@@ -1,7 +1,5 @@
 """A miss is explained by the nearest record of the same stage and program."""
 
-from __future__ import annotations
-
 from fieldforge.cache.explain import Difference, differences, nearest
 from fieldforge.cache.fingerprint import components_key
 from fieldforge.cache.memory import Memory

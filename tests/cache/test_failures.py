@@ -1,7 +1,5 @@
 """A compiler's refusal is shared with those who waited, and with nobody else."""
 
-from __future__ import annotations
-
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor

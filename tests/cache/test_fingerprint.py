@@ -1,7 +1,5 @@
 """Fingerprints tell apart what differs, and nothing else."""
 
-from __future__ import annotations
-
 import enum
 import functools
 import math

@@ -1,7 +1,5 @@
 """Digests of a working copy are believed only for the very same files."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Layers are asked in order, and what is found below is remembered above."""
 
-from __future__ import annotations
-
 import pytest
 
 from fieldforge.cache.disk import Disk

@@ -1,7 +1,5 @@
 """A lock between processes is exclusive, ends with its holder, and never stops a build."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

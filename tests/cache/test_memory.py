@@ -1,7 +1,5 @@
 """The memory remembers for one process, and builds each live value once."""
 
-from __future__ import annotations
-
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor

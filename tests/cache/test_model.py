@@ -1,7 +1,5 @@
 """T13: whatever is done to a store on disk in whatever order, it gives the truth or nothing."""
 
-from __future__ import annotations
-
 from ..faults.model import run
 
 

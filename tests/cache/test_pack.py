@@ -1,7 +1,5 @@
 """A pack is a store in one file: it starts programs anywhere, even without a compiler."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Many processes over one store: every key is built once, and killing breaks nothing."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Records survive the way to bytes and back, and no other bytes pass for one."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Renaming a folder above a store, or putting another one there, shows no foreign file."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """T12: what could have been written by somebody else is refused, and nothing in it is run."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

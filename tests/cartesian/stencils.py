@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fieldforge.cartesian import gtscript
 from fieldforge.cartesian.gtscript import IJ, PARALLEL, Field, computation, interval
 
@@ -31,3 +33,10 @@ def added(plane: Field[IJ, float], a: Field[float], b: Field[float]):
 
 def made(definition: Any, backend: str = INTERPRETED, **options: Any) -> Any:
     return gtscript.stencil(backend=backend, definition=definition, **options)
+
+
+def value_of(stencil: Any, number: float = 1.0) -> float:
+    """Return what a stencil with an input and an output makes of a number."""
+    b = np.zeros((1, 1, 1))
+    stencil(np.full((1, 1, 1), number), b)
+    return b[0, 0, 0]

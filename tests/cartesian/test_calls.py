@@ -35,12 +35,13 @@ def expected(a, w=1.0):
 # --- origin and domain ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("domain", [None, (2, 2, 5), [2, 2, 5], np.array([2, 2, 5])])
+@pytest.mark.parametrize("domain", [None, [2, 2, 5], np.array([2, 2, 5]), (np.int32(2), 2, 5)])
 @pytest.mark.parametrize(
     "origin",
     [
         ORIGIN,
         [1, 0, 0],
+        np.array([1, 0, 0]),
         {"a": ORIGIN, "b": ORIGIN},
         {"_all_": ORIGIN},
         {"_all_": ORIGIN, "z": (9,)},
@@ -136,8 +137,11 @@ def test_a_domain_with_one_zero_does_nothing(stencil):
         ({"domain": (2, 2)}, "Invalid 'domain' value"),
         ({"domain": (2.0, 2, 2)}, "Invalid 'domain' value"),
         ({"domain": 2}, "Invalid 'domain' value"),
+        ({"domain": (2, 2, 3, 1)}, "Invalid 'domain' value"),
         ({"origin": "x"}, "Invalid 'origin' value"),
         ({"origin": 1.5}, "Invalid 'origin' value"),
+        ({"origin": (1.0, 1.0, 0.0)}, "Invalid 'origin' value"),
+        ({"origin": {"a": None}}, "Origin for field a too small"),
         ({"origin": (1, 0)}, "Invalid 'origin' value"),
         ({"origin": {"a": (1, 0)}}, "Invalid origin specification"),
         ({"origin": (0, 0, 0), "domain": (1, 1, 1)}, "Origin for field a too small"),
@@ -171,6 +175,7 @@ def test_too_few_levels_are_refused():
     [
         ({"a": np.zeros((4, 3, 5), "f4")}, TypeError, "'a' is 'float32' instead of 'float64'"),
         ({"a": np.zeros((4, 3))}, ValueError, "Storage for 'a' has 2 dimensions"),
+        ({"a": np.zeros((4, 3, 5, 1))}, ValueError, "Storage for 'a' has 4 dimensions"),
         ({"a": None}, AssertionError, "Invalid value for 'a' field"),
         ({"w": 1}, TypeError, "'w' is '<class 'int'>' instead of 'float64'"),
         ({"w": np.float32(1)}, TypeError, "'w' is '<class 'numpy.float32'>'"),
@@ -359,11 +364,13 @@ def test_memory_that_cannot_be_written_is_refused(backend):
 def test_run_takes_origins_and_domain_as_they_are(backend):
     a, b = fields()
     origins = {"a": ORIGIN, "b": ORIGIN, "unused": (0, 0)}
-    given = {"a": a, "b": b, "unused": None, "w": 1.0, "n": 3}
+    given, info = {"a": a, "b": b, "unused": None, "w": 1.0, "n": 3}, {}
 
-    made(slopes, backend).run(**given, _domain_=(2, 2, 5), _origin_=origins, exec_info=None)
+    made(slopes, backend).run(**given, _domain_=(2, 2, 5), _origin_=origins, exec_info=info)
 
     assert b[1:3, :2].tolist() == expected(a).tolist()
+    assert info["run_start_time"] <= info["run_end_time"]
+    assert ("run_cpp_start_time" in info) == (backend == COMPILED)
 
 
 @pytest.mark.parametrize("backend", [INTERPRETED, COMPILED])
@@ -430,20 +437,6 @@ def test_exec_info_adds_up_calls(backend):
     assert sums["ncalls"] == 3
     assert sums["total_call_time"] >= sums["total_run_time"] > 0.0
     assert ("total_run_cpp_time" in sums) == (backend == COMPILED)
-
-
-@pytest.mark.parametrize("backend", [INTERPRETED, COMPILED])
-def test_run_tells_its_times(backend):
-    a, b = fields()
-    given = {"a": a, "b": b, "unused": None, "w": 1.0, "n": 3}
-    info = {}
-
-    made(slopes, backend).run(
-        **given, _domain_=(2, 2, 5), _origin_={"_all_": ORIGIN}, exec_info=info
-    )
-
-    assert info["run_start_time"] <= info["run_end_time"]
-    assert ("run_cpp_start_time" in info) == (backend == COMPILED)
 
 
 # --- intervals of the call ------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from fieldforge.cartesian.frontend.exceptions import GTScriptSyntaxError
 from fieldforge.cartesian.gtscript import PARALLEL, Field, computation, interval
 from fieldforge.cartesian.lazy_stencil import LazyStencil
 
-from .stencils import made
+from .stencils import made, value_of
 
 OFFSET = 1.0
 
@@ -20,12 +20,6 @@ OFFSET = 1.0
 @gtscript.function
 def lifted(x):
     return x + OFFSET
-
-
-def value_of(stencil, number=1.0):
-    b = np.zeros((1, 1, 1))
-    stencil(np.full((1, 1, 1), number), b)
-    return b[0, 0, 0]
 
 
 def through(a: Field[float], b: Field[float]):

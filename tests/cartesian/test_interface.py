@@ -14,7 +14,7 @@ from fieldforge import storage
 from fieldforge.cartesian import gtscript
 from fieldforge.cartesian.backend import from_name
 from fieldforge.cartesian.frontend.exceptions import GTScriptDefinitionError, GTScriptSymbolError
-from fieldforge.cartesian.gtscript import FORWARD, IJ, PARALLEL, Field, K, computation, interval
+from fieldforge.cartesian.gtscript import IJ, PARALLEL, Field, K, computation, interval
 
 F = Field[np.float64]
 CPU = ("numpy", "debug", "gt:cpu_kfirst", "gt:cpu_ifirst", "dace:cpu")
@@ -24,24 +24,9 @@ class constants:
     weight = 2.0
 
 
-def laplacian(a: F, b: F, w: float):
-    with computation(PARALLEL), interval(...):
-        b = w * (a[1, 0, 0] + a[-1, 0, 0] + a[0, 1, 0] + a[0, -1, 0] - 4.0 * a)
-
-
 def copied(a: F, b: F):
     with computation(PARALLEL), interval(...):
         b = a
-
-
-def three_parts(a: F, b: F):
-    with computation(FORWARD):
-        with interval(0, 2):
-            b = a
-        with interval(2, -1):
-            b = b[0, 0, -1] + a
-        with interval(-1, None):
-            b = a[0, 0, -1]
 
 
 def planes(a: F, plane: Field[IJ, np.float64], column: Field[K, np.float64]):
@@ -148,55 +133,6 @@ def test_data_are_copied_and_converted():
 # --- calls ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "origin",
-    [
-        (1, 1, 0), [1, 1, 0], np.array([1, 1, 0]), {"_all_": (1, 1, 0)},
-        {"a": (1, 1, 0), "b": (1, 1, 0)},
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("domain", [None, (2, 2, 3), [2, 2, 3], (np.int32(2), 2, 3)])
-def test_origins_and_domains_that_are_the_same(origin, domain):
-    a, b, meant = some(4, 4, 3), np.zeros((4, 4, 3)), np.zeros((4, 4, 3))
-    inner = a[2:, 1:-1] + a[:-2, 1:-1] + a[1:-1, 2:] + a[1:-1, :-2] - 4.0 * a[1:-1, 1:-1]
-    meant[1:3, 1:3] = 2.0 * inner
-
-    gtscript.stencil("numpy", laplacian)(a, b, 2.0, origin=origin, domain=domain)
-
-    assert b.tolist() == meant.tolist()
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"origin": (0, 0, 0)}, "Origin for field a too small"),
-        ({"origin": {"a": None}}, "Origin for field a too small"),
-        ({"origin": "a"}, "Invalid 'origin' value"),
-        ({"origin": (1.0, 1.0, 0.0)}, "Invalid 'origin' value"),
-        ({"domain": (9, 2, 3)}, "Compute domain too large"),
-        ({"domain": (0, 0, 0)}, "Compute domain contains zero sizes"),
-        ({"domain": (2, 2)}, "Invalid 'domain' value"),
-        ({"domain": (2.0, 2, 3)}, "Invalid 'domain' value"),
-        ({"domain": (-1, 2, 3)}, "Invalid 'domain' value"),
-        ({"domain": (2, 2, 3, 1)}, "Invalid 'domain' value"),
-    ],
-)
-def test_origins_and_domains_that_are_refused(options, words):
-    call = {"origin": (1, 1, 0), **options}
-
-    with pytest.raises(ValueError, match=words):
-        gtscript.stencil("numpy", laplacian)(some(4, 4, 3), np.zeros((4, 4, 3)), 2.0, **call)
-
-
-@pytest.mark.parametrize("levels", [1, 2, 3])
-def test_domains_with_too_few_levels_are_refused(levels):
-    stencil = gtscript.stencil("numpy", three_parts)
-
-    assert stencil.domain_info.min_sequential_axis_size == 4
-    with pytest.raises(ValueError, match="Compute domain too small"):
-        stencil(some(2, 1, levels), np.zeros((2, 1, levels)))
-
-
 def test_fields_of_fewer_axes_take_their_part_of_an_origin():
     a = np.zeros((3, 3, 4))
 
@@ -205,25 +141,6 @@ def test_fields_of_fewer_axes_take_their_part_of_an_origin():
     assert a[1:, :, 2:].tolist() == (some(3, 3)[1:, :, None] + some(4)[2:]).tolist()
     assert not a[0].any()
     assert not a[:, :, :2].any()
-
-
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        ({"a": None}, AssertionError),
-        ({"a": some(4, 4, 3, 1)}, ValueError),
-        ({"a": some(4, 4, 3, dtype="float32")}, TypeError),
-        ({"w": 1}, TypeError),
-        ({"w": np.float32(2.0)}, TypeError),
-        ({"w": True}, TypeError),
-        ({"q": 3.0}, TypeError),
-    ],
-)
-def test_arguments_that_are_refused(change, error):
-    given = {"a": some(4, 4, 3), "b": np.zeros((4, 4, 3)), "w": 2.0, **change}
-
-    with pytest.raises(error):
-        gtscript.stencil("numpy", laplacian)(**given, origin=(1, 1, 0), domain=(2, 2, 3))
 
 
 # --- definitions ----------------------------------------------------------------------------------

@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 
 from fieldforge.cartesian import gtscript
-from fieldforge.cartesian.gtscript import (
-    BACKWARD,
-    FORWARD,
-    PARALLEL,
-    Field,
-    computation,
-    interval,
-)
+from fieldforge.cartesian.gtscript import BACKWARD, FORWARD, PARALLEL, Field, computation, interval
 from fieldforge.runtime.process.errors import CheckError
 
 

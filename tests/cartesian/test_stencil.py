@@ -18,7 +18,7 @@ from fieldforge.cartesian.gtscript import IJ, PARALLEL, Field, computation, inte
 from fieldforge.cartesian.stencil_builder import StencilBuilder
 from fieldforge.workflows.engine.events import Collector
 
-from .stencils import COMPILED, INTERPRETED, inner_levels, made, slopes
+from .stencils import COMPILED, INTERPRETED, inner_levels, made, slopes, value_of
 
 NUMBER = 2.0
 
@@ -38,12 +38,6 @@ def by_global(a: Field[float], b: Field[float]):
 def typed(a: Field["real"], b: Field[IJ, "real"], w: "real"):  # noqa: F821, UP037
     with computation(PARALLEL), interval(...):
         a = a + b + w
-
-
-def value_of(stencil, number=1.0):
-    b = np.zeros((1, 1, 1))
-    stencil(np.full((1, 1, 1), number), b)
-    return b[0, 0, 0]
 
 
 # --- what it tells of itself --------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Every code block of the pages runs, or names commands, options and targets that exist."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex

@@ -1,7 +1,5 @@
 """News fragments have names that towncrier gathers; their types are those of its configuration."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page on clusters names commands, options and settings that exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

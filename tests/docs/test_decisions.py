@@ -1,7 +1,5 @@
 """Decision records state what became of them, and agree about it."""
 
-from __future__ import annotations
-
 import pytest
 from generate import decisions
 

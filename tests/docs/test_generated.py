@@ -1,7 +1,5 @@
 """The generated pages cover what the code has, and refuse what has no docstring."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files, folders and names in backticks exist: in pages, decision records, docstrings, comments."""
 
-from __future__ import annotations
-
 import pkgutil
 import re
 import subprocess

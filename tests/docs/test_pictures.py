@@ -1,7 +1,5 @@
 """The pictures of the pages are drawn by running the examples."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("matplotlib", reason="the pictures are drawn by matplotlib")

@@ -1,7 +1,5 @@
 """README.md shows what was measured, and its links lead somewhere."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the site makes of pages: copied blocks, scripts, the weights of the search, pictures."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import json

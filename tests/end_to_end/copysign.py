@@ -5,8 +5,6 @@ both right after their modules have run; nothing else learns of it. Prints the r
 execution in hexadecimal. With the argument "unspelled" the row comes without its spelling.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Callable

@@ -1,16 +1,13 @@
 """Programs and fields on the simulated devices, for the tests of calls on GPUs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import fieldforge as ff
 from fieldforge.runtime.fields.device import Device, DeviceType
 from fieldforge.workflows.backends.backend import BACKENDS
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
-Plane = ff.Field[ff.Dims[I, J], ff.float64]
+from ..dimensions import I, J, K, Plane
+
 Box = ff.Field[ff.Dims[I, J, K], ff.float64]
 SIMULATED = BACKENDS["gpu-host"].with_options(on_device=True)
 

@@ -1,14 +1,11 @@
 """What can be wrong with a program or a call: one clear sentence each, and nothing is touched."""
 
-from __future__ import annotations
-
 import pytest
 
 import fieldforge as ff
 from fieldforge.cache.disk import Disk
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+from ..dimensions import I, Line
 
 
 @ff.field_operator

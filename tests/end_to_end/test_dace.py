@@ -1,7 +1,5 @@
 """Whole programs by DaCe: the bits of the backend 'cpu', nothing of DaCe left at run time."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -15,11 +13,11 @@ import fieldforge as ff
 from fieldforge import float32, float64, int32, where
 from fieldforge.examples.diffusion import I, J, K
 
+from ..dimensions import Column, Levels
+
 pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 
 NI, NJ, NK = 21, 17, 5
-Levels = ff.Field[ff.Dims[I, J, K], float64]
-Column = ff.Field[ff.Dims[K], float64]
 Flags = ff.Field[ff.Dims[I, J], ff.bool]
 Singles = ff.Field[ff.Dims[I, J, K], float32]
 MAKE_BACKEND = """

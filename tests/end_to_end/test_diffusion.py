@@ -1,7 +1,5 @@
 """Horizontal diffusion: one stencil through every room, the same numbers everywhere."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Editing a comment or moving a function: only `parse` runs again."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Calls on GPUs, on the null platform: workspaces, streams, devices, threads, numbers."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

@@ -4,8 +4,6 @@ The emulated GPU runs the same text as a real one, with the C library of the hos
 the vendor's functions; a real GPU runs the test where there is one.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 

@@ -1,7 +1,5 @@
 """Fields of the host have guards on the emulated GPU: a kernel that leaves them is told by name."""
 
-from __future__ import annotations
-
 import ctypes
 
 import numpy as np
@@ -11,8 +9,8 @@ import fieldforge as ff
 from fieldforge.runtime import gpu
 from fieldforge.workflows.backends.backend import BACKENDS
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+from ..dimensions import I, Line
+
 HOST = BACKENDS["gpu-host"]
 
 pytestmark = pytest.mark.needs_compiler

@@ -1,7 +1,5 @@
 """Programs for GPUs on the null platform: fields of the host, and of its simulated device."""
 
-from __future__ import annotations
-
 import gc
 
 import numpy as np
@@ -14,13 +12,11 @@ from fieldforge.runtime.gpu.native import null as driver
 from fieldforge.runtime.process.errors import FieldforgeError
 from fieldforge.workflows.backends.backend import BACKENDS
 
+from ..dimensions import E2C, Cell, E2CDim, Edge
 from .gpu_calls import I, J, K, Plane, halve, sweep
 
 pytestmark = pytest.mark.needs_compiler
 
-Cell, Edge = ff.Dimension("Cell"), ff.Dimension("Edge")
-E2CDim = ff.Dimension("E2C", kind=ff.DimensionKind.LOCAL)
-E2C = ff.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
 OnCells = ff.Field[ff.Dims[Cell, K], ff.float64]
 OnEdges = ff.Field[ff.Dims[Edge, K], ff.float64]
 

@@ -1,7 +1,5 @@
 """Streams on a real GPU: calls follow CuPy and torch, workspaces are waited for, order is found."""
 
-from __future__ import annotations
-
 import time
 import warnings
 

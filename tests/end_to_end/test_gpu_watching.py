@@ -1,7 +1,5 @@
 """What is watched of calls on GPUs: failing kernels, missing order, ranges, times."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 The key is that of the deep record, which covers every stage up to the library; nothing is built.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import stat

@@ -1,7 +1,5 @@
 """An operation is a row of the table and a spelling in each writer, and nothing else."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

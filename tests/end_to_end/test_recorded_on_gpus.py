@@ -1,7 +1,5 @@
 """Recorded steps on a GPU: one graph for each assignment of the slots, or call after call."""
 
-from __future__ import annotations
-
 import gc
 import warnings
 
@@ -12,8 +10,8 @@ import fieldforge as ff
 from fieldforge.runtime import gpu
 from fieldforge.workflows.backends.backend import BACKENDS
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+from ..dimensions import I, Line
+
 BOTH = [
     "gpu-host",
     pytest.param("dace_gpu-host", marks=pytest.mark.needs_dace),  # the library queues its kernels

@@ -4,8 +4,6 @@ The first part runs programs before and after an edit, by the interpreter, over 
 one changes what compiles them.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

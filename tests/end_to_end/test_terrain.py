@@ -1,7 +1,5 @@
 """The demo's program: slopes fall under the limit, the mean height stays."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

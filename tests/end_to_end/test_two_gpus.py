@@ -1,7 +1,5 @@
 """Programs on two devices of one process: the simulated ones, and real GPUs where there are two."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

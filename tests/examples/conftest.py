@@ -3,8 +3,6 @@
 `make bench` holds every optimised program against NumPy and the kernels written by hand, too.
 """
 
-from __future__ import annotations
-
 import pytest
 
 import fieldforge as ff
@@ -16,6 +14,11 @@ __all__ = ["kernels_by_hand"]
 
 
 DTYPES = ("float64", "float32")
+BACKENDS = [
+    pytest.param(None, id="embedded", marks=pytest.mark.filterwarnings("ignore::UserWarning")),
+    pytest.param("reference", id="reference"),
+    pytest.param("cpu", id="cpu", marks=pytest.mark.needs_compiler),
+]
 
 
 @pytest.fixture(params=DTYPES)

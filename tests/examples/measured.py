@@ -1,7 +1,5 @@
 """Run a case of the benchmark in every way there is: embedded, compiled, in NumPy, by hand."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from typing import Any

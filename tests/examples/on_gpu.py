@@ -3,8 +3,6 @@
 For tools that watch a process, such as compute-sanitizer: few points, no pytest, no CuPy.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

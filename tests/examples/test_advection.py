@@ -1,7 +1,5 @@
 """Advection: what each scheme keeps, its order, and that compiled steps are the embedded ones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

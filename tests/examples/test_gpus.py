@@ -1,7 +1,5 @@
 """The programs of the benchmark and the examples on GPUs: the bits of the CPU."""
 
-from __future__ import annotations
-
 import itertools
 from contextlib import nullcontext
 

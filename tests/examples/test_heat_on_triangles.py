@@ -1,7 +1,5 @@
 """Heat in a quarter of a ring approaches the temperatures that are known, with both boundaries."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The mesh: Euler's formula, tables that agree with each other, geometry that closes the sphere."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

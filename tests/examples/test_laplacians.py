@@ -1,7 +1,5 @@
 """Laplacians: exact for a quadratic field."""
 
-from __future__ import annotations
-
 import attrs
 import numpy as np
 import pytest

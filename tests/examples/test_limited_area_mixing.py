@@ -1,7 +1,5 @@
 """Mixing in a limited area: what theory says of waves, columns and boundaries."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

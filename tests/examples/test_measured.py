@@ -1,7 +1,5 @@
 """Examples that are measured: the benchmark's programs and kernels do one arithmetic."""
 
-from __future__ import annotations
-
 import pytest
 from cases import diffusion, laplacians, precipitation, tridiagonal, vertical_advection
 

@@ -1,7 +1,5 @@
 """The cases that `make bench` measures on the mesh: every way, NumPy and kernels by hand agree."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 

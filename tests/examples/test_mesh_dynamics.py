@@ -1,7 +1,5 @@
 """The operators of a dynamical core in one program: the same bits on every backend."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Rows that are computed block by block have the bits of rows that are computed at once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The operators of the triangular mesh: the same bits everywhere, and right on known fields."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -20,6 +18,8 @@ from fieldforge.examples.icosahedral import (
 )  # fmt: skip
 from fieldforge.examples.precision import in_precision
 
+from .conftest import BACKENDS
+
 NK = 5
 MESH = icosahedral(2, 1)
 TABLES = MESH.tables
@@ -27,11 +27,6 @@ SIZES = {
     Cell: MESH.cells, Edge: MESH.edges, Vertex: MESH.vertices, K: NK,
     C2E2CDim: 3, E2C2VDim: 4, E2VDim: 2, V2EDim: 6,
 }  # fmt: skip
-BACKENDS = [
-    pytest.param(None, id="embedded", marks=pytest.mark.filterwarnings("ignore::UserWarning")),
-    pytest.param("reference", id="reference"),
-    pytest.param("cpu", id="cpu", marks=pytest.mark.needs_compiler),
-]
 
 
 @pytest.fixture(params=["float64", "float32"])

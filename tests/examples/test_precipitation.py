@@ -1,7 +1,5 @@
 """Precipitation: no water is lost."""
 
-from __future__ import annotations
-
 import attrs
 import numpy as np
 import pytest

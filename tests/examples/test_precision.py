@@ -1,7 +1,5 @@
 """The examples in single precision: modules of their own that leave the others alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

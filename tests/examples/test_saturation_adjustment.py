@@ -1,7 +1,5 @@
 """Saturation adjustment: every way agrees to rounding, and the physics holds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from cases import saturation_adjustment

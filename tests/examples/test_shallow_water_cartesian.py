@@ -1,7 +1,5 @@
 """Shallow water: what it conserves, that nothing compiles in its loop, and who set its options."""
 
-from __future__ import annotations
-
 import attrs
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The tridiagonal solve: it solves the systems."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from cases import tridiagonal

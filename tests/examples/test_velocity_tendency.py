@@ -1,7 +1,5 @@
 """The tendencies of the wind: the same bits everywhere, and nothing where nothing moves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -19,7 +17,7 @@ from fieldforge.examples.icosahedral import (
 )  # fmt: skip
 from fieldforge.examples.precision import in_precision
 
-from .conftest import DTYPES
+from .conftest import BACKENDS, DTYPES
 
 NK = 6
 MESH = icosahedral(2, 1)
@@ -39,11 +37,6 @@ FIELDS = {
 }  # fmt: skip
 OUTPUTS = {"ddt_vn": (Edge, K), "ddt_w": (Cell, K), "courant": (Cell, K)}
 SCALARS = {"dtime": 0.5, "limit": 0.7, "damping": 0.25}
-BACKENDS = [
-    pytest.param(None, id="embedded", marks=pytest.mark.filterwarnings("ignore::UserWarning")),
-    pytest.param("reference", id="reference"),
-    pytest.param("cpu", id="cpu", marks=pytest.mark.needs_compiler),
-]
 
 
 @pytest.fixture(params=DTYPES)

@@ -1,7 +1,5 @@
 """Implicit vertical advection: the physics of a column."""
 
-from __future__ import annotations
-
 import attrs
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Code of models that writes bindings by gt4py's nodes and templates."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

@@ -12,10 +12,10 @@ import fieldforge as ff
 from fieldforge.cache.disk import Disk
 from fieldforge.workflows.commands.cli import main
 
+from ..dimensions import E2VDim, Line
+
 I, E, V = ff.Dimension("I"), ff.Dimension("E"), ff.Dimension("V")
-E2VDim = ff.Dimension("E2V", ff.DimensionKind.LOCAL)
 E2V = ff.FieldOffset("E2V", source=V, target=(E, E2VDim))
-Line = ff.Field[ff.Dims[I], ff.float64]
 Staggered = ff.flip_staggered(I)
 BACKENDS = [None, pytest.param("cpu", marks=pytest.mark.needs_compiler)]
 

@@ -14,10 +14,7 @@ import fieldforge as ff
 from fieldforge.experimental import as_offset
 from fieldforge.instrumentation import hooks, metrics
 
-I = ff.Dimension("I")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Koff = ff.FieldOffset("Koff", source=K, target=(K,))
-Line = ff.Field[ff.Dims[I], ff.float64]
+from ..dimensions import I, K, Koff, Line
 
 
 @ff.field_operator(backend=None)
@@ -176,27 +173,6 @@ class TestHooks:
             call(double.with_compilation_options(enable_jit=True))
 
         assert seen == [("double", 2, {}, True, {})] * 2
-
-    def test_compiled_calls_and_builds_are_told_by_pool_and_key(self):
-        seen = []
-
-        @contextmanager
-        def around(program_pool, key, args, kwargs, offset_provider):
-            seen.append(("call", program_pool.root, key in program_pool.compiled_programs))
-            yield
-
-        def built(program_pool, key, backend, argument_descriptors, offset_provider):
-            seen.append(("build", program_pool.root, backend.name, offset_provider))
-
-        program = double.with_backend(ff.recipes.reference())
-        with (
-            registered(hooks.compiled_program_call_context, around),
-            registered(hooks.compile_variant_hook, built),
-        ):
-            call(program)
-
-        root = ("double", "reference")
-        assert seen == [("build", root, "reference", {}), ("call", root, True)]
 
     def test_other_parameters_are_refused(self):
         with pytest.raises(ValueError, match="program_pool, key, args, kwargs, offset_provider"):

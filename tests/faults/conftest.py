@@ -1,7 +1,5 @@
 """A list of the events that a store reports."""
 
-from __future__ import annotations
-
 import pytest
 
 from ..cache.conftest import Events

@@ -5,8 +5,6 @@
 Every deed is done by a forked process that dies at call 1, 2, ... until it lives through it.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

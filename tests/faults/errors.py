@@ -5,8 +5,6 @@
 Without `--all` the calls of a cold build and the causes take turns; a warm start meets all.
 """
 
-from __future__ import annotations
-
 import argparse
 import errno
 import os

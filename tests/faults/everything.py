@@ -7,8 +7,6 @@ Parts run one after the other. Each is cut into processes of their own, `--jobs`
 It needs no pytest; `model` needs hypothesis and is left out where that is not installed.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import os

@@ -3,8 +3,6 @@
 python -m tests.faults.flips
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 python -m tests.faults.holders 20
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import os

@@ -7,8 +7,6 @@
 Counting begins and ends with `run`; what other code does between is left alone.
 """
 
-from __future__ import annotations
-
 import builtins
 import errno
 import fcntl

@@ -7,8 +7,6 @@ publishes, evicts, prunes; some fork a child that outlives them with their lock 
 each kill the next process takes the lock that the dead one held, and the time of that is measured.
 """
 
-from __future__ import annotations
-
 import argparse
 import mmap
 import os

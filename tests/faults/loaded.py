@@ -3,8 +3,6 @@
 python -m tests.faults.loaded 50
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -6,8 +6,6 @@ The program must give the right answer, and again once the next process has mend
 was loaded before keeps giving it while the files behind it are spoilt.
 """
 
-from __future__ import annotations
-
 import argparse
 import fcntl
 import os

@@ -5,8 +5,6 @@
 It needs hypothesis, and no pytest.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random
@@ -17,12 +15,7 @@ from pathlib import Path
 
 import hypothesis.strategies as st
 from hypothesis import settings
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    invariant,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.eviction import Budget

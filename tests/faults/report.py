@@ -1,7 +1,5 @@
 """What a part of the fault tests found, and how it says so."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Results to store and to recognise: the content of number n is known to every process."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The long tier in one piece: what it runs, what it says, and that a fault is not passed over."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import subprocess

@@ -3,8 +3,6 @@
 Each module forks, ends or meddles with processes, so it runs in a small one of its own.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

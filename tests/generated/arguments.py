@@ -1,7 +1,5 @@
 """Choose what the statements of a program are given: fields that just cover what is read."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import attrs

@@ -1,7 +1,5 @@
 """Boxes of indices: which lies in which, and what holds two."""
 
-from __future__ import annotations
-
 from .grids import Box
 
 

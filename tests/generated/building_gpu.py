@@ -3,8 +3,6 @@
 Each has a namespace of its own and names of its own for its kernels, which its launches follow.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

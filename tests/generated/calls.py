@@ -1,7 +1,5 @@
 """Draw calls of operators: what an operator is to those that call it, and its arguments."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import attrs

@@ -1,7 +1,5 @@
 """What a generated program is made of: text, fields, scalars."""
 
-from __future__ import annotations
-
 import attrs
 
 from .grids import Box, header

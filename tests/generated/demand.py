@@ -4,8 +4,6 @@ A `Demand` is a function of a box: asking it for the box asks the inputs for
 what they must cover. It knows nothing of how fieldforge infers domains.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

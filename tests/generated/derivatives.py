@@ -5,8 +5,6 @@ execution, and each with the other: `<y, A x> = <A' y, x>`. Fields hold finite n
 program makes others of them, or numbers so large that nothing can be compared, it counts as such.
 """
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import random

@@ -1,7 +1,5 @@
 """Call the operator of a program of one statement by itself, with `out=` and `domain=`."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Run the program of a case as models do: recorded, set up, split around a halo."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 

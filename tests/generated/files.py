@@ -7,8 +7,6 @@ its words, and a program above the file's folder writes a canary when it is impo
 the run early, with the same summary; `--kind lock --seed 7 --only 31` reads one change again.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """The two grids of generated programs: dimensions, neighbour tables, and how both are written."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 

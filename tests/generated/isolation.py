@@ -4,8 +4,6 @@ The parent runs no compiled code: a child that is forked from a process whose
 OpenMP threads have started could never start its own.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,7 +1,5 @@
 """The arguments of large drawn programs: fields of a size that is asked for, and meshes."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from typing import Any, Final

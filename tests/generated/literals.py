@@ -1,7 +1,5 @@
 """Numbers for generated programs and their data: many ordinary ones, and all that bite."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final
 

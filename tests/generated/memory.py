@@ -1,7 +1,5 @@
 """Make the arguments of a case: fields in memory of every layout, scalars, collections."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 

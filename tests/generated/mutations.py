@@ -1,7 +1,5 @@
 """Change files a little: bytes, lines of TOML, values of JSON, members of archives, attributes."""
 
-from __future__ import annotations
-
 import copy
 import io
 import json

@@ -1,7 +1,5 @@
 """Draw what reads through neighbour tables: gathers, reductions, slots of sparse fields."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from .demand import Demand, all_of, gathered, reduced

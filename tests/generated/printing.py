@@ -1,7 +1,5 @@
 """Write a case as a test that needs nothing but fieldforge: program, data, comparison."""
 
-from __future__ import annotations
-
 from .case import Case, FieldSpec
 from .grids import header
 from .literals import spell

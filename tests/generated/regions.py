@@ -1,7 +1,5 @@
 """Draw `concat_where` with every form of condition; each branch is read on its own part only."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from itertools import pairwise, product

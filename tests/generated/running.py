@@ -1,7 +1,5 @@
 """Run cases embedded, by the interpreter and compiled, and compare what they wrote."""
 
-from __future__ import annotations
-
 import signal
 import traceback
 import warnings

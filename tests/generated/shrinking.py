@@ -4,8 +4,6 @@ Candidates are tried in batches, because a batch costs one run of the compiler. 
 a program of the language fails in another way, so nothing here needs to know about types.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import time

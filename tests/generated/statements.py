@@ -1,7 +1,5 @@
 """Draw the statements of a body: assignments, tuples, branches, calls."""
 
-from __future__ import annotations
-
 from .calls import Operator, Statement, call_statement
 from .demand import Meaning, all_of
 from .expressions import DEPTH, Scope, exactly, expression, fielded

@@ -1,7 +1,5 @@
 """Choose what the statements of a program write: whole fields, slices, domains."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

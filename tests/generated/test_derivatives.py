@@ -1,7 +1,5 @@
 """Derivatives of generated programs: a few of what `make fuzz DERIVATIVES=1` runs."""
 
-from __future__ import annotations
-
 import warnings
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """A sample of what `make fuzz FILES=1` reads, and whether the fuzzer sees what is wrong."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Large programs are drawn alike each time, and say on small grids what the interpreter says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.generated.large import large_case, program_of

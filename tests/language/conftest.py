@@ -5,8 +5,6 @@ on a host. So of the tests by these backends a few run beside the others (`tests
 `gpu-device` has its fields on the simulated device.
 """
 
-from __future__ import annotations
-
 import functools
 from contextlib import contextmanager, nullcontext
 

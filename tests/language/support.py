@@ -7,8 +7,6 @@ e4  e5   e6  e7   e8        four triangles; -1 is where there is no neighbour
 3 --e2-- 4 --e3-- 5
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -17,24 +15,21 @@ import fieldforge as ff
 from fieldforge.constructors import as_connectivity
 from fieldforge.runtime import gpu
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Cell, Edge, Vertex = ff.Dimension("Cell"), ff.Dimension("Edge"), ff.Dimension("Vertex")
-
-
-def local(name: str) -> ff.Dimension:
-    return ff.Dimension(name, ff.DimensionKind.LOCAL)
-
-
-C2EDim, C2VDim, C2CDim = local("C2E"), local("C2V"), local("C2C")
-E2VDim, E2CDim, V2EDim = local("E2V"), local("E2C"), local("V2E")
-C2E = ff.FieldOffset("C2E", source=Edge, target=(Cell, C2EDim))
-C2V = ff.FieldOffset("C2V", source=Vertex, target=(Cell, C2VDim))
-C2C = ff.FieldOffset("C2C", source=Cell, target=(Cell, C2CDim))
-E2V = ff.FieldOffset("E2V", source=Vertex, target=(Edge, E2VDim))
-E2C = ff.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
-V2E = ff.FieldOffset("V2E", source=Edge, target=(Vertex, V2EDim))
-Koff = ff.FieldOffset("Koff", source=K, target=(K,))
+from ..dimensions import (
+    C2CDim,
+    C2EDim,
+    C2VDim,
+    Cell,
+    E2CDim,
+    E2VDim,
+    Edge,
+    I,
+    J,
+    K,
+    Line,
+    V2EDim,
+    Vertex,
+)  # fmt: skip
 
 CELLS, EDGES, VERTICES = 4, 9, 6
 c2e = np.array([[4, 2, 5], [5, 6, 0], [6, 3, 7], [7, 8, 1]], np.int32)
@@ -59,12 +54,9 @@ MESH = {
     "Koff": K,
 }
 
-Line = ff.Field[ff.Dims[I], ff.float64]
 Line32 = ff.Field[ff.Dims[I], ff.float32]
 Ints = ff.Field[ff.Dims[I], ff.int32]
 Bools = ff.Field[ff.Dims[I], bool]
-Plane = ff.Field[ff.Dims[I, J], ff.float64]
-Column = ff.Field[ff.Dims[K], ff.float64]
 Slab = ff.Field[ff.Dims[I, K], ff.float64]
 Box = ff.Field[ff.Dims[I, J, K], ff.float64]
 CellField = ff.Field[ff.Dims[Cell], ff.float64]
@@ -120,3 +112,18 @@ def run(
     out = ff.zeros(on, dtype=dtype)
     operator.with_backend(backend)(*args, out=out, offset_provider=offset_provider or {}, **kwargs)
     return out.asnumpy()
+
+
+def assert_gives(expected: Any, operator: Any, *args: Any, **options: Any) -> None:
+    """Run an operator, and hold its result against what is expected, element by element."""
+    np.testing.assert_array_equal(run(operator, *args, **options), expected)
+
+
+@ff.field_operator(backend=None)
+def scaled(u: Line, by: ff.float64) -> Line:
+    return u * by
+
+
+@ff.program(backend=None)
+def scale(u: Line, by: ff.float64, out: Line):
+    scaled(u, by, out=out)

@@ -15,11 +15,8 @@ from fieldforge import (
     where,
 )
 
-from .support import (
-    MESH,
-    Cell,
-    K,
-)
+from ..dimensions import Cell, K
+from .support import MESH
 
 wpfloat = gtx.float64
 T = TypeVar("T")

@@ -8,12 +8,8 @@ import pytest
 import fieldforge as ff
 from fieldforge.errors import ArgumentError, CheckError, DomainError, DSLError
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Plane = ff.Field[ff.Dims[I, J], ff.float64]
-Cell, Edge = ff.Dimension("Cell"), ff.Dimension("Edge")
-E2CDim = ff.Dimension("E2C", ff.DimensionKind.LOCAL)
-E2C = ff.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
+from ..dimensions import E2C, Cell, E2CDim, Edge, I, J, K, Plane
+
 CellField, EdgeField = (ff.Field[ff.Dims[dim], ff.float64] for dim in (Cell, Edge))
 T = TypeVar("T", ff.float32, ff.float64)
 Generic = ff.Field[ff.Dims[I], T]

@@ -9,12 +9,8 @@ from fieldforge.runtime.gpu import compiler
 from fieldforge.runtime.gpu.errors import KernelCompileError
 from fieldforge.runtime.process.errors import MissingOffsetError
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Plane = ff.Field[ff.Dims[I, J], ff.float64]
-Cell, Edge = ff.Dimension("Cell"), ff.Dimension("Edge")
-E2CDim, C2E2CDim = (ff.Dimension(name, ff.DimensionKind.LOCAL) for name in ("E2C", "C2E2C"))
-E2C = ff.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
+from ..dimensions import E2C, C2E2CDim, Cell, Edge, I, J, K, Plane
+
 fp = ff.float64
 LV = 2.5e6
 

@@ -10,7 +10,8 @@ import pytest
 import fieldforge as ff
 from fieldforge.type_system import type_translation
 
-from .support import MESH, C2EDim, Cell, I, K, Line, field, random, run
+from ..dimensions import C2EDim, Cell, I, K, Line
+from .support import MESH, assert_gives, field, random, run
 
 SCALARS = (
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32",
@@ -90,9 +91,7 @@ class TestFieldTypes:
         u = random(4)
         number = ff.as_field(ff.domain({}), np.asarray(2.5))
 
-        np.testing.assert_array_equal(
-            run(scaled, field(I, u), number, on={I: 4}, backend=backend), u * 2.5
-        )
+        assert_gives(u * 2.5, scaled, field(I, u), number, on={I: 4}, backend=backend)
 
     def test_2_2_aliases_are_looked_through(self, backend):
         @ff.field_operator(backend=None)
@@ -110,9 +109,7 @@ class TestFieldTypes:
             return u
 
         u = random(3, 2).astype(np.float32)
-        out = run(same, field((I, K), u), on={I: 3, K: 2}, dtype=np.float32, backend=backend)
-
-        np.testing.assert_array_equal(out, u)
+        assert_gives(u, same, field((I, K), u), on={I: 3, K: 2}, dtype=np.float32, backend=backend)
 
     def test_2_2_a_sparse_field_is_a_parameter(self, backend):
         @ff.field_operator(backend=None)
@@ -284,6 +281,4 @@ class TestOtherTypes:
             return u + 1.0 if flavour == 2 else u
 
         u = random(3)
-        out = run(flavoured, field(I, u), Flavour.SWEET, on={I: 3}, backend=backend)
-
-        np.testing.assert_array_equal(out, u + 1.0)
+        assert_gives(u + 1.0, flavoured, field(I, u), Flavour.SWEET, on={I: 3}, backend=backend)

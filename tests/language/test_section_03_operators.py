@@ -23,7 +23,8 @@ from fieldforge import (
     where,
 )
 
-from .support import Bools, I, Ints, J, K, Line, Line32, Plane, Slab, field, random, run
+from ..dimensions import I, J, K, Line, Plane
+from .support import Bools, Ints, Line32, Slab, assert_gives, field, random, run
 
 REAL = random(6)
 POSITIVE = np.abs(REAL) + 0.5
@@ -44,9 +45,7 @@ class TestSignature:
 
         for operator in made:
             assert operator.__name__ == "same"
-            np.testing.assert_array_equal(
-                run(operator, field(I, REAL), on={I: 6}, backend=backend), REAL
-            )
+            assert_gives(REAL, operator, field(I, REAL), on={I: 6}, backend=backend)
 
     def test_3_1_the_return_annotation_is_optional(self, backend):
         @ff.field_operator(backend=None)
@@ -54,9 +53,7 @@ class TestSignature:
             """Documented."""
             return u + u
 
-        np.testing.assert_array_equal(
-            run(doubled, field(I, REAL), on={I: 6}, backend=backend), REAL + REAL
-        )
+        assert_gives(REAL + REAL, doubled, field(I, REAL), on={I: 6}, backend=backend)
         assert doubled.__doc__ == "Documented."
 
     def test_3_1_an_operator_may_have_no_parameters(self, backend):
@@ -148,9 +145,7 @@ class TestStatements:
 
         expected = {0: REAL * 2.0, -1: -REAL}.get(n, REAL + 1.0)
 
-        np.testing.assert_array_equal(
-            run(chosen, field(I, REAL), n, on={I: 6}, backend=backend), expected
-        )
+        assert_gives(expected, chosen, field(I, REAL), n, on={I: 6}, backend=backend)
 
     @pytest.mark.parametrize(("first", "second"), [(True, True), (False, True), (False, False)])
     def test_3_2_branches_may_return_or_fall_through(self, backend, first, second):
@@ -166,9 +161,7 @@ class TestStatements:
 
         expected = REAL if first else REAL * 2.0 + 1.0 if second else REAL * 3.0
 
-        np.testing.assert_array_equal(
-            run(early, field(I, REAL), first, second, on={I: 6}, backend=backend), expected
-        )
+        assert_gives(expected, early, field(I, REAL), first, second, on={I: 6}, backend=backend)
 
     def test_3_2_code_after_a_full_return_is_dead(self, backend):
         @ff.field_operator(backend=None)
@@ -222,9 +215,8 @@ class TestExpressions:
         near = (u >= v) & ~(u > v + 1.0)
         expected = (near | (u == 0.0)) ^ ((u != v) & (u <= v) & (u < 0.5))
 
-        np.testing.assert_array_equal(
-            run(compared, field(I, u), field(I, v), on={I: 6}, dtype=bool, backend=backend),
-            expected,
+        assert_gives(
+            expected, compared, field(I, u), field(I, v), on={I: 6}, dtype=bool, backend=backend
         )
 
     @pytest.mark.parametrize("flag", [True, False])
@@ -233,9 +225,8 @@ class TestExpressions:
         def flipped(u: Line, flag: bool) -> Line:
             return u if not flag else halved(u, 2.0) if flag else -u
 
-        np.testing.assert_array_equal(
-            run(flipped, field(I, REAL), flag, on={I: 6}, backend=backend),
-            REAL / 2.0 if flag else REAL,
+        assert_gives(
+            REAL / 2.0 if flag else REAL, flipped, field(I, REAL), flag, on={I: 6}, backend=backend
         )
 
     def test_3_3_unary_signs_and_tuple_elements(self, backend):
@@ -253,18 +244,14 @@ class TestExpressions:
         def caller(u: Line) -> Line:
             return halved(by=2.0, u=halved(u, by=4.0))
 
-        np.testing.assert_array_equal(
-            run(caller, field(I, REAL), on={I: 6}, backend=backend), REAL / 4.0 / 2.0
-        )
+        assert_gives(REAL / 4.0 / 2.0, caller, field(I, REAL), on={I: 6}, backend=backend)
 
     def test_3_3_operators_on_scalars_are_called_with_scalars(self, backend):
         @ff.field_operator(backend=None)
         def caller(u: Line, s: float64) -> Line:
             return u * magnitude(s)
 
-        np.testing.assert_array_equal(
-            run(caller, field(I, REAL), -2.0, on={I: 6}, backend=backend), REAL * 2.0
-        )
+        assert_gives(REAL * 2.0, caller, field(I, REAL), -2.0, on={I: 6}, backend=backend)
 
     def test_3_3_type_constructors_take_literals_and_strings(self, backend):
         @ff.field_operator(backend=None)
@@ -342,12 +329,10 @@ class TestArithmetic:
     @pytest.mark.parametrize("kind", [int32, int64], ids=["int32", "int64"])
     def test_3_4_rule_integers_divide_as_the_rules_say(self, backend, op, expected, kind):
         numbers = ff.Field[ff.Dims[I], kind]
-        out = run(
-            binary(op, numbers, numbers), field(I, INT_A.astype(kind)),
+        assert_gives(
+            expected, binary(op, numbers, numbers), field(I, INT_A.astype(kind)),
             field(I, INT_B.astype(kind)), on={I: 6}, dtype=kind, backend=backend,
         )  # fmt: skip
-
-        np.testing.assert_array_equal(out, expected)
 
     def test_3_4_rule_division_of_integers_truncates_inside_expressions_too(self, backend):
         @ff.field_operator(backend=None)
@@ -403,9 +388,7 @@ class TestArithmetic:
         def caller(u: Line, s: float64) -> Line:
             return scaled(u, s)
 
-        np.testing.assert_array_equal(
-            run(caller, field(I, REAL), 3.0, on={I: 6}, backend=backend), REAL * 3.0
-        )
+        assert_gives(REAL * 3.0, caller, field(I, REAL), 3.0, on={I: 6}, backend=backend)
 
     def test_3_4_a_scalar_computed_in_single_precision_is_an_argument(self, backend):
         @ff.field_operator(backend=None)
@@ -484,9 +467,7 @@ class TestClosures:
 
         expected = REAL * 287.04 / 1004.64 if mode else REAL
 
-        np.testing.assert_array_equal(
-            run(gas, field(I, REAL), mode, on={I: 6}, backend=backend), expected
-        )
+        assert_gives(expected, gas, field(I, REAL), mode, on={I: 6}, backend=backend)
 
     def test_3_5_builtins_under_another_name_and_things_in_modules(self, backend):
         @ff.field_operator(backend=None)
@@ -496,9 +477,7 @@ class TestClosures:
 
         expected = (np.sqrt(np.abs(REAL)) + 0.125) / 2.0
 
-        np.testing.assert_array_equal(
-            run(rooted, field(I, REAL), on={I: 5}, backend=backend), expected[1:]
-        )
+        assert_gives(expected[1:], rooted, field(I, REAL), on={I: 5}, backend=backend)
 
     def test_3_5_nonlocals_come_before_globals(self, backend):
         LIMIT = 0.75
@@ -507,9 +486,7 @@ class TestClosures:
         def limited(u: Line) -> Line:
             return minimum(u, LIMIT)
 
-        np.testing.assert_array_equal(
-            run(limited, field(I, REAL), on={I: 6}, backend=backend), np.minimum(REAL, 0.75)
-        )
+        assert_gives(np.minimum(REAL, 0.75), limited, field(I, REAL), on={I: 6}, backend=backend)
 
     def test_3_5_rule_one_name_may_mean_different_things_in_two_operators(self, backend):
         def with_factor(factor):
@@ -525,9 +502,7 @@ class TestClosures:
         def both(u: Line) -> Line:
             return by_two(u) - by_three(u)
 
-        np.testing.assert_array_equal(
-            run(both, field(I, REAL), on={I: 6}, backend=backend), REAL * 2.0 - REAL * 3.0
-        )
+        assert_gives(REAL * 2.0 - REAL * 3.0, both, field(I, REAL), on={I: 6}, backend=backend)
 
     def test_3_5_rule_a_program_may_call_an_operator_under_another_name(self, backend):
         renamed = halved
@@ -635,9 +610,7 @@ class TestCalls:
         )
         u = random(3, 2)
 
-        np.testing.assert_array_equal(
-            run(operator, field((I, J), u), on={I: 2, J: 2}, backend=backend), u[1:]
-        )
+        assert_gives(u[1:], operator, field((I, J), u), on={I: 2, J: 2}, backend=backend)
 
 
 def test_3_4_where_of_scalars_keeps_its_dtype(backend):
@@ -645,6 +618,4 @@ def test_3_4_where_of_scalars_keeps_its_dtype(backend):
     def marked(u: Line) -> Ints:
         return where(u > 0.0, 1, 0)
 
-    np.testing.assert_array_equal(
-        run(marked, field(I, REAL), on={I: 6}, dtype=int32, backend=backend), REAL > 0.0
-    )
+    assert_gives(REAL > 0.0, marked, field(I, REAL), on={I: 6}, dtype=int32, backend=backend)

@@ -12,29 +12,19 @@ import fieldforge as ff
 from fieldforge import float32, float64, int32, int64
 from fieldforge.experimental import as_offset, concat_where
 
+from ..dimensions import V2E, C2EDim, Cell, Edge, I, J, K, Koff, Line, Plane, V2EDim, Vertex
 from .support import (
     MESH,
-    V2E,
     Bools,
-    C2EDim,
-    Cell,
     CellField,
-    Edge,
     EdgeField,
     EdgeK,
-    I,
     Ints,
-    J,
-    K,
-    Koff,
-    Line,
     Line32,
-    Plane,
     Slab,
-    V2EDim,
-    Vertex,
     VertexField,
     VertexK,
+    assert_gives,
     field,
     random,
     run,
@@ -440,9 +430,7 @@ class TestMathematics:
             return u * ff.sqrt(ff.maximum(s, 0.0))
 
         u = random(4)
-        out = run(scaled, field(I, u), 2.0, on={I: 4}, backend=backend)
-
-        np.testing.assert_array_equal(out, u * np.sqrt(2.0))
+        assert_gives(u * np.sqrt(2.0), scaled, field(I, u), 2.0, on={I: 4}, backend=backend)
 
 
 def test_4_cells_reduce_sparse_fields(backend):
@@ -451,8 +439,7 @@ def test_4_cells_reduce_sparse_fields(backend):
         return ff.max_over(w, axis=C2EDim)
 
     w = random(4, 3)
-    out = run(
-        weighted, field((Cell, C2EDim), w), on={Cell: 4}, backend=backend, offset_provider=MESH
-    )
-
-    np.testing.assert_array_equal(out, w.max(axis=1))
+    assert_gives(
+        w.max(axis=1), weighted, field((Cell, C2EDim), w), on={Cell: 4}, backend=backend,
+        offset_provider=MESH,
+    )  # fmt: skip

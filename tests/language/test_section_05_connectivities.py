@@ -12,32 +12,35 @@ from fieldforge.common import Connectivity, is_neighbor_table
 from fieldforge.constructors import as_connectivity
 from fieldforge.experimental import as_offset
 
-from .support import (
+from ..dimensions import (
     C2C,
     C2E,
     C2V,
     E2C,
     E2V,
-    MESH,
     V2E,
     C2CDim,
     C2EDim,
     C2VDim,
     Cell,
-    CellField,
-    CellK,
     E2CDim,
     E2VDim,
     Edge,
-    EdgeField,
-    EdgeK,
     I,
     K,
     Koff,
     V2EDim,
     Vertex,
+)
+from .support import (
+    MESH,
+    CellField,
+    CellK,
+    EdgeField,
+    EdgeK,
     VertexField,
     VertexK,
+    assert_gives,
     c2c,
     c2e,
     c2v,
@@ -85,21 +88,17 @@ class TestNeighbours:
 
     def test_5_further_dimensions_are_kept(self, backend):
         v = random(6, 4)
-        out = run(
-            gradient_levels, field((Vertex, K), v), on={Edge: 9, K: 3}, backend=backend,
-            offset_provider=MESH,
+        assert_gives(
+            v[e2v[:, 1], :3] - v[e2v[:, 0], 1:], gradient_levels, field((Vertex, K), v),
+            on={Edge: 9, K: 3}, backend=backend, offset_provider=MESH,
         )  # fmt: skip
-
-        np.testing.assert_array_equal(out, v[e2v[:, 1], :3] - v[e2v[:, 0], 1:])
 
     def test_5_a_part_of_the_output_reads_its_neighbours_only(self, backend):
         v = random(6)
-        out = run(
-            gradient, field({Vertex: (2, 6)}, v[2:]), on={Edge: (2, 4)}, backend=backend,
-            offset_provider=MESH,
+        assert_gives(
+            (v[e2v[:, 1]] - v[e2v[:, 0]])[2:4], gradient, field({Vertex: (2, 6)}, v[2:]),
+            on={Edge: (2, 4)}, backend=backend, offset_provider=MESH,
         )  # fmt: skip
-
-        np.testing.assert_array_equal(out, (v[e2v[:, 1]] - v[e2v[:, 0]])[2:4])
 
     def test_5_all_neighbours_meet_a_sparse_field(self, backend):
         e, w = random(9), random(4, 3)
@@ -157,12 +156,10 @@ class TestLocalArithmetic:
             return w[E2CDim(0)] * c(E2C[0]) + w[E2CDim(1)]
 
         c, w = random(4), random(9, 2)
-        out = run(
-            weighted, field(Cell, c), field((Edge, E2CDim), w), on={Edge: 9}, backend=backend,
-            offset_provider=MESH,
+        assert_gives(
+            w[:, 0] * c[e2c[:, 0]] + w[:, 1], weighted, field(Cell, c), field((Edge, E2CDim), w),
+            on={Edge: 9}, backend=backend, offset_provider=MESH,
         )  # fmt: skip
-
-        np.testing.assert_array_equal(out, w[:, 0] * c[e2c[:, 0]] + w[:, 1])
 
     def test_5_sparse_fields_may_have_levels(self, backend):
         @ff.field_operator(backend=None)
@@ -250,12 +247,10 @@ class TestReductionsOfReductions:
             return high - low
 
         e, v = random(9), random(6)
-        out = run(
-            spread, field(Edge, e), field(Vertex, v), on={Cell: 4}, backend=backend,
-            offset_provider=MESH,
+        assert_gives(
+            e[c2e].max(axis=1) - v[c2v].min(axis=1), spread, field(Edge, e), field(Vertex, v),
+            on={Cell: 4}, backend=backend, offset_provider=MESH,
         )  # fmt: skip
-
-        np.testing.assert_array_equal(out, e[c2e].max(axis=1) - v[c2v].min(axis=1))
 
 
 class TestDataOffsets:
@@ -441,8 +436,7 @@ def test_5_a_cartesian_shift_and_a_table_live_in_one_operator(backend):
         return v(E2V[0])(I + 1)
 
     v = random(4, 6)
-    out = run(
-        mixed, field((I, Vertex), v), on={Edge: 9, I: 3}, backend=backend, offset_provider=MESH
-    )
-
-    np.testing.assert_array_equal(out, v[1:, e2v[:, 0]].T)
+    assert_gives(
+        v[1:, e2v[:, 0]].T, mixed, field((I, Vertex), v), on={Edge: 9, I: 3}, backend=backend,
+        offset_provider=MESH,
+    )  # fmt: skip

@@ -11,23 +11,8 @@ import fieldforge as ff
 from fieldforge import float64, int32, where
 from fieldforge.experimental import concat_where
 
-from .support import (
-    E2V,
-    MESH,
-    Edge,
-    EdgeK,
-    I,
-    J,
-    K,
-    Line,
-    Slab,
-    Vertex,
-    VertexK,
-    e2v,
-    field,
-    random,
-    run,
-)
+from ..dimensions import E2V, Edge, I, J, K, Line, Vertex
+from .support import MESH, EdgeK, Slab, VertexK, e2v, field, random, run
 
 
 @ff.scan_operator(axis=K, forward=True, init=0.0, backend=None)

@@ -11,37 +11,21 @@ import fieldforge as ff
 from fieldforge import float64, int32, maximum, minimum
 from fieldforge.experimental import concat_where
 
+from ..dimensions import C2E, E2V, V2E, C2EDim, Cell, Edge, I, J, K, Line, Plane, V2EDim, Vertex
 from .support import (
-    C2E,
-    E2V,
     MESH,
-    V2E,
-    C2EDim,
-    Cell,
     CellField,
-    Edge,
     EdgeField,
-    I,
-    J,
-    K,
-    Line,
-    Plane,
     Slab,
-    V2EDim,
-    Vertex,
     VertexField,
     c2e,
     e2v,
     field,
     random,
     run,
+    scaled,
     v2e,
 )
-
-
-@ff.field_operator(backend=None)
-def scaled(u: Line, by: float64) -> Line:
-    return u * by
 
 
 @ff.field_operator(backend=None)

@@ -9,23 +9,8 @@ import fieldforge as ff
 from fieldforge import float64, int32
 from fieldforge.experimental import concat_where
 
-from .support import (
-    E2V,
-    MESH,
-    Edge,
-    EdgeField,
-    I,
-    J,
-    K,
-    Line,
-    Plane,
-    Slab,
-    Vertex,
-    VertexField,
-    e2v,
-    field,
-    random,
-)
+from ..dimensions import E2V, Edge, I, J, K, Line, Plane, Vertex
+from .support import MESH, EdgeField, Slab, VertexField, e2v, field, random
 
 
 def test_8_the_body_runs_in_python():

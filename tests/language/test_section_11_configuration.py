@@ -1,7 +1,5 @@
 """Section 11: the configuration under gt4py's names, which may be read, set and patched."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from unittest import mock

@@ -2,7 +2,6 @@
 
 import linecache
 import os
-import pickle
 import subprocess
 import sys
 import textwrap
@@ -10,22 +9,11 @@ import textwrap
 import pytest
 
 import fieldforge as ff
-from fieldforge import errors, experimental, float64
+from fieldforge import errors, experimental
 
+from ..dimensions import I, Line
 from . import support
-from .support import (
-    I,
-    Line,
-    field,
-    random,
-)
-
-HEADER = "def f(u: Line, v: Line, s: Line32, m: Ints, b: Bools, n: int32, x: float64, c: bool, t: tuple[Line, float64]):\n"  # noqa: E501
-
-
-@ff.field_operator(backend=None)
-def scaled(u: Line, by: float64) -> Line:
-    return u * by
+from .support import field, random, scaled
 
 
 def decorated(text: str, kind: str = "field_operator", **options: object) -> object:
@@ -72,13 +60,6 @@ class TestTree:
     )
     def test_13_a_class_has_a_code(self, name, code):
         assert getattr(errors, name).code == code
-
-    def test_13_errors_survive_pickling(self):
-        error, _ = refused(HEADER + "    return w")
-        again = pickle.loads(pickle.dumps(error))
-
-        assert str(again) == str(error)
-        assert again.location == error.location
 
 
 class TestText:

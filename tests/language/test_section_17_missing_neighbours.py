@@ -19,12 +19,8 @@ from fieldforge import (
 )
 from fieldforge.experimental import as_offset, concat_where
 
-Cell, Edge = ff.Dimension("Cell"), ff.Dimension("Edge")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Koff = ff.FieldOffset("Koff", source=K, target=(K,))
-E2CDim, C2EDim = (ff.Dimension(name, ff.DimensionKind.LOCAL) for name in ("E2C", "C2E"))
-E2C = ff.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
-C2E = ff.FieldOffset("C2E", source=Edge, target=(Cell, C2EDim))
+from ..dimensions import C2E, E2C, C2EDim, Cell, E2CDim, Edge, K, Koff
+
 CELLS = np.array([[0, 1], [1, -1], [2, 0], [2, 1]])
 TABLES = {
     "E2C": ff.as_connectivity([Edge, E2CDim], codomain=Cell, data=CELLS),

@@ -14,24 +14,14 @@ import fieldforge as ff
 from fieldforge.errors import DomainError, FieldforgeError, OverlapError
 from fieldforge.experimental import as_offset, concat_where
 
+from ..dimensions import E2V, V2E, Cell, Column, E2VDim, Edge, I, K, Koff, Line, V2EDim, Vertex
 from .support import (
-    E2V,
     MESH,
-    V2E,
-    Cell,
-    Column,
-    E2VDim,
-    Edge,
     EdgeField,
-    I,
-    K,
-    Koff,
-    Line,
     Slab,
-    V2EDim,
-    Vertex,
     VertexField,
     as_connectivity,
+    assert_gives,
     e2v,
     field,
     memory,
@@ -155,9 +145,7 @@ def of_strings(
 
 def test_strings_inside_annotations_are_looked_up(backend):
     a = field(I, [1.0, 2.0])
-    np.testing.assert_array_equal(
-        run(of_strings, a, (a, a), a, on={I: 2}, backend=backend), [4.0, 8.0]
-    )
+    assert_gives([4.0, 8.0], of_strings, a, (a, a), a, on={I: 2}, backend=backend)
 
 
 def test_a_string_that_names_nothing_is_an_error_of_its_own():
@@ -222,8 +210,7 @@ def test_a_slot_without_neighbours_asks_for_nothing(backend):
     def chosen(x: EdgeField) -> VertexField:
         return ff.where(x(V2E[0]) > 0.0, x(V2E[0]), x(V2E[2]))
 
-    found = run(chosen, x, on={Vertex: 2}, backend=backend, offset_provider=table)
-    np.testing.assert_array_equal(found, [1.0, 2.0])
+    assert_gives([1.0, 2.0], chosen, x, on={Vertex: 2}, backend=backend, offset_provider=table)
 
 
 @ff.field_operator
@@ -414,8 +401,7 @@ def shifted_between(a: Slab, by: ff.Field[ff.Dims[I, K], ff.int32]) -> Slab:
 
 def test_a_region_without_ends_may_be_displaced(backend):
     a, by = field({K: (3, 6)}, [1.0, 2.0, 3.0]), field({K: 6}, [1, 1, -1, 0, 1, 0], np.int32)
-    found = run(above, a, by, on={K: 6}, backend=backend)
-    np.testing.assert_array_equal(found, [0.0, 0.0, 0.0, 1.0, 3.0, 3.0])
+    assert_gives([0.0, 0.0, 0.0, 1.0, 3.0, 3.0], above, a, by, on={K: 6}, backend=backend)
 
 
 def test_a_region_of_joined_conditions_asks_for_what_its_branches_read(backend):
@@ -423,9 +409,7 @@ def test_a_region_of_joined_conditions_asks_for_what_its_branches_read(backend):
     by = field({I: 1, K: 4}, [[1, 1, -1, 0]], np.int32)
     on = {I: 1, K: 4}
     np.testing.assert_array_equal(run(between, a, by, on=on, backend=backend), [[5, 6, 5, 1]])
-    np.testing.assert_array_equal(
-        run(shifted_between, a, by, on=on, backend=backend), [[6, 1, 6, 1]]
-    )
+    assert_gives([[6, 1, 6, 1]], shifted_between, a, by, on=on, backend=backend)
 
 
 @ff.field_operator
@@ -435,8 +419,7 @@ def by_a_line(a: Slab, by: ff.Field[ff.Dims[I], ff.int32]) -> Slab:
 
 def test_offsets_may_be_constant_along_their_dimension(backend):
     a, by = field({I: 2, K: 4}, np.arange(8.0).reshape(2, 4)), field(I, [1, -1], np.int32)
-    found = run(by_a_line, a, by, on={I: 2, K: (1, 3)}, backend=backend)
-    np.testing.assert_array_equal(found, [[2.0, 3.0], [4.0, 5.0]])
+    assert_gives([[2.0, 3.0], [4.0, 5.0]], by_a_line, a, by, on={I: 2, K: (1, 3)}, backend=backend)
 
 
 @ff.field_operator

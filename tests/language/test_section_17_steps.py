@@ -11,7 +11,8 @@ import fieldforge as ff
 from fieldforge import Dims, Field, float64
 from fieldforge.errors import CheckError, OverlapError
 
-from .support import I, memory, numbers, on_memory
+from ..dimensions import I
+from .support import memory, numbers, on_memory
 
 Ioff = ff.FieldOffset("Ioff", source=I, target=(I,))
 Line = Field[Dims[I], float64]

@@ -7,7 +7,8 @@ import fieldforge as ff
 from fieldforge import float64, int32
 from fieldforge.experimental import concat_where
 
-from .support import Box, I, J, K, Plane, Slab, field, random, run
+from ..dimensions import I, J, K, Plane
+from .support import Box, Slab, field, random, run
 
 HALO = 3
 # The index after the second wall, and the domain that is written: walls inside, one upon the other,

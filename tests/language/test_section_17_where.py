@@ -7,26 +7,16 @@ import fieldforge as ff
 from fieldforge import broadcast, float64, int32, max_over, neighbor_sum, where
 from fieldforge.experimental import as_offset, concat_where
 
+from ..dimensions import C2E, E2C, C2EDim, Cell, Column, Edge, I, J, K, Koff, Line, Plane
 from .conftest import STRICT
 from .support import (
-    C2E,
-    E2C,
     MESH,
-    C2EDim,
-    Cell,
     CellField,
     CellK,
-    Column,
-    Edge,
     EdgeField,
     EdgeK,
-    I,
-    J,
-    K,
-    Koff,
-    Line,
-    Plane,
     Slab,
+    assert_gives,
     c2e,
     field,
     random,
@@ -57,28 +47,9 @@ def other_side(a: Column, k: Levels, n: int32) -> Column:
     return where(k >= n, -1.0, a(K + 2) * 2.0)
 
 
-def test_shift_up(backend):
-    a = random(8)
-    out = run(above, field(K, a), levels(), 7, on={K: 8}, backend=backend)
-    assert np.array_equal(out, [*a[1:], -1.0])
-
-
-def test_shift_down(backend):
-    a = random(8)
-    out = run(below, field(K, a), levels(), on={K: 8}, backend=backend)
-    assert np.array_equal(out, [-1.0, *a[:-1]])
-
-
-def test_the_other_side(backend):
-    a = random(8)
-    out = run(other_side, field(K, a), levels(), 6, on={K: 8}, backend=backend)
-    assert np.array_equal(out, [*(a[2:] * 2.0), -1.0, -1.0])
-
-
 def test_a_call_inside_the_field_is_as_before(backend):
     a = random(10)
-    out = run(above, field(K, a), levels(), 9, on={K: 8}, backend=backend)
-    assert np.array_equal(out, a[1:9])
+    assert_gives(a[1:9], above, field(K, a), levels(), 9, on={K: 8}, backend=backend)
 
 
 @pytest.mark.parametrize("execution", [None, "reference"])
@@ -177,23 +148,10 @@ def nested(a: Column, b: Column, k: Levels, n: int32) -> Column:
     return where(k < n, where(k > 0, a(K - 1) + a(K + 1), a(K + 1)), where(k > n, b(K - 8), b))
 
 
-def test_nested(backend):
-    a, b = random(8), random(8, seed=2)
-    out = run(nested, field(K, a), field(K, b), levels(), 7, on={K: 8}, backend=backend)
-    assert np.array_equal(out, [a[1], *(a[:-2] + a[2:]), b[7]])
-
-
 @ff.field_operator(backend=None)
 def chained(a: Column, k: Levels, n: int32) -> Column:
     chosen = where(k < n, 2.0 * (a(K + 1) - a) + 1.0, 0.0)
     return chosen * chosen + a
-
-
-def test_inside_a_pointwise_chain(backend):
-    a = random(8)
-    out = run(chained, field(K, a), levels(), 7, on={K: 8}, backend=backend)
-    chosen = np.array([*(2.0 * (a[1:] - a[:-1]) + 1.0), 0.0])
-    assert np.array_equal(out, chosen * chosen + a)
 
 
 @ff.field_operator(backend=None)
@@ -219,12 +177,6 @@ def masks(a: Column, b: Column, k: Levels, n: int32) -> Column:
     return where(where(low, a(K + 1) > 0.0, k < 0), b, -b)
 
 
-def test_as_a_mask(backend):
-    a, b = random(8), random(8, seed=2)
-    out = run(masks, field(K, a), field(K, b), levels(), 7, on={K: 8}, backend=backend)
-    assert np.array_equal(out, np.where([*(a[1:] > 0.0), False], b, -b))
-
-
 @ff.field_operator(backend=None)
 def tuples(a: Column, b: Column, k: Levels, n: int32) -> tuple[Column, Column]:
     return where(k < n, (a(K + 1), b), (b, a(K - 7)))
@@ -237,6 +189,29 @@ def test_tuples(backend):
     tuples.with_backend(backend)(*given, out=(first, second), offset_provider={})
     assert np.array_equal(first.asnumpy(), [*a[1:], b[7]])
     assert np.array_equal(second.asnumpy(), [*b[:7], a[0]])
+
+
+def squares(a):
+    chosen = np.array([*(2.0 * (a[1:] - a[:-1]) + 1.0), 0.0])
+    return chosen * chosen + a
+
+
+CHOSEN = {
+    "one level up": (above, 7, lambda a: [*a[1:], -1.0]),
+    "one level down": (below, None, lambda a: [-1.0, *a[:-1]]),
+    "the other side": (other_side, 6, lambda a: [*(a[2:] * 2.0), -1.0, -1.0]),
+    "inside a pointwise chain": (chained, 7, squares),
+    "nested": (nested, 7, lambda a, b: [a[1], *(a[:-2] + a[2:]), b[7]]),
+    "as a mask": (masks, 7, lambda a, b: np.where([*(a[1:] > 0.0), False], b, -b)),
+}
+
+
+@pytest.mark.parametrize(("operator", "n", "expected"), CHOSEN.values(), ids=CHOSEN)
+def test_one_side_is_read_where_it_is_chosen(backend, operator, n, expected):
+    given = [random(8), random(8, seed=2)][: expected.__code__.co_argcount]
+    rest = [] if n is None else [n]
+    fields = [field(K, each) for each in given]
+    assert_gives(expected(*given), operator, *fields, levels(), *rest, on={K: 8}, backend=backend)
 
 
 # --- neighbours -----------------------------------------------------------------------------------
@@ -258,35 +233,31 @@ def sum_of_chosen(e: EdgeK, k: Levels, n: int32) -> CellK:
     return neighbor_sum(chosen(C2E), axis=C2EDim) + max_over(chosen(C2E), axis=C2EDim)
 
 
-def test_gather(backend):
-    e = random(9, 8)
-    out = run(
-        gathered, field((Edge, K), e), levels(), 7,
-        on={Cell: 4, K: 8}, backend=backend, offset_provider=MESH,
-    )  # fmt: skip
-    assert np.array_equal(out, np.pad(e[c2e[:, 1], 1:], ((0, 0), (0, 1))))
-
-
-def test_reduction_below_where(backend):
-    e = random(9, 8)
-    out = run(
-        summed, field((Edge, K), e), levels(), 7,
-        on={Cell: 4, K: 8}, backend=backend, offset_provider=MESH,
-    )  # fmt: skip
-    one, two, three = (e[c2e[:, slot], 1:] for slot in range(3))
-    assert np.array_equal(out, np.pad(one + two + three, ((0, 0), (0, 1))))
-
-
-def test_where_below_a_reduction(backend):
-    e = random(9, 8)
-    out = run(
-        sum_of_chosen, field((Edge, K), e), levels(), 7,
-        on={Cell: 4, K: 8}, backend=backend, offset_provider=MESH,
-    )  # fmt: skip
+def reduced(e):
     chosen = np.pad(e[:, 1:], ((0, 0), (0, 1)), constant_values=0.5)
     one, two, three = (chosen[c2e[:, slot]] for slot in range(3))
-    largest = np.maximum(np.maximum(one, two), three)
-    assert np.array_equal(out, one + two + three + largest)
+    return one + two + three + np.maximum(np.maximum(one, two), three)
+
+
+def above_of_cells(e, *slots):
+    return np.pad(sum(e[c2e[:, slot], 1:] for slot in slots), ((0, 0), (0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("operator", "expected"),
+    [
+        (gathered, lambda e: above_of_cells(e, 1)),
+        (summed, lambda e: above_of_cells(e, 0, 1, 2)),
+        (sum_of_chosen, reduced),
+    ],
+    ids=["a gather", "a reduction below where", "where below a reduction"],
+)
+def test_neighbours_on_one_side(backend, operator, expected):
+    e = random(9, 8)
+    assert_gives(
+        expected(e), operator, field((Edge, K), e), levels(), 7, on={Cell: 4, K: 8},
+        backend=backend, offset_provider=MESH,
+    )  # fmt: skip
 
 
 Inside = ff.Field[ff.Dims[Edge], bool]
@@ -300,11 +271,10 @@ def missing_neighbours(c: CellField, inner: Inside) -> EdgeField:
 def test_a_field_with_fewer_cells_than_the_table_names(backend):
     c = random(3)  # cell 3 is a neighbour of edges 1, 7 and 8
     inner = np.array([0, 0, 0, 0, 0, 1, 1, 0, 0], bool)
-    out = run(
-        missing_neighbours, field(Cell, c), field(Edge, inner),
-        on={Edge: 9}, backend=backend, offset_provider=MESH,
+    assert_gives(
+        [0, 0, 0, 0, 0, c[1] - c[0], c[2] - c[1], 0, 0], missing_neighbours, field(Cell, c),
+        field(Edge, inner), on={Edge: 9}, backend=backend, offset_provider=MESH,
     )  # fmt: skip
-    assert np.array_equal(out, [0, 0, 0, 0, 0, c[1] - c[0], c[2] - c[1], 0, 0])
 
 
 # --- what stays hard ------------------------------------------------------------------------------
@@ -352,8 +322,7 @@ def test_the_index_of_as_offset_is_hard(backend):
     given = {"on": {K: 8}, "backend": backend, "offset_provider": {"Koff": K}}
     with pytest.raises(ValueError, match="K"):
         run(in_an_index, a, field(K, by[:8]), levels(), 7, **given)
-    out = run(in_an_index, a, field(K, by), levels(), 7, **given)
-    assert np.array_equal(out, a.asnumpy())
+    assert_gives(a.asnumpy(), in_an_index, a, field(K, by), levels(), 7, **given)
 
 
 @ff.field_operator(backend=None)
@@ -375,8 +344,7 @@ def result_of_a_scan(a: Column, k: Levels, n: int32) -> Column:
 
 def test_levels_below_a_scan(backend):
     a = np.arange(1.0, 9.0)
-    out = run(result_of_a_scan, field(K, a), levels(), 0, on={K: 8}, backend=backend)
-    assert np.array_equal(out, a)
+    assert_gives(a, result_of_a_scan, field(K, a), levels(), 0, on={K: 8}, backend=backend)
 
 
 @ff.field_operator(backend=None)
@@ -391,8 +359,7 @@ def too_far_in_concat_where(a: Column) -> Column:
 
 def test_concat_where_is_exact(backend):
     a = random(8)
-    out = run(with_concat_where, field(K, a), on={K: 8}, backend=backend)
-    assert np.array_equal(out, [*a[1:], 0.0])
+    assert_gives([*a[1:], 0.0], with_concat_where, field(K, a), on={K: 8}, backend=backend)
     with pytest.raises(ValueError, match="K"):
         run(too_far_in_concat_where, field(K, a), on={K: 8}, backend=backend)
 

@@ -1,7 +1,5 @@
 """Run one stencil in several ways on the same arguments, and say how the results differ."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping

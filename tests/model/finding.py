@@ -1,7 +1,5 @@
 """Import every module of the model, and find what is decorated in it."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util

@@ -6,8 +6,6 @@ The driver and all its parts are those that are installed, unmodified. Prints a 
 of the last state, so that two runs can be compared.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import sys

@@ -4,8 +4,6 @@ Nothing of them is replaced: they set up their programs for sizes and constants,
 order, embedded and compiled. Both must leave the same numbers in every field of their states.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re

@@ -1,7 +1,5 @@
 """Draw small arguments for a program or operator of a model, so that it can run on any mesh."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

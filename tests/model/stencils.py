@@ -5,8 +5,6 @@ itself sets it up, on small drawn arguments; all must agree. Ends with a table, 
 of stencils that do not.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """Write a small torus of equilateral triangles as an ICON grid file, so that none is downloaded."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

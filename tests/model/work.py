@@ -3,8 +3,6 @@
 A process of its own, so that one that crashes or hangs takes nothing else with it.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

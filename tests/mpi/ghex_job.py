@@ -3,8 +3,6 @@
 mpirun -n 3 python ghex_job.py
 """
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -3,8 +3,6 @@
 mpirun -n 4 python sphere.py FOLDER
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,13 +1,6 @@
 """Four ranks build programs once, whatever happens to one of them."""
 
-from __future__ import annotations
-
-import importlib.util
 import json
-import os
-import shutil
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -16,57 +9,25 @@ import pytest
 from fieldforge.cache.checking import verify
 from fieldforge.cache.disk import Disk
 
+from .launching import NEEDS_MPI, on_ranks
+
 RANKS = 4
 JOB = Path(__file__).with_name("job.py")
 NAMES = [f"sum_{number}" for number in range(4)]
 
-pytestmark = [
-    pytest.mark.needs_compiler,
-    pytest.mark.skipif(
-        shutil.which("mpirun") is None or importlib.util.find_spec("mpi4py") is None,
-        reason="MPI is not installed",
-    ),
-]
+pytestmark = NEEDS_MPI
 
 
-ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-}
 SCENARIOS = (
-    "plain",
-    "plain-again",
-    "apart",
-    "differ",
-    "fails",
-    "raises",
-    "dies",
-    "late",
-    "lost",
-    "idle",
-)
-
-
-def start(folder, *scenarios):
-    """Run a job; one that hangs is a failure."""
-    words = ["mpirun", "-n", str(RANKS), sys.executable, str(JOB), str(folder), *scenarios]
-    return subprocess.run(
-        words,
-        env=os.environ | ENVIRONMENT,
-        timeout=200,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    "plain", "plain-again", "apart", "differ", "fails", "raises", "dies", "late", "lost", "idle",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory):
     """Return what the ranks of one job said, by scenario."""
     folder = tmp_path_factory.mktemp("job")
-    done = start(folder, *SCENARIOS)
+    done = on_ranks(RANKS, JOB, folder, *SCENARIOS)
     assert done.returncode == 0, done.stderr[-3000:]
     return {
         scenario: [
@@ -128,10 +89,10 @@ def test_a_rank_that_wants_nothing_takes_part(said):
 
 @pytest.mark.in_full
 def test_a_rank_that_is_killed_ends_the_job_and_the_next_one_finds_the_store_whole(tmp_path):
-    assert start(tmp_path, "end").returncode != 0
+    assert on_ranks(RANKS, JOB, tmp_path, "end").returncode != 0
 
     assert verify(Disk(tmp_path / "end")).is_sound
-    assert start(tmp_path, "end-again").returncode == 0
+    assert on_ranks(RANKS, JOB, tmp_path, "end-again").returncode == 0
     again = [
         json.loads((tmp_path / "end" / f"end-again{r}.json").read_text()) for r in range(RANKS)
     ]

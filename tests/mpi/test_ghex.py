@@ -1,11 +1,6 @@
 """Halos that GHEX exchanges hold what their owners have; MPI takes the fields that GHEX cannot."""
 
-from __future__ import annotations
-
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +8,9 @@ import pytest
 
 from fieldforge.runtime.decomposition.ghex_exchange import has_ghex
 
+from .launching import on_ranks
+
 JOB = Path(__file__).with_name("ghex_job.py")
-ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-}
 
 
 WORDS = ("-m", "fieldforge.examples.shallow_water", "--level", "3", "--days", "0.1", "--strict")
@@ -31,15 +22,8 @@ pytestmark = pytest.mark.skipif(
 
 
 def start(ranks, *words):
-    """Run a job; one that hangs is a failure."""
-    done = subprocess.run(
-        ["mpirun", "-n", str(ranks), sys.executable, *words],
-        env=os.environ | ENVIRONMENT,
-        timeout=250,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    """Return what a job says."""
+    done = on_ranks(ranks, *words)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 

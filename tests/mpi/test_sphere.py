@@ -1,10 +1,6 @@
 """Both models have the same bits on 1, 2 and 4 ranks of MPI, and halos of blocks arrive."""
 
-from __future__ import annotations
-
-import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -16,41 +12,18 @@ import pytest
 from fieldforge.cache.checking import verify
 from fieldforge.cache.disk import Disk
 
+from .launching import ENVIRONMENT, NEEDS_MPI, on_ranks
+
 JOB = Path(__file__).with_name("sphere.py")
-ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # of Open MPI 5
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-}
 
-pytestmark = [
-    pytest.mark.needs_compiler,
-    pytest.mark.skipif(
-        shutil.which("mpirun") is None or importlib.util.find_spec("mpi4py") is None,
-        reason="MPI is not installed",
-    ),
-]
-
-
-def start(ranks, folder, *words):
-    """Run a job; one that hangs is a failure."""
-    return subprocess.run(
-        ["mpirun", "-n", str(ranks), sys.executable, str(JOB), str(folder), *words],
-        env=os.environ | ENVIRONMENT,
-        timeout=250,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+pytestmark = NEEDS_MPI
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sphere")
     for ranks in (1, 4):
-        done = start(ranks, folder)
+        done = on_ranks(ranks, JOB, folder)
         assert done.returncode == 0, done.stderr[-3000:]
     return {ranks: np.load(folder / f"{ranks}.npz") for ranks in (1, 4)}
 
@@ -58,7 +31,7 @@ def results(tmp_path_factory):
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sphere")
-    done = start(2, folder)
+    done = on_ranks(2, JOB, folder)
     assert done.returncode == 0, done.stderr[-3000:]
     return np.load(folder / "2.npz")
 
@@ -94,7 +67,7 @@ def test_halos_of_periodic_blocks_arrive_for_every_kind_of_field(results):
 
 @pytest.mark.in_full
 def test_a_rank_that_raises_in_the_loop_ends_the_job_and_says_why(tmp_path):
-    done = start(3, tmp_path, "fail")
+    done = on_ranks(3, JOB, tmp_path, "fail")
 
     assert done.returncode != 0
     assert "KeyError: 'mine'" in done.stderr

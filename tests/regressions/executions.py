@@ -1,7 +1,5 @@
 """Run a program in three ways and insist that they agree: what every regression test here does."""
 
-from __future__ import annotations
-
 import functools
 import warnings
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 from typing import NamedTuple
 
@@ -15,10 +13,8 @@ from fieldforge.runtime.process.errors import (
     MissingAttributeError,
 )
 
+from ..dimensions import I, K
 from .executions import agree
-
-I = ff.Dimension("I")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
 
 Columns = Field[Dims[I, K], float64]
 

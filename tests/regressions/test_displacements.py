@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -8,11 +6,8 @@ from fieldforge import Dims, Field, broadcast, float64, int32, maximum, where
 from fieldforge.experimental import as_offset, concat_where
 from fieldforge.runtime.process.errors import DomainError
 
+from ..dimensions import I, K, Koff
 from .executions import agree, all_values
-
-I = ff.Dimension("I")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Koff = ff.FieldOffset("Koff", source=K, target=(K,))
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -82,12 +77,6 @@ def in_two_regions(a: Field[Dims[I, K], float64], by: Field[Dims[K], int32]):
 def test_a_displaced_region_asks_for_no_index_that_no_offset_leads_to(operator):
     """The interpreter asked each branch for the whole range of the other."""
 
-    @ff.program(backend=None)
-    def run(
-        a: Field[Dims[I, K], float64], by: Field[Dims[K], int32], out: Field[Dims[I, K], float64]
-    ):
-        operator(a, by, out=out)
-
     def arguments():
         return {
             "a": ff.as_field({I: (0, 6), K: (-1, 9)}, np.arange(60.0).reshape(6, 10)),
@@ -95,21 +84,15 @@ def test_a_displaced_region_asks_for_no_index_that_no_offset_leads_to(operator):
             "out": ff.zeros({I: (1, 6), K: (0, 7)}),
         }
 
-    agree(run, arguments)
-    agree(run, arguments, ff.cpu.with_options(arrays=all_values(run, **arguments())))
+    agree(operator, arguments)
+    agree(operator, arguments, ff.cpu.with_options(arrays=all_values(operator, **arguments())))
 
 
 def test_other_dimensions_of_what_is_displaced_must_exist():
-    @ff.program(backend=None)
-    def run(
-        a: Field[Dims[I, K], float64], by: Field[Dims[K], int32], out: Field[Dims[I, K], float64]
-    ):
-        beside_a_number(a, by, out=out)
-
     for backend in (None, ff.reference, ff.cpu):
         a, by = ff.zeros({I: 3, K: 9}), ff.zeros({K: 7}, int32)
         with pytest.raises(DomainError, match="along 'I'"):
-            run.with_backend(backend)(a, by, ff.zeros({I: (0, 6), K: (0, 7)}))
+            beside_a_number.with_backend(backend)(a, by, out=ff.zeros({I: (0, 6), K: (0, 7)}))
 
 
 @ff.field_operator(backend=None)
@@ -122,12 +105,6 @@ def from_half_of_a_line(
 def test_a_part_of_a_value_without_an_end_may_be_empty():
     """Embedded execution asked for the length of the empty part, which goes on for ever."""
 
-    @ff.program(backend=None)
-    def run(
-        a: Field[Dims[I, K], float64], by: Field[Dims[K], int32], out: Field[Dims[I, K], float64]
-    ):
-        from_half_of_a_line(a, by, out=out)
-
     def arguments():
         return {
             "a": ff.as_field({I: (0, 2), K: (-2, 5)}, np.arange(14.0).reshape(2, 7)),
@@ -135,7 +112,7 @@ def test_a_part_of_a_value_without_an_end_may_be_empty():
             "out": ff.zeros({I: (0, 9), K: (-1, 4)}),
         }
 
-    agree(run, arguments)
+    agree(from_half_of_a_line, arguments)
 
 
 @ff.field_operator(backend=None)
@@ -145,10 +122,6 @@ def numbers_twice(one: Field[Dims[K], int32], two: Field[Dims[K], int32]):
 
 def test_a_displaced_value_goes_as_far_as_its_distances():
     """The interpreter read the inner displacement only around the edge of the region."""
-
-    @ff.program(backend=None)
-    def run(one: Field[Dims[K], int32], two: Field[Dims[K], int32], out: Field[Dims[K], int32]):
-        numbers_twice(one, two, out=out)
 
     first = np.array([5, -1, 2, 4, -3, 1, 0, -4, 3], np.int32)
     second = np.array([3, 7, 1, -1, 0, 3, -4, 1, -6], np.int32)
@@ -160,10 +133,14 @@ def test_a_displaced_value_goes_as_far_as_its_distances():
             "out": ff.zeros({K: (-3, 6)}, int32),
         }
 
-    meant = agree(run, arguments)
+    meant = agree(numbers_twice, arguments)
     levels = np.arange(9) + second - 3
     np.testing.assert_array_equal(meant["out"], np.where(levels + first[levels + 3] >= 1, 1, 3))
-    agree(run, arguments, ff.cpu.with_options(arrays=all_values(run, **arguments())))
+    agree(
+        numbers_twice,
+        arguments,
+        ff.cpu.with_options(arrays=all_values(numbers_twice, **arguments())),
+    )
 
 
 @ff.field_operator(backend=None)
@@ -184,13 +161,6 @@ def by_a_power(a: Field[Dims[K], float64], by: Field[Dims[K], int32], far: int32
 def test_distances_without_an_end_are_those_of_the_call(operator, far):
     """What the edges of a region mean for a displaced value depends on how far it is displaced."""
 
-    @ff.program(backend=None)
-    def run(
-        a: Field[Dims[K], float64], by: Field[Dims[K], int32], far: int32,
-        out: Field[Dims[K], float64],
-    ):  # fmt: skip
-        operator(a, by, far, out=out)
-
     def arguments():
         return {
             "a": ff.as_field({K: (-20, 20)}, np.arange(40.0)),
@@ -199,8 +169,8 @@ def test_distances_without_an_end_are_those_of_the_call(operator, far):
             "out": ff.zeros({K: (-4, 6)}),
         }
 
-    agree(run, arguments)
-    agree(run, arguments, ff.cpu.with_options(arrays=all_values(run, **arguments())))
+    agree(operator, arguments)
+    agree(operator, arguments, ff.cpu.with_options(arrays=all_values(operator, **arguments())))
 
 
 @ff.field_operator(backend=None)
@@ -211,13 +181,6 @@ def in_steps(a: Field[Dims[K], float64], one: Field[Dims[K], int32], two: Field[
 def test_distances_are_read_only_where_a_displacement_leads():
     """The interpreter asked for the distances of the inner one on the whole range of the field."""
 
-    @ff.program(backend=None)
-    def run(
-        a: Field[Dims[K], float64], one: Field[Dims[K], int32], two: Field[Dims[K], int32],
-        out: Field[Dims[K], float64],
-    ):  # fmt: skip
-        in_steps(a, one, two, out=out)
-
     def arguments():
         return {
             "a": ff.as_field({K: (10, 30)}, np.arange(20.0)),
@@ -226,7 +189,7 @@ def test_distances_are_read_only_where_a_displacement_leads():
             "out": ff.zeros({K: (1, 6)}),
         }
 
-    meant = agree(run, arguments)
+    meant = agree(in_steps, arguments)
     assert meant["out"].tolist() == [7.0, 3.0, 3.0, 3.0, 4.0]
 
 
@@ -238,13 +201,6 @@ def by_data_without_an_end(
 
 
 def test_data_may_lead_a_displacement_without_an_end():
-    @ff.program(backend=None)
-    def run(
-        a: Field[Dims[I, K], float64], by: Field[Dims[I], int32], two: Field[Dims[I, K], int32],
-        out: Field[Dims[I, K], float64],
-    ):  # fmt: skip
-        by_data_without_an_end(a, by, two, out=out)
-
     def arguments():
         return {
             "a": ff.as_field({I: 3, K: (10, 30)}, np.arange(60.0).reshape(3, 20)),
@@ -253,4 +209,4 @@ def test_data_may_lead_a_displacement_without_an_end():
             "out": ff.zeros({I: 3, K: 5}),
         }
 
-    agree(run, arguments)
+    agree(by_data_without_an_end, arguments)

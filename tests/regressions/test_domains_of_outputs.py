@@ -1,7 +1,5 @@
 """Outputs of other sizes that an operator writes on one `domain=`."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

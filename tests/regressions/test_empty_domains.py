@@ -1,19 +1,13 @@
 """Statements that a call asks to do nothing, because their domain is empty."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 import fieldforge as ff
 from fieldforge import Dims, Field, broadcast, float64, int32, neighbor_sum
 
+from ..dimensions import C2C, C2CDim, Cell, K
 from .executions import agree, all_values
-
-Cell = ff.Dimension("Cell")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
-C2CDim = ff.Dimension("C2C", ff.DimensionKind.LOCAL)
-C2C = ff.FieldOffset("C2C", source=Cell, target=(Cell, C2CDim))
 
 pytestmark = pytest.mark.needs_compiler
 

@@ -8,11 +8,8 @@ import pytest
 import fieldforge as ff
 from fieldforge.experimental import as_offset, concat_where
 
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Vertex, Edge = ff.Dimension("Vertex"), ff.Dimension("Edge")
-E2VDim = ff.Dimension("E2V", ff.DimensionKind.LOCAL)
-E2V = ff.FieldOffset("E2V", source=Vertex, target=(Edge, E2VDim))
-Koff = ff.FieldOffset("Koff", source=K, target=(K,))
+from ..dimensions import E2V, E2VDim, Edge, K, Koff, Vertex
+
 Levels = ff.Field[ff.Dims[K], ff.float64]
 Steps = ff.Field[ff.Dims[K], ff.int32]
 Vertices = ff.Field[ff.Dims[Vertex], ff.float64]

@@ -1,7 +1,5 @@
 """Indices at the ends of what a field may have: no sum of bounds leaves 64 bits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -9,10 +7,9 @@ import fieldforge as ff
 from fieldforge.common import _field
 from fieldforge.errors import DomainError
 
+from ..dimensions import I, Line
 from .executions import agree
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
 LIMIT = 2**38
 
 

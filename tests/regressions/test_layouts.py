@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -21,11 +19,6 @@ def next_row(a: Field[Dims[I, J], float64]) -> Field[Dims[I, J], float64]:
     return a(J + 1)
 
 
-@ff.program(backend=None)
-def move(a: Field[Dims[I, J], float64], out: Field[Dims[I, J], float64]):
-    next_row(a, out=out)
-
-
 def row(start, array):
     """Make a field of one point along I, which begins at `start`; the array is not copied."""
     return make(array, ff.domain({I: (start, start + 1), J: (0, array.shape[1])}))
@@ -45,7 +38,7 @@ def test_axis_of_one_element_may_have_any_stride(view, start):
         a = view(np.arange(20.0).reshape(2, 10))
         return {"a": row(start, a), "out": row(start, np.zeros((1, 4)))}
 
-    meant = agree(move, arguments)
+    meant = agree(next_row, arguments)
 
     assert meant["out"].tolist() == view(np.arange(20.0).reshape(2, 10))[:, 1:].tolist()
 
@@ -57,7 +50,7 @@ def test_output_of_one_element_along_the_contiguous_dimension_is_written_in_its_
         wide[...] = 0.0
         return {"a": row(5, np.arange(5.0).reshape(1, 5)), "out": row(5, wide[:1, 2:10:2])}
 
-    agree(move, arguments)
+    agree(next_row, arguments)
 
     assert wide[0].tolist() == [0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 0, 0]
     assert not wide[1].any()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -18,18 +16,13 @@ def root(a: Field[Dims[I], float64]) -> Field[Dims[I], float64]:
     return a**0.5
 
 
-@ff.program(backend=None)
-def roots(a: Field[Dims[I], float64], out: Field[Dims[I], float64]):
-    root(a, out=out)
-
-
 def test_power_of_one_half_is_no_square_root():
     """C's pow(-inf, 0.5) is inf and pow(-0.0, 0.5) is 0.0; those of 'sqrt' are NaN and -0.0."""
 
     def arguments():
         return {"a": ff.as_field([I], np.array([4.0, -np.inf, -0.0])), "out": ff.zeros({I: 3})}
 
-    meant = agree(roots, arguments)
+    meant = agree(root, arguments)
 
     assert meant["out"].tolist() == [2.0, np.inf, 0.0]
     assert not np.signbit(meant["out"][2])
@@ -49,19 +42,11 @@ def test_no_compiler_makes_a_power_a_square_root(dtype):
     def narrow(a: Field[Dims[I], float32], b: float64) -> Field[Dims[I], float32]:
         return a ** float32(0.5) + astype(b, float32)
 
-    @ff.program(backend=None)
-    def run_wide(a: Field[Dims[I], float64], b: float64, out: Field[Dims[I], float64]):
-        wide(a, b, out=out)
-
-    @ff.program(backend=None)
-    def run_narrow(a: Field[Dims[I], float32], b: float64, out: Field[Dims[I], float32]):
-        narrow(a, b, out=out)
-
     def arguments():
         return {"a": ff.as_field([I], values), "b": 0.0, "out": ff.zeros({I: values.size}, dtype)}
 
     strict = ff.cpu.with_options(numerics="strict")
-    meant = agree(run_narrow if single else run_wide, arguments, strict)
+    meant = agree(narrow if single else wide, arguments, strict)
 
     np.testing.assert_array_equal(meant["out"][:7], [2.0, np.inf, 0.0, 0.0, np.nan, np.inf, np.nan])
 
@@ -71,10 +56,6 @@ def test_power_of_scalars_is_a_scalar():
     def fill(a: float64, b: float64) -> Field[Dims[I], float64]:
         return broadcast(a**b, (I,))
 
-    @ff.program(backend=None)
-    def run(a: float64, b: float64, out: Field[Dims[I], float64]):
-        fill(a, b, out=out)
-
-    meant = agree(run, lambda: {"a": 2.0, "b": 3.0, "out": ff.zeros({I: 2})})
+    meant = agree(fill, lambda: {"a": 2.0, "b": 3.0, "out": ff.zeros({I: 2})})
 
     assert meant["out"].tolist() == [8.0, 8.0]

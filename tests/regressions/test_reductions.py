@@ -1,16 +1,11 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 import fieldforge as ff
 from fieldforge import Dims, Field, float32, float64, max_over, min_over
 
+from ..dimensions import V2E, Edge, V2EDim, Vertex
 from .executions import agree
-
-Vertex, Edge = ff.Dimension("Vertex"), ff.Dimension("Edge")
-V2EDim = ff.Dimension("V2E", ff.DimensionKind.LOCAL)
-V2E = ff.FieldOffset("V2E", source=Edge, target=(Vertex, V2EDim))
 
 pytestmark = pytest.mark.needs_compiler
 

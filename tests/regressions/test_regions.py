@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import signal
 
 import numpy as np
@@ -9,9 +7,8 @@ import fieldforge as ff
 from fieldforge import Dims, Field, broadcast, float64, int32
 from fieldforge.experimental import as_offset, concat_where
 
+from ..dimensions import C2C, C2CDim, Cell, I, J, K, Koff
 from .executions import agree
-
-I, J = ff.Dimension("I"), ff.Dimension("J")
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -90,11 +87,6 @@ def test_a_part_without_points_requires_nothing_of_fields_without_its_dimension(
     assert not agree(beyond_some, arguments)["out"].any()
 
 
-Cell = ff.Dimension("Cell")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
-C2CDim = ff.Dimension("C2C", ff.DimensionKind.LOCAL)
-C2C = ff.FieldOffset("C2C", source=Cell, target=(Cell, C2CDim))
-Koff = ff.FieldOffset("Koff", source=K, target=(K,))
 Levels = Field[Dims[K], float64]
 Cells = Field[Dims[Cell], float64]
 
@@ -167,10 +159,6 @@ def of_a_scan(short: Levels, b: Cells, n: int32):
 def test_a_box_and_alternatives_without_a_common_point_require_nothing(operator):
     """Seed 72000, 236/58: the hull of both alternatives met the box, so 'short' was required."""
 
-    @ff.program(backend=None)
-    def run(short: Levels, b: Cells, n: int32, out: Field[Dims[Cell, K], float64]):
-        operator(short, b, n, out=out)
-
     def arguments():
         return {
             "short": ff.ones({K: (-2, -1)}),
@@ -180,4 +168,4 @@ def test_a_box_and_alternatives_without_a_common_point_require_nothing(operator)
         }
 
     entries = np.array([[(cell + 1) % 8, (cell + 3) % 8] for cell in range(8)], np.int32)
-    agree(run, arguments, tables={"C2C": ff.as_connectivity([Cell, C2CDim], Cell, entries)})
+    agree(operator, arguments, tables={"C2C": ff.as_connectivity([Cell, C2CDim], Cell, entries)})

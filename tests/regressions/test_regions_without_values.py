@@ -1,7 +1,5 @@
 """Fields that end where a region would read them, and what a call must require of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,11 +8,8 @@ from fieldforge import Dims, Field, float64, int32, where
 from fieldforge.experimental import as_offset, concat_where
 from fieldforge.runtime.process.errors import DomainError
 
+from ..dimensions import I, J, K, Koff
 from .executions import agree, all_values
-
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Koff = ff.FieldOffset("Koff", source=K, target=(K,))
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -88,30 +83,18 @@ def test_a_branch_with_a_value_must_exist_beside_it(operator):
 
 
 def test_a_displacement_that_leads_to_no_value_reads_inside_the_field():
-    @ff.program(backend=None)
-    def run(
-        a: Field[Dims[I, K], float64], b: Field[Dims[K], float64], by: Field[Dims[K], int32],
-        out: Field[Dims[I, K], float64],
-    ):  # fmt: skip
-        far_away(a, b, by, out=out)
-
     for backend in (None, ff.reference, ff.cpu):
         out = ff.zeros({I: (1, 600), K: (0, 7)})
         by = ff.as_field([K], np.array([100, 1, 98, 1, 0, 95, 0], np.int32))
-        run.with_backend(backend)(ff.zeros({I: (0, 2), K: (0, 7)}), ff.zeros({K: 7}), by, out)
+        far_away.with_backend(backend)(
+            ff.zeros({I: (0, 2), K: (0, 7)}), ff.zeros({K: 7}), by, out=out
+        )
         assert (out.asnumpy()[:, [1, 3, 4, 6]] == 1.5).all()
         assert np.isin(out.asnumpy(), [0.0, 1.0, 1.5]).all()  # the others are undefined
 
 
 def test_any_distance_leads_to_a_constant():
     """Embedded calls repeated the constant for every index that a distance might lead to."""
-
-    @ff.program(backend=None)
-    def run(
-        a: Field[Dims[I, K], float64], b: Field[Dims[K], float64], by: Field[Dims[K], int32],
-        out: Field[Dims[I, K], float64],
-    ):  # fmt: skip
-        far_away(a, b, by, out=out)
 
     def arguments():
         far = np.iinfo(np.int32)
@@ -122,7 +105,7 @@ def test_any_distance_leads_to_a_constant():
             "out": ff.zeros({I: 6, K: 7}),
         }
 
-    meant = agree(run, arguments)
+    meant = agree(far_away, arguments)
     assert meant["out"][0].tolist() == [1.5, 1.5, 1.5, 0.0, 1.5, 1.5, 1.5]
 
 
@@ -138,17 +121,7 @@ def hidden_further(a: Field[Dims[I, J], bool], n: int32):
     return where(concat_where(n < I, a(I - 1), concat_where(-n > I, a(J + 1), inner)), 3.0, 2.0)
 
 
-@ff.program(backend=None)
-def run_hidden(a: Field[Dims[I, J], bool], n: int32, out: Field[Dims[I, J], float64]):
-    hidden(a, n, out=out)
-
-
-@ff.program(backend=None)
-def run_hidden_further(a: Field[Dims[I, J], bool], n: int32, out: Field[Dims[I, J], float64]):
-    hidden_further(a, n, out=out)
-
-
-@pytest.mark.parametrize("run", [run_hidden, run_hidden_further])
+@pytest.mark.parametrize("run", [hidden, hidden_further])
 def test_an_empty_part_makes_no_hidden_read_hard(run):
     """Seed 11000, 56/58: the hull of what must exist included the empty parts of a region."""
 
@@ -167,7 +140,7 @@ def test_a_part_that_is_not_empty_must_exist():
     for backend in (None, ff.reference, ff.cpu):
         a, out = ff.zeros({I: (-1, 2), J: (7, 10)}, bool), ff.zeros({I: (0, 31), J: (7, 10)})
         with pytest.raises(DomainError, match="along 'I'"):
-            run_hidden.with_backend(backend)(a, 20, out)
+            hidden.with_backend(backend)(a, 20, out=out)
 
 
 @ff.field_operator(backend=None)
@@ -180,26 +153,12 @@ def hidden_beside_itself(a: Field[Dims[I, K], float64], by: Field[Dims[K], int32
     return a(as_offset(Koff, by)) + where(concat_where(K >= 4, True, False), a, 1.0)
 
 
-@ff.program(backend=None)
-def run_beside_itself(
-    a: Field[Dims[I, K], float64], by: Field[Dims[K], int32], out: Field[Dims[I, K], float64]
-):
-    beside_itself(a, by, out=out)
-
-
-@ff.program(backend=None)
-def run_hidden_beside_itself(
-    a: Field[Dims[I, K], float64], by: Field[Dims[K], int32], out: Field[Dims[I, K], float64]
-):
-    hidden_beside_itself(a, by, out=out)
-
-
 def test_what_is_read_beside_a_displacement_must_exist():
     """Compiled calls read outside of 'a': the displaced read, which stays inside, hid the other."""
     for backend in (None, ff.reference, ff.cpu):
         with pytest.raises(DomainError, match="'a' is too small: along 'K'"):
-            run_beside_itself.with_backend(backend)(
-                ff.zeros({I: 5, K: (4, 13)}), ff.zeros({K: 6}, int32), ff.zeros({I: 5, K: 6})
+            beside_itself.with_backend(backend)(
+                ff.zeros({I: 5, K: (4, 13)}), ff.zeros({K: 6}, int32), out=ff.zeros({I: 5, K: 6})
             )
 
 
@@ -211,4 +170,4 @@ def test_a_hidden_read_beside_a_displacement_stays_inside():
             "out": ff.zeros({I: 5, K: 6}),
         }
 
-    agree(run_hidden_beside_itself, arguments)
+    agree(hidden_beside_itself, arguments)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
@@ -9,10 +7,8 @@ import fieldforge as ff
 from fieldforge import Dims, Field, broadcast, float64, int32
 from fieldforge.experimental import concat_where
 
+from ..dimensions import I, K
 from .executions import agree
-
-I = ff.Dimension("I")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
 
 Columns = Field[Dims[I, K], float64]
 

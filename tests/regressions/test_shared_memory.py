@@ -1,7 +1,5 @@
 """Outputs of one statement that share memory with what it reads."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -13,10 +11,8 @@ from fieldforge.runtime.fields.field import make
 from fieldforge.runtime.language.domain import Domain
 from fieldforge.runtime.language.ranges import UnitRange
 
+from ..dimensions import Column, I, K
 from .executions import agree
-
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Column = Field[Dims[K], float64]
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -191,7 +187,6 @@ def test_outputs_beside_each_other_lie_in_what_is_read(program, shift, start):
     agree(program, arguments)
 
 
-I = ff.Dimension("I")
 Plane = Field[Dims[I, K], float64]
 
 

@@ -1,7 +1,5 @@
 """Tiles: nests that hand arrays to each other, found by generated programs."""
 
-from __future__ import annotations
-
 import attrs
 import numpy as np
 import pytest
@@ -22,10 +20,9 @@ from fieldforge import (
 from fieldforge.experimental import concat_where
 from fieldforge.stages.target import Target
 
+from ..dimensions import I, J, K
 from .executions import agree, all_values
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
 Column = Field[Dims[I, K], float64]
 SMALL = attrs.evolve(Target.host(), l2=2048)
 

@@ -1,7 +1,5 @@
 """Values that every column shares, in C++ before the loops, are not read as Python."""
 
-from __future__ import annotations
-
 import pytest
 
 import fieldforge as ff

@@ -22,7 +22,7 @@ from fieldforge.runtime.fields.alignment import is_same_array
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.process.errors import ArgumentError, DomainError, OverlapError
 
-from .entries import compiled
+from .entries import compiled, field, scalar
 
 I, J, K, L, M = (Dimension(name) for name in "IJKLM")
 
@@ -84,15 +84,6 @@ ENTRY(add_in_arena) {
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     return Library(str(compiled(SOURCE, tmp_path_factory.mktemp("entries"), "-pthread")))
-
-
-def field(name, index, dims=(I,), dtype="float64", **facts):
-    path = index if isinstance(index, tuple) else (index,)
-    return Argument(name, path, "field", dtype, dims, **facts)
-
-
-def scalar(name, index, dtype):
-    return Argument(name, (index,), "scalar", dtype)
 
 
 def const(value):

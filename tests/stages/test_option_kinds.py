@@ -18,12 +18,11 @@ from fieldforge.workflows.backends.pipelines import stages
 from fieldforge.workflows.options.database import database
 from fieldforge.workflows.options.schema import schemas
 
+from ..dimensions import I, J, K, Levels
+
 STAGES = [*stages().values(), Check]
 FIELDS = [(stage, field) for stage in STAGES for field in attrs.fields(stage)]
 PROGRAM = "model:step"
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
-Levels = ff.Field[ff.Dims[I, J, K], ff.float64]
 
 
 @ff.field_operator

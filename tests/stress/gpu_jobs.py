@@ -4,8 +4,6 @@ The jobs run on the platform that FIELDFORGE_GPU names, and on null otherwise. A
 kernels, launchers and the pool of memory; streams, arrays and graphs belong to one job.
 """
 
-from __future__ import annotations
-
 import functools
 import gc
 import random

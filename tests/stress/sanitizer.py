@@ -6,8 +6,6 @@ The core and nanobind are compiled with `-fsanitize=thread`; the interpreter, Nu
 code are not, but their locks are seen. Fails where a race is reported.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform

@@ -5,8 +5,6 @@ dies. `--part gpu` runs the jobs of the GPU runtime on the platform that FIELDFO
 otherwise; `--part all` gives half the time to them.
 """
 
-from __future__ import annotations
-
 import argparse
 import faulthandler
 import importlib.util

@@ -1,7 +1,5 @@
 """A clean count of runs for each test, and a store and engine of its own."""
 
-from __future__ import annotations
-
 import pytest
 from click.testing import CliRunner
 

@@ -1,7 +1,5 @@
 """The command `fieldforge demo`: the job is done, by the backend that it says, and only once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from click.testing import CliRunner

@@ -1,7 +1,5 @@
 """Elevation models: what is read, and what is refused and how."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -6,8 +6,6 @@ agrees in each column with what the adjoint says of it, to 1e4 units in the last
 apart where no wind blows.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

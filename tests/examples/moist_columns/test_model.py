@@ -1,7 +1,5 @@
 """Moist columns: what is conserved, what clouds are, and the same bits on any number of ranks."""
 
-from __future__ import annotations
-
 import pickle
 import threading
 

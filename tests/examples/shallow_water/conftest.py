@@ -1,7 +1,5 @@
 """Meshes that many simulations share."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The picture of the parts shows each cell once."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("matplotlib", reason="the picture is drawn by matplotlib")

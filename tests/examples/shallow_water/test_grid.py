@@ -1,7 +1,5 @@
 """The grid: centroidal, closed, and TRiSK's weights with the properties that define them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The model: known errors, conserved quantities, and the same bits on any number of ranks."""
 
-from __future__ import annotations
-
 import json
 import os
 

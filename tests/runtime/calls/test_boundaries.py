@@ -1,7 +1,5 @@
 """Halos: against NumPy's padding, which knows the same boundaries by other names."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

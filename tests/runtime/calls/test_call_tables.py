@@ -1,7 +1,5 @@
 """Neighbour tables in the native call: where they are found, what is checked, what they answer."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import threading

@@ -1,7 +1,5 @@
 """Fields on a GPU that are added to others: the values of the host, by one kernel."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Halos of fields on a GPU: the bits of the host, by one kernel."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

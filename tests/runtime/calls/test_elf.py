@@ -1,7 +1,5 @@
 """A library that lacks a part is noticed before it is mapped."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

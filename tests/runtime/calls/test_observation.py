@@ -1,7 +1,5 @@
 """Calls are watched while somebody watches, and cost nothing more otherwise."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import attrs
@@ -12,6 +10,8 @@ from fieldforge.runtime import _core
 from fieldforge.runtime.calls import observation
 from fieldforge.runtime.process import hooks, metrics
 from fieldforge.runtime.process.settings import current, set_current
+
+from ...dimensions import I, Line
 
 
 @pytest.fixture(autouse=True)
@@ -87,10 +87,6 @@ def test_a_call_that_fails_leaves_no_sample_and_no_key():
 
     assert not metrics.sources
     assert not metrics.is_current_source_key_set()
-
-
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
 
 
 @ff.field_operator

@@ -1,7 +1,5 @@
 """Threads that wait for work sleep, if the process called a compiled program first."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

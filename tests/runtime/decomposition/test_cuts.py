@@ -1,7 +1,5 @@
 """Inner and outer boxes of statements: whatever they read and write, the order gives the same."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

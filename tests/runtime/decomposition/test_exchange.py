@@ -1,7 +1,5 @@
 """Blocks and the exchange of halos in one process: all values arrive, nothing else changes."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 

@@ -1,7 +1,5 @@
 """Meshes cut for ranks: one owner each, whole halos, contiguous ranges, the same everywhere."""
 
-from __future__ import annotations
-
 import pickle
 
 import attrs

@@ -1,7 +1,5 @@
 """Halos of fields on simulated GPUs by a stand-in for MPI: staged, or from the GPU's memory."""
 
-from __future__ import annotations
-
 import ctypes
 import queue
 from collections import defaultdict

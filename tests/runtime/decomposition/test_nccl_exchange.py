@@ -1,7 +1,5 @@
 """Halos that travel from GPU to GPU, by a stand-in for NCCL on simulated devices."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import queue

@@ -1,7 +1,5 @@
 """Points shared among ranks: evenly, the same each time, and with few cut links."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

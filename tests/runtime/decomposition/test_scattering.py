@@ -1,7 +1,5 @@
 """One rank hands the others their parts."""
 
-from __future__ import annotations
-
 import pickle
 import queue
 from collections import defaultdict

@@ -26,8 +26,8 @@ from fieldforge.runtime.language.operations import POINTWISE
 from fieldforge.runtime.language.types import FLOATS
 from fieldforge.runtime.process.errors import ArgumentError, DomainError
 
-I, J = Dimension("I"), Dimension("J")
-K = Dimension("K", DimensionKind.VERTICAL)
+from ...dimensions import I, J, K
+
 FLOATING = [name for name, row in POINTWISE.items() if row.takes is FLOATS and hasattr(np, name)]
 
 

@@ -25,21 +25,24 @@ from fieldforge.runtime.process.errors import (
     NonContiguousDomain,
 )
 
+from ...dimensions import (
+    C2E,
+    E2C,
+    V2E,
+    C2E2CDim,
+    C2EDim,
+    Cell,
+    E2CDim,
+    E2VDim,
+    Edge,
+    K,
+    Koff,
+    V2EDim,
+    Vertex,
+)
 from . import decorated
 
-Cell, Edge, Vertex = Dimension("Cell"), Dimension("Edge"), Dimension("Vertex")
-K = Dimension("K", DimensionKind.VERTICAL)
-C2EDim = Dimension("C2E", DimensionKind.LOCAL)
-E2VDim = Dimension("E2V", DimensionKind.LOCAL)
-V2EDim = Dimension("V2E", DimensionKind.LOCAL)
-E2CDim = Dimension("E2C", DimensionKind.LOCAL)
-C2E2CDim = Dimension("C2E2C", DimensionKind.LOCAL)
-C2E = FieldOffset("C2E", source=Edge, target=(Cell, C2EDim))
-E2V = FieldOffset("E2V", source=Vertex, target=(Edge, E2VDim))
-V2E = FieldOffset("V2E", source=Edge, target=(Vertex, V2EDim))
-E2C = FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
 C2E2C = FieldOffset("C2E2C", source=Cell, target=(Cell, C2E2CDim))
-Koff = FieldOffset("Koff", source=K, target=(K,))
 
 EKField = Field[Dims[Edge, K], float64]
 CKField = Field[Dims[Cell, K], float64]

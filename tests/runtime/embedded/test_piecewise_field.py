@@ -19,7 +19,6 @@ from fieldforge.runtime.embedded.piecewise_field import PiecewiseField
 from fieldforge.runtime.fields.constructors import as_field, zeros
 from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.annotations import Dims
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import (
     ArgumentError,
@@ -27,12 +26,10 @@ from fieldforge.runtime.process.errors import (
     IndexOutOfBounds,
 )
 
+from ...dimensions import I, K
 from .decorated import Decorated
 
-I, J = Dimension("I"), Dimension("J")
-K = Dimension("K", DimensionKind.VERTICAL)
 IKField = Field[Dims[I, K], float64]
-IJField = Field[Dims[I, J], float64]
 
 
 def result_of(operator, *args, shape=(4, 6), dtype=float64):
@@ -55,18 +52,6 @@ def test_8_each_branch_needs_data_on_its_own_part_only(a):
     assert np.array_equal(result_of(joined, low, high), a)
     with pytest.raises(IndexOutOfBounds, match=r"no value at 'I=0, K=2'"):
         result_of(joined, low, high[:, 1:])
-
-
-def test_8_disjoint_parts_and_open_ranges(a):
-    @Decorated
-    def ends(x: IKField, n: int32) -> IKField:
-        return concat_where((K == 0) | (K == n), 1.0, x) + concat_where(K != 2, 0.0, 10.0)
-
-    expected = a.copy()
-    expected[:, [0, 5]] = 1.0
-    expected[:, 2] += 10.0
-    x = as_field({I: 4, K: (1, 5)}, a[:, 1:5])
-    assert np.array_equal(result_of(ends, x, 5), expected)
 
 
 def test_8_pieces_go_through_every_operation(a):

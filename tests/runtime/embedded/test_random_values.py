@@ -14,11 +14,10 @@ from fieldforge.runtime.language.connectivity import FieldOffset
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 
-Cell = Dimension("Cell")
-K = Dimension("K", DimensionKind.VERTICAL)
+from ...dimensions import Cell, K, Koff
+
 Local = Dimension("C2C", DimensionKind.LOCAL)
 C2C = FieldOffset("C2C", source=Cell, target=(Cell, Local))
-Koff = FieldOffset("Koff", source=K, target=(K,))
 
 CELLS, LEVELS = 6, 4
 RNG = np.random.default_rng(11)

@@ -4,27 +4,21 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime.embedded import embedded
-from fieldforge.runtime.embedded.builtins import (
-    concat_where,
-    float64,
-)
+from fieldforge.runtime.embedded.builtins import concat_where, float64
 from fieldforge.runtime.fields.constructors import as_field, zeros
 from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.annotations import Dims
 from fieldforge.runtime.language.definition import ScanOptions
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.process.errors import (
     ArgumentError,
     EmbeddedExecutionError,
     IndexOutOfBounds,
 )
 
+from ...dimensions import I, K
 from .decorated import Decorated
 
-I, J = Dimension("I"), Dimension("J")
-K = Dimension("K", DimensionKind.VERTICAL)
 IKField = Field[Dims[I, K], float64]
-IField = Field[Dims[I], float64]
 
 
 def scan(axis=K, forward=True, init=0.0):
@@ -87,18 +81,6 @@ def test_6_where_nothing_is_written_no_level_is_needed(a, empty):
     running_sum(1.0, out=zeros({K: 0}))
 
     assert not out.asnumpy().any()
-
-
-def test_6_a_scan_whose_result_nobody_needs_walks_nothing():
-    @Decorated
-    def pointwise(x: IField) -> IField:
-        unused = running_sum(1.0)  # noqa: F841
-        return x + 1.0
-
-    out = zeros({I: 2})
-    pointwise(as_field([I], [1.0, 2.0]), out=out)
-
-    assert out.asnumpy().tolist() == [2.0, 3.0]
 
 
 def test_6_arguments_must_have_all_levels(a):

@@ -14,14 +14,12 @@ from fieldforge.runtime.fields.constructors import (
 )
 from fieldforge.runtime.fields.device import Device, DeviceType
 from fieldforge.runtime.fields.field_constructor import FieldConstructor
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.language.dtype import as_dtype
 from fieldforge.runtime.language.types import ScalarType
 from fieldforge.runtime.process.errors import ArgumentError, DeviceError, DomainError
 
-I, J = Dimension("I"), Dimension("J")
-K = Dimension("K", DimensionKind.VERTICAL)
+from ...dimensions import I, J, K
 
 
 class Recorder:

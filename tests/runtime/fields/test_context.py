@@ -9,8 +9,8 @@ from fieldforge.runtime.fields.constructors import as_connectivity
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.ranges import UnitRange
 
-Edge, Vertex = Dimension("Edge"), Dimension("Vertex")
-K = Dimension("K", DimensionKind.VERTICAL)
+from ...dimensions import Edge, K, Vertex
+
 Local = Dimension("V2E", DimensionKind.LOCAL)
 TABLE = as_connectivity([Vertex, Local], Edge, [[0, 1]])
 

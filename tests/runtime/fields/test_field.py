@@ -11,7 +11,7 @@ from fieldforge.runtime.embedded.builtins import broadcast
 from fieldforge.runtime.fields.constructors import as_field, empty, zeros
 from fieldforge.runtime.fields.field import Field, UnboundedField, make, restricted
 from fieldforge.runtime.language.annotations import Dims
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind, flip_staggered
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.language.dtype import DType
 from fieldforge.runtime.process.errors import (
@@ -149,17 +149,6 @@ def test_5_a_shift_relabels_and_moves_nothing(field):
     assert moved.ndarray is field.ndarray
     assert field(I + 1, I + 2).domain == field(I + 3).domain
     assert field.premap(I + 1).domain == field(I + 1).domain
-
-
-def test_1_5_a_staggered_shift_changes_the_dimension():
-    half = flip_staggered(I)
-    a = as_field([I], np.arange(4.0))
-    b = as_field([half], np.arange(4.0))
-
-    assert a(half + 0.5)[half(2)].as_scalar() == 2.0
-    assert a(half - 0.5)[half(2)].as_scalar() == 1.0
-    assert b(I + 0.5)[I(2)].as_scalar() == 3.0
-    assert b(I - 0.5)[I(2)].as_scalar() == 2.0
 
 
 def test_5_a_shift_along_a_missing_dimension_is_refused(field):

@@ -1,7 +1,5 @@
 """Fields of what others give: other fields, arrays that name their dimensions, DLPack alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -11,10 +9,9 @@ from fieldforge.runtime.fields.neighbour_table import Connectivity
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import ArgumentError, DomainError
 
+from ...dimensions import I, J, K
 from ..others import OnlyDLPack
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
 C2E = ff.Dimension("C2E", kind=ff.DimensionKind.LOCAL)
 
 

@@ -3,13 +3,12 @@ import pytest
 
 from fieldforge.runtime.fields.constructors import as_field
 from fieldforge.runtime.fields.indexing import resolve
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import Domain, NamedRange, domain
 from fieldforge.runtime.language.ranges import UnitRange
 from fieldforge.runtime.process.errors import IndexOutOfBounds
 
-I, J = Dimension("I"), Dimension("J")
-K = Dimension("K", DimensionKind.VERTICAL)
+from ...dimensions import I, J, K
+
 BOX = Domain((I, (2, 7)), (J, (0, 3)))
 
 

@@ -3,13 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from fieldforge.runtime.fields.layout import (
-    ALIGNMENT,
-    PAGE,
-    allocate,
-    memory_order,
-    padded_strides,
-)
+from fieldforge.runtime.fields.layout import ALIGNMENT, PAGE, allocate, memory_order, padded_strides
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 
 I, J, V = Dimension("I"), Dimension("J"), Dimension("V")

@@ -1,18 +1,15 @@
 """Fields become xarray's arrays and come back; programs take such arrays where dimensions match."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 import fieldforge as ff
 
+from ...dimensions import I, J, K, Plane
+
 xr = pytest.importorskip("xarray", reason="the extra 'xarray' is not installed")
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
 IHalf = ff.flip_staggered(I)
-Plane = ff.Field[ff.Dims[I, J], ff.float64]
 
 
 @ff.field_operator

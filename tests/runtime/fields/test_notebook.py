@@ -7,8 +7,8 @@ import fieldforge as ff
 from fieldforge.errors import ArgumentError
 from fieldforge.runtime.language.dimension import flip_staggered
 
-I = ff.Dimension("I")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
+from ...dimensions import I, K
+
 KHALF = flip_staggered(K)
 
 

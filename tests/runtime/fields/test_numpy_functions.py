@@ -1,7 +1,5 @@
 """NumPy's functions and reductions on fields agree with those on their arrays."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

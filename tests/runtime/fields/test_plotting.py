@@ -1,17 +1,15 @@
 """Pictures of fields: what is drawn where."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 import fieldforge as ff
 
+from ...dimensions import I, J, K
+
 matplotlib = pytest.importorskip("matplotlib", reason="the extra 'demo' is not installed")
 matplotlib.use("Agg")
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
 V = ff.Dimension("V")
 
 

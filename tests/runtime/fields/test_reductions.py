@@ -13,9 +13,8 @@ from fieldforge.runtime.fields.allocators.device import DeviceAllocator
 from fieldforge.runtime.fields.device import DeviceType
 from fieldforge.runtime.fields.field import Field
 
-I = ff.Dimension("I")
-J = ff.Dimension("J")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
+from ...dimensions import I, J, K
+
 DTYPES = ["float64", "float32", "int32", "int64", "bool"]
 SHAPES = [(1, 1, 1), (3, 5, 7), (2, 1, 9000), (300, 11, 4), (1, 1, 5000)]
 

@@ -1,7 +1,5 @@
 """Threads of a block that work together, on the null platform: what runs, and what it reports."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

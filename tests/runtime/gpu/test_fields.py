@@ -18,9 +18,8 @@ from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import DeviceError
 
-I, J = Dimension("I"), Dimension("J")
-Cell = Dimension("Cell")
-K = Dimension("K", kind=DimensionKind.VERTICAL)
+from ...dimensions import Cell, I, J, K
+
 TYPES = {"cuda": DeviceType.CUDA, "hip": DeviceType.ROCM, "null": DeviceType.NULL}
 
 

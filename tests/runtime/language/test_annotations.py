@@ -19,8 +19,8 @@ from fieldforge.runtime.language.annotations import (
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.types import CollectionType, FieldType, ScalarType, TupleType
 
-I, J = Dimension("I"), Dimension("J")
-K = Dimension("K", kind=DimensionKind.VERTICAL)
+from ...dimensions import I, J, K
+
 V2E = Dimension("V2E", kind=DimensionKind.LOCAL)
 T = TypeVar("T")
 float64, int32 = np.float64, np.int32

@@ -19,8 +19,8 @@ from fieldforge.runtime.language.dimension import (
 )
 from fieldforge.runtime.language.domain import Domain, Infinity, UnitRange
 
-I, J = Dimension("I"), Dimension("J")
-K = Dimension("K", kind=DimensionKind.VERTICAL)
+from ...dimensions import I, J, K
+
 V2E = Dimension("V2E", kind=DimensionKind.LOCAL)
 E2C = Dimension("E2C", kind=DimensionKind.LOCAL)
 

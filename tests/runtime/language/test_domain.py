@@ -4,7 +4,6 @@ import pickle
 
 import pytest
 
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import (
     Domain,
     Infinity,
@@ -14,8 +13,8 @@ from fieldforge.runtime.language.domain import (
     named_range,
 )
 
-I, J = Dimension("I"), Dimension("J")
-K = Dimension("K", kind=DimensionKind.VERTICAL)
+from ...dimensions import I, J, K
+
 BOX = domain({I: (1, 5), J: 3, K: (0, 2)})
 
 

@@ -11,8 +11,8 @@ from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.regions import as_region, outside
 from fieldforge.runtime.process.errors import ArgumentError
 
-I, J = Dimension("I"), Dimension("J")
-K = Dimension("K", DimensionKind.VERTICAL)
+from ...dimensions import I, K
+
 NEAR = range(-3, 8)
 
 CONDITIONS = st.tuples(

@@ -1,7 +1,5 @@
 """A mesh file that ends, fills or holds up the process that reads it is refused with a reason."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

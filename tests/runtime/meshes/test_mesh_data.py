@@ -1,7 +1,5 @@
 """What is no mesh is refused with the file, the table, the row and the entry."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Neighbour tables of meshes: derived, checked, and read from files of UGRID and ICON."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

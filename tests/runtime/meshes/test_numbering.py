@@ -1,7 +1,5 @@
 """A mesh in another order: the same neighbours, nearer in memory, and coordinates that follow."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

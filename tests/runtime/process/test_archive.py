@@ -1,7 +1,5 @@
 """An archive of somebody else is read member by member, up to the size that each states."""
 
-from __future__ import annotations
-
 import io
 import tracemalloc
 import zipfile

@@ -1,7 +1,5 @@
 """Classes with shared methods behave as those of attrs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import attrs

@@ -1,7 +1,5 @@
 """Notebooks show an error of ours with the user's line, and none of the library's frames."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

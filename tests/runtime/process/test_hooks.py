@@ -1,7 +1,5 @@
 """Section 12: hooks call what was registered, in order, from any thread."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Section 12: metrics are kept by source, measured by level, and written as text or JSON."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Modules with valid bytecode beside them are found at once; all others as ever."""
 
-from __future__ import annotations
-
 import compileall
 import importlib.util
 import inspect

@@ -1,7 +1,5 @@
 """SHA-256 of the core is that of the standard library, with and without instructions for it."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 

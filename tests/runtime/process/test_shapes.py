@@ -1,7 +1,5 @@
 """Data from files are of the declared shape, or the error says where they are not."""
 
-from __future__ import annotations
-
 import pytest
 
 from fieldforge.runtime.process.shapes import (

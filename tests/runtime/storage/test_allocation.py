@@ -1,7 +1,5 @@
 """Storages: strides, values, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Annotations of GTScript: element types, axes and data axes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -25,10 +25,9 @@ from ...derivative_cases import (
     square,
     squared,
 )
+from ...dimensions import J, Plane
 
-J = ff.Dimension("J")
 IH = ff.flip_staggered(I)
-Plane = ff.Field[ff.Dims[I, J], float64]
 Faces = ff.Field[ff.Dims[IH], float64]
 BACKENDS = {"interpreted": None, "rows": "rows", "gpu-host": ff.gpu_host, "cpu": "cpu"}
 

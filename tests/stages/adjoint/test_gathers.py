@@ -8,12 +8,11 @@ from fieldforge import float64, max_over, neighbor_sum, sqrt, where
 from fieldforge.workflows.variants.tables import TableKind
 
 from ...derivative_cases import C2E, C2EDim, Cell, Edge, K, Sparse, copied, like
+from ...dimensions import E2C, E2CDim
 
 Cells = ff.Field[ff.Dims[Cell, K], float64]
 Edges = ff.Field[ff.Dims[Edge, K], float64]
 Weights = ff.Field[ff.Dims[Cell, C2EDim, K], float64]
-E2CDim = ff.Dimension("E2C", ff.DimensionKind.LOCAL)
-E2C = ff.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
 CELLS = np.array([[0, 1, 2], [2, 3, 4], [4, 5, 0], [1, 3, 5]], np.int32)
 ENDS = np.array([[0, 2], [0, 3], [0, 1], [1, -1], [1, 2], [3, -1]], np.int32)
 MESH = {

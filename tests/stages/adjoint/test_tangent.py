@@ -11,17 +11,7 @@ import pytest
 import fieldforge as ff
 from fieldforge import float64, where
 
-from ...derivative_cases import (
-    CASES,
-    I,
-    Line,
-    copied,
-    in_place,
-    like,
-    program_case,
-    shift,
-    square,
-)
+from ...derivative_cases import CASES, I, Line, copied, in_place, like, program_case, shift, square
 
 BACKENDS = [None, "rows", ff.gpu_host]
 

@@ -4,8 +4,6 @@ What a program means does not depend on optimisations; the eighth, random progra
 see to it that optimised code has the same meaning.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

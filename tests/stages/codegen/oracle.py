@@ -1,7 +1,5 @@
 """The meaning of a dataflow program, one point at a time: slow, and like nothing that we ship."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Programs for tests of the code generator, and a way to run them without the native core."""
 
-from __future__ import annotations
-
 import ctypes
 import tempfile
 from collections.abc import Callable, Sequence

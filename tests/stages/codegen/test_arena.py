@@ -1,7 +1,5 @@
 """Arrays whose lives do not overlap share a slot."""
 
-from __future__ import annotations
-
 import attrs
 
 from fieldforge.stages.codegen.arena import GAP, plan_arena

@@ -1,7 +1,5 @@
 """One signature for every generator: the text that they write is what the native core calls."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a call checks and computes, folded over the tree of a kernel."""
 
-from __future__ import annotations
-
 import attrs
 import pytest
 

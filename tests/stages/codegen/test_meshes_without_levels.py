@@ -1,7 +1,5 @@
 """Meshes of one dimension: tables tell single elements, not rows of levels."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

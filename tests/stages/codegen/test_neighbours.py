@@ -1,7 +1,5 @@
 """Neighbour tables in compiled code: gathers, reductions, sparse fields, missing neighbours."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The passes over loops as a list: in order, traced one by one, replaced, removed, extended."""
 
-from __future__ import annotations
-
 import attrs
 import pytest
 

@@ -1,7 +1,5 @@
 """Random programs over tables, levels, regions and scans: compiled code against the oracle."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Regions in compiled code: each branch is computed, and read, on its own part only."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

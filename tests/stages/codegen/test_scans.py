@@ -1,7 +1,5 @@
 """Scans in compiled code: the state in registers or beside the columns, results where they go."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reads that `where` hides: another version of the kernel, which the first call in need builds."""
 
-from __future__ import annotations
-
 import attrs
 import numpy as np
 import pytest

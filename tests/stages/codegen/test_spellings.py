@@ -1,7 +1,5 @@
 """A writer spells exactly the operations of the table."""
 
-from __future__ import annotations
-
 import pytest
 
 from fieldforge.runtime.language.operations import BY_NAME

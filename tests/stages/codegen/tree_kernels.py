@@ -4,8 +4,6 @@ No program needs such nodes yet, so each platform is tested with these texts. `u
 dimension along which fields are contiguous.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 _PLANES = """\

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import stat
 import subprocess
 from pathlib import Path

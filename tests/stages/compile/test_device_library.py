@@ -1,7 +1,5 @@
 """The compilers of vendors as a stage; scripts that call the C++ compiler stand in for them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

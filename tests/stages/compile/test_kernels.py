@@ -1,7 +1,5 @@
 """Kernels compile for GPUs without a GPU, and stay in registers."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

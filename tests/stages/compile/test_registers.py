@@ -7,8 +7,6 @@ that much more: `TOLERANCE`. After a change of the schedule, record again and re
     RECORD=1 pytest tests/stages/compile/test_registers.py
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

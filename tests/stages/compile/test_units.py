@@ -1,7 +1,5 @@
 """Translation units compile side by side: as many as jobs allow, with errors told as ever."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import shutil

@@ -1,7 +1,5 @@
 """What kernels take, read from the log of NVRTC and the notes of AMD's code objects."""
 
-from __future__ import annotations
-
 import pytest
 
 from fieldforge.stages.compile.kernels import usage

@@ -1,7 +1,5 @@
 """A process that is killed takes its compilers along, drivers and what they start."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

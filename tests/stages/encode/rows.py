@@ -1,7 +1,5 @@
 """Run lowered programs on encoded loops, with any class of kernels and on guarded memory."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 from collections.abc import Sequence

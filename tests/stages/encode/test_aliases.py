@@ -1,7 +1,5 @@
 """An output that is an input too: all loads of a point come before its stores."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,8 +8,8 @@ from fieldforge import Dims, Field, float64
 from fieldforge.runtime.fields.field import make
 from fieldforge.workflows.backends.backend import BACKENDS
 
-I = ff.Dimension("I")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
+from ...dimensions import I, K
+
 Levels = Field[Dims[I, K], float64]
 
 

@@ -1,7 +1,5 @@
 """The programs that are measured have the bits of compiled code on the first tier."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

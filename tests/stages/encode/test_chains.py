@@ -1,7 +1,5 @@
 """Links that do several operations give the bits of compiled code, on rows of any length."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Each instruction has the values of the table of operations, on any length and place."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

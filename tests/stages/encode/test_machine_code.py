@@ -1,7 +1,5 @@
 """Chains in machine code: with more values, conditions and rows than registers, and refused."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import textwrap

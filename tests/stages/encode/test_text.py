@@ -1,7 +1,5 @@
 """Encoded programs as text: what a small program becomes, and that the text says it all."""
 
-from __future__ import annotations
-
 import attrs
 import pytest
 

@@ -4,8 +4,6 @@ A case has the text of a module with a stencil `s`, and one call: arrays with or
 domain. `oracle.py` answers cases with gt4py; `answers.json` keeps what it said.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Columns act on the fields that they compute, unless old values are still to be read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

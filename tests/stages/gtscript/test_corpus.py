@@ -1,7 +1,5 @@
 """Stencils in the style of models give the numbers of the oracle, on every backend."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

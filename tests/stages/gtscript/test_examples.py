@@ -1,7 +1,5 @@
 """Every example gives the numbers of the oracle, and bit for bit the same in all executions."""
 
-from __future__ import annotations
-
 import pytest
 
 from fieldforge.stages.artifacts import Variant

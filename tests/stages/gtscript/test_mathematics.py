@@ -1,7 +1,5 @@
 """Functions that are made of several operations, against Python's own."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

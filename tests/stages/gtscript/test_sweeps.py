@@ -1,7 +1,5 @@
 """Sweeps: which recurrences are one scan, where scans begin, and what they read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A small mesh, its tables, and a call that runs an operator embedded and interpreted."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from typing import Any
@@ -14,14 +12,10 @@ from fieldforge.stages.interpret.stage import Entry
 from fieldforge.stages.lower.passes import PASSES, lower
 from fieldforge.stages.parse.trees import parse_all
 
+from ...dimensions import C2CDim, C2EDim, Cell, E2CDim, Edge
+
 LOCAL, VERTICAL = ff.DimensionKind.LOCAL, ff.DimensionKind.VERTICAL
-Cell, Edge = ff.Dimension("Cell"), ff.Dimension("Edge")
 K = ff.Dimension("K", VERTICAL)
-E2CDim, C2EDim, C2CDim = (ff.Dimension(name, LOCAL) for name in ("E2C", "C2E", "C2C"))
-E2C = ff.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
-C2E = ff.FieldOffset("C2E", source=Edge, target=(Cell, C2EDim))
-C2C = ff.FieldOffset("C2C", source=Cell, target=(Cell, C2CDim))
-Koff = ff.FieldOffset("Koff", source=K, target=(K,))
 
 EDGES = np.stack([np.arange(14) % 9, np.arange(14) * 2 % 9 + 1], axis=1) % 9
 EDGES[3, 1] = EDGES[5] = -1

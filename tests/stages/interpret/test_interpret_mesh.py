@@ -1,41 +1,16 @@
 """The interpreter on neighbours, scans and regions agrees with embedded execution, bit for bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import (
-    Field,
-    broadcast,
-    field_operator,
-    float64,
-    int32,
-    neighbor_sum,
-    scan_operator,
-)
+from fieldforge import Field, broadcast, field_operator, float64, int32, neighbor_sum, scan_operator
 from fieldforge.experimental import as_offset, concat_where
 from fieldforge.runtime.process.errors import ArgumentError, DomainError, MissingOffsetError
 from fieldforge.stages.interpret.stage import Entry
 
-from .mesh import (
-    C2C,
-    C2E,
-    E2C,
-    PROVIDER,
-    SIZES,
-    C2CDim,
-    C2EDim,
-    Cell,
-    E2CDim,
-    Edge,
-    K,
-    Koff,
-    assert_agreement,
-    field,
-    interpreted,
-)
+from ...dimensions import C2C, C2E, E2C, C2CDim, C2EDim, Cell, E2CDim, Edge, K, Koff
+from .mesh import PROVIDER, SIZES, assert_agreement, field, interpreted
 
 Cells = Field[[Cell, K], float64]
 Edges = Field[[Edge, K], float64]
@@ -137,13 +112,6 @@ def upwards(state: tuple[float64, int32], a: float64) -> tuple[float64, int32]:
 
 
 @field_operator
-def two_sweeps(a: Cells, b: Field[[Cell], float64]) -> tuple[Cells, Cells, Field[[Cell, K], int32]]:
-    down = total(a * 2.0, b)
-    up, count = upwards(down + 1.0)
-    return down * 3.0, up, count
-
-
-@field_operator
 def guarded(a: Cells, b: Field[[Cell], float64]) -> Cells:
     down = total(a, b)
     return concat_where(K > 0, down(K - 1), 7.0)
@@ -156,29 +124,6 @@ def chosen(a: Cells, b: Field[[Cell], float64], flag: bool) -> Cells:
     else:
         r = upwards(a)[0]
     return r
-
-
-def sweeps():
-    return (field(Cell, K), field(Cell, K, seed=3), field(Cell, K, dtype=np.int32))
-
-
-def test_every_output_is_walked_over_its_own_levels():
-    out = list(sweeps())
-    out[1] = ff.as_field({Cell: SIZES[Cell], K: (1, 4)}, np.zeros((SIZES[Cell], 3)))
-
-    assert_agreement(two_sweeps, field(Cell, K), field(Cell), out=tuple(out))
-
-
-def test_outputs_that_are_alike_share_one_walk():
-    out, args = sweeps(), (field(Cell, K), field(Cell))
-    names = ("out.0", "out.1", "out.2")
-
-    alike = interpreted(two_sweeps, args, out, alike=(names,))
-    apart = interpreted(two_sweeps, args, expected := sweeps())
-
-    assert (alike.text.count(" = scan "), apart.text.count(" = scan ")) == (2, 5)
-    for ours, theirs in zip(out, expected, strict=True):
-        np.testing.assert_array_equal(ours.asnumpy(), theirs.asnumpy())
 
 
 def test_a_scan_may_be_shifted_under_a_guard_and_chosen_by_a_scalar():

@@ -1,26 +1,20 @@
 """The interpreter on programs that a person wrote, against the same arithmetic in plain Python."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
 import pytest
 
 from fieldforge.runtime.embedded.builtins import astype, float32, float64, int32
-from fieldforge.runtime.fields.field import Field, make
+from fieldforge.runtime.fields.field import make
 from fieldforge.runtime.language.capture import capture
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import Domain
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.interpret.stage import Entry
 from fieldforge.stages.lower.passes import lower
 from fieldforge.stages.parse.trees import parse_all
 
-I, J = Dimension("I"), Dimension("J")
-K = Dimension("K", DimensionKind.VERTICAL)
-Column = Field[[K], float64]
-Line = Field[[I], float64]
+from ...dimensions import I, Line
 
 
 class Defined:

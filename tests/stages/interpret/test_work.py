@@ -1,18 +1,13 @@
 """The work of a call is counted from the boxes that it reads and writes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import fieldforge as ff
 from fieldforge.stages.interpret.work import Work, work_of
 
-I, J, K = ff.Dimension("I"), ff.Dimension("J"), ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Plane = ff.Field[ff.Dims[I, J], ff.float64]
+from ...dimensions import C2E, C2EDim, Cell, Edge, I, J, K, Plane
+
 Column = ff.Field[ff.Dims[I, K], ff.float32]
-Cell, Edge = ff.Dimension("Cell"), ff.Dimension("Edge")
-C2EDim = ff.Dimension("C2E", ff.DimensionKind.LOCAL)
-C2E = ff.FieldOffset("C2E", source=Edge, target=(Cell, C2EDim))
 
 
 @ff.field_operator

@@ -1,8 +1,6 @@
 """Canonical bytes: values come back, equal ones are equal bytes, damage is a `ValueError`."""
 
 # ruff: noqa: E501 - a row of a table is one damage
-from __future__ import annotations
-
 import contextlib
 import math
 

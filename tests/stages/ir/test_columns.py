@@ -1,7 +1,5 @@
 """Imperative columns: their text, their rules, and what they compute."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

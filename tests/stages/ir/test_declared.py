@@ -1,7 +1,5 @@
 """A decoded tree is what its classes declare, part by part."""
 
-from __future__ import annotations
-
 import attrs
 import pytest
 

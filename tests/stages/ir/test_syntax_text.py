@@ -1,7 +1,5 @@
 """The typed tree as text."""
 
-from __future__ import annotations
-
 import pytest
 
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind, flip_staggered

@@ -1,7 +1,5 @@
 """Products and sums become fused multiply-adds: printed IR in, printed IR out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -9,15 +7,7 @@ from fieldforge.runtime.language.operation_table import NUMBERS
 from fieldforge.runtime.language.operations import BY_NAME
 from fieldforge.runtime.language.types import FLOATS
 from fieldforge.stages.artifacts import Lowered
-from fieldforge.stages.ir.dataflow import (
-    Dataflow,
-    Input,
-    Leaf,
-    Literal,
-    Map,
-    Statement,
-    Store,
-)
+from fieldforge.stages.ir.dataflow import Dataflow, Input, Leaf, Literal, Map, Statement, Store
 from fieldforge.stages.ir.dataflow_text import parse
 from fieldforge.stages.ir.literal import number, spell
 from fieldforge.stages.ir.verify import verify

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from fieldforge.stages.lower.graph import Graph
 
 from .trees import I, J, K

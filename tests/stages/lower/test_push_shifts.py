@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from fieldforge.stages.artifacts import Lowered
@@ -35,7 +33,8 @@ statement
   out[I: start(out, I) .. stop(out, I), J: start(out, J) .. stop(out, J)] = """
 
 
-def pushed(rows: str, root: str) -> str:
+def pushed(rows: str) -> str:
+    root = rows.strip().rpartition("\n")[2].partition(" ")[0]
     text = remove_dead(push_shifts(parse(HEAD + rows + WRITE + root + "\n")[0]))
     shown = Lowered(text).text
     assert shown.startswith(HEAD)
@@ -54,65 +53,54 @@ def stencil(build) -> Dataflow:
     return Dataflow("run", ("u", "out"), leaves, tuple(graph.values), (statement,))
 
 
-def test_a_shift_of_a_sum_is_the_sum_of_shifts_and_skips_what_does_not_vary():
-    rows = """\
+PUSHED = {
+    "a shift of a sum is the sum of shifts and skips what does not vary": """\
 %0 = input u : [I, J] float64
 %1 = input a : [J] float64
 %2 = literal 2.0 : float64
 %3 = mul %1 %2 : [J] float64
 %4 = add %0 %3 : [I, J] float64
 %5 = shift %4 I+1 : [I, J] float64
-"""
-    assert (
-        pushed(rows, "%5")
-        == """\
+->
 %0 = input u : [I, J] float64
 %1 = shift %0 I+1 : [I, J] float64
 %2 = input a : [J] float64
 %3 = literal 2.0 : float64
 %4 = mul %2 %3 : [J] float64
 %5 = add %1 %4 : [I, J] float64
-"""
-    )
-
-
-def test_shifts_of_shifts_add_up_in_the_order_of_the_dimensions():
-    rows = """\
+""",
+    "shifts of shifts add up in the order of the dimensions": """\
 %0 = input u : [I, J] float64
 %1 = shift %0 J-1 : [I, J] float64
 %2 = neg %1 : [I, J] float64
 %3 = shift %2 I+2 : [I, J] float64
 %4 = neg %3 : [I, J] float64
 %5 = shift %4 J+3 : [I, J] float64
-"""
-    assert (
-        pushed(rows, "%5")
-        == """\
+->
 %0 = input u : [I, J] float64
 %1 = shift %0 I+2 : [I, J] float64
 %2 = shift %1 J+2 : [I, J] float64
 %3 = neg %2 : [I, J] float64
 %4 = neg %3 : [I, J] float64
-"""
-    )
-
-
-def test_the_same_net_offset_is_one_row_and_none_is_no_shift():
-    rows = """\
+""",
+    "the same net offset is one row and none is no shift": """\
 %0 = input u : [I, J] float64
 %1 = neg %0 : [I, J] float64
 %2 = shift %1 I+1 : [I, J] float64
 %3 = shift %2 I-1 : [I, J] float64
 %4 = add %3 %1 : [I, J] float64
-"""
-    assert (
-        pushed(rows, "%4")
-        == """\
+->
 %0 = input u : [I, J] float64
 %1 = neg %0 : [I, J] float64
 %2 = add %1 %1 : [I, J] float64
-"""
-    )
+""",
+}
+
+
+@pytest.mark.parametrize("text", PUSHED.values(), ids=PUSHED)
+def test_shifts_go_to_the_inputs(text):
+    before, after = text.split("->\n")
+    assert pushed(before) == after
 
 
 def test_a_laplacian_of_a_laplacian_has_shifts_of_inputs_only():
@@ -186,44 +174,113 @@ def verified(program: Dataflow) -> Dataflow:
     return verify(Lowered(program)).program
 
 
-def test_neighbours_of_a_sum_are_the_sum_of_neighbours():
-    rows = """\
+ON_MESH = {
+    "neighbours of a sum are the sum of neighbours": """\
 %0 = input u : [Cell, K] float64
 %1 = literal 2.0 : float64
 %2 = mul %0 %1 : [Cell, K] float64
 %3 = neighbours %2 E2C : [Edge, E2C, K] float64
 %4 = sum %3 over E2C : [Edge, K] float64
-"""
-    assert (
-        pushed_on_mesh(rows)
-        == """\
+->
 %0 = input u : [Cell, K] float64
 %1 = neighbours %0 E2C : [Edge, E2C, K] float64
 %2 = literal 2.0 : float64
 %3 = mul %1 %2 : [Edge, E2C, K] float64
 %4 = sum %3 over E2C : [Edge, K] float64
-"""
-    )
-
-
-def test_a_slot_of_all_neighbours_is_one_neighbour():
-    rows = """\
+""",
+    "a slot of all neighbours is one neighbour": """\
 %0 = input u : [Cell, K] float64
 %1 = neighbours %0 E2C : [Edge, E2C, K] float64
 %2 = input w : [Edge, E2C] float64
 %3 = mul %2 %1 : [Edge, E2C, K] float64
 %4 = local %3 E2C[1] : [Edge, K] float64
-"""
-    assert (
-        pushed_on_mesh(rows)
-        == """\
+->
 %0 = input u : [Cell, K] float64
 %1 = gather %0 E2C[1] : [Edge, K] float64
 %2 = input w : [Edge, E2C] float64
 %3 = local %2 E2C[1] : [Edge] float64
 %4 = mul %3 %1 : [Edge, K] float64
-"""
-    )
+""",
+    "a shift along levels goes through neighbours and reductions": """\
+%0 = input e : [Edge, K] float64
+%1 = neighbours %0 C2E : [Cell, C2E, K] float64
+%2 = sum %1 over C2E : [Cell, K] float64
+%3 = gather %2 E2C[0] : [Edge, K] float64
+%4 = shift %3 K+1 : [Edge, K] float64
+->
+%0 = input e : [Edge, K] float64
+%1 = shift %0 K+1 : [Edge, K] float64
+%2 = neighbours %1 C2E : [Cell, C2E, K] float64
+%3 = sum %2 over C2E : [Cell, K] float64
+%4 = gather %3 E2C[0] : [Edge, K] float64
+""",
+    "a displacement goes to the inputs and its own value along": """\
+%0 = input u : [Cell, K] float64
+%1 = neg %0 : [Cell, K] float64
+%2 = input by : [Cell, K] int32
+%3 = displace %1 K %2 : [Cell, K] float64
+%4 = gather %3 E2C[1] : [Edge, K] float64
+%5 = shift %4 K+1 : [Edge, K] float64
+->
+%0 = input by : [Cell, K] int32
+%1 = shift %0 K+1 : [Cell, K] int32
+%2 = gather %1 E2C[1] : [Edge, K] int32
+%3 = input u : [Cell, K] float64
+%4 = shift %3 K+1 : [Cell, K] float64
+%5 = gather %4 E2C[1] : [Edge, K] float64
+%6 = displace %5 K %2 : [Edge, K] float64
+%7 = neg %6 : [Edge, K] float64
+""",
+    "a level goes to the inputs and shifts along other dimensions pass it": """\
+%0 = input e : [Edge, K] float64
+%1 = neg %0 : [Edge, K] float64
+%2 = shift %1 K+1 : [Edge, K] float64
+%3 = level %2 K at 4 : [Edge] float64
+->
+%0 = input e : [Edge, K] float64
+%1 = shift %0 K+1 : [Edge, K] float64
+%2 = level %1 K at 4 : [Edge] float64
+%3 = neg %2 : [Edge] float64
+""",
+}
+
+
+@pytest.mark.parametrize("text", ON_MESH.values(), ids=ON_MESH)
+def test_shifts_and_neighbours_go_to_the_inputs_on_a_mesh(text):
+    before, after = text.split("->\n")
+    assert pushed_on_mesh(before) == after
+
+
+STAYS = {
+    "a neighbour of a region along its dimension stays": """\
+%0 = input u : [Cell, K] float64
+%1 = literal 0.0 : float64
+%2 = region [Cell: 1 .. 3] %0 %1 : [Cell, K] float64
+%3 = gather %2 E2C[0] : [Edge, K] float64
+""",
+    "what is done to the results of a scan stays": """\
+%0 = input e : [Edge, K] float64
+%1 = literal 0.0 : float64
+%2 = scan K forward 0 .. 5 init %1 args %0 : [Edge, K] float64
+  %0 = scalar s0 : float64
+  %1 = scalar a0 : float64
+  %2 = add %0 %1 : float64
+  next %2
+%3 = result %2 0 : [Edge, K] float64
+%4 = shift %3 K-1 : [Edge, K] float64
+""",
+    "a level of a region along its dimension stays": """\
+%0 = input e : [Edge, K] float64
+%1 = literal 0.0 : float64
+%2 = region [K: 1 .. 3] %0 %1 : [Edge, K] float64
+%3 = level %2 K at 2 : [Edge] float64
+""",
+}
+
+
+@pytest.mark.parametrize("rows", STAYS.values(), ids=STAYS)
+def test_what_cannot_be_pushed_stays(rows):
+    assert pushed_on_mesh(rows) == rows
 
 
 def test_neighbours_in_a_checked_program_stay_outside_of_what_may_hide_that_one_is_missing():
@@ -250,26 +307,6 @@ def test_neighbours_in_a_checked_program_stay_outside_of_what_may_hide_that_one_
     )
 
 
-def test_a_shift_along_levels_goes_through_neighbours_and_reductions():
-    rows = """\
-%0 = input e : [Edge, K] float64
-%1 = neighbours %0 C2E : [Cell, C2E, K] float64
-%2 = sum %1 over C2E : [Cell, K] float64
-%3 = gather %2 E2C[0] : [Edge, K] float64
-%4 = shift %3 K+1 : [Edge, K] float64
-"""
-    assert (
-        pushed_on_mesh(rows)
-        == """\
-%0 = input e : [Edge, K] float64
-%1 = shift %0 K+1 : [Edge, K] float64
-%2 = neighbours %1 C2E : [Cell, C2E, K] float64
-%3 = sum %2 over C2E : [Cell, K] float64
-%4 = gather %3 E2C[0] : [Edge, K] float64
-"""
-    )
-
-
 def test_a_shift_moves_the_boxes_of_a_region():
     rows = """\
 %0 = input e : [Edge, K] float64
@@ -278,55 +315,6 @@ def test_a_shift_moves_the_boxes_of_a_region():
 %3 = shift %2 K-1 : [Edge, K] float64
 """
     assert "region [Edge: 1 .. 3, K: .. 5]" in pushed_on_mesh(rows)
-
-
-def test_a_neighbour_of_a_region_along_its_dimension_stays():
-    rows = """\
-%0 = input u : [Cell, K] float64
-%1 = literal 0.0 : float64
-%2 = region [Cell: 1 .. 3] %0 %1 : [Cell, K] float64
-%3 = gather %2 E2C[0] : [Edge, K] float64
-"""
-    assert pushed_on_mesh(rows) == rows
-
-
-def test_a_displacement_goes_to_the_inputs_and_its_own_value_along():
-    rows = """\
-%0 = input u : [Cell, K] float64
-%1 = neg %0 : [Cell, K] float64
-%2 = input by : [Cell, K] int32
-%3 = displace %1 K %2 : [Cell, K] float64
-%4 = gather %3 E2C[1] : [Edge, K] float64
-%5 = shift %4 K+1 : [Edge, K] float64
-"""
-    assert (
-        pushed_on_mesh(rows)
-        == """\
-%0 = input by : [Cell, K] int32
-%1 = shift %0 K+1 : [Cell, K] int32
-%2 = gather %1 E2C[1] : [Edge, K] int32
-%3 = input u : [Cell, K] float64
-%4 = shift %3 K+1 : [Cell, K] float64
-%5 = gather %4 E2C[1] : [Edge, K] float64
-%6 = displace %5 K %2 : [Edge, K] float64
-%7 = neg %6 : [Edge, K] float64
-"""
-    )
-
-
-def test_what_is_done_to_the_results_of_a_scan_stays():
-    rows = """\
-%0 = input e : [Edge, K] float64
-%1 = literal 0.0 : float64
-%2 = scan K forward 0 .. 5 init %1 args %0 : [Edge, K] float64
-  %0 = scalar s0 : float64
-  %1 = scalar a0 : float64
-  %2 = add %0 %1 : float64
-  next %2
-%3 = result %2 0 : [Edge, K] float64
-%4 = shift %3 K-1 : [Edge, K] float64
-"""
-    assert pushed_on_mesh(rows) == rows
 
 
 def test_a_value_at_many_neighbours_keeps_them_if_it_is_expensive():
@@ -390,31 +378,3 @@ def test_a_value_of_one_dimension_keeps_its_neighbours():
 
     kept = [each for each in pushed.values if isinstance(each, Neighbours)]
     assert [type(pushed.values[each.arg]) for each in kept] == [Map]
-
-
-def test_a_level_goes_to_the_inputs_and_shifts_along_other_dimensions_pass_it():
-    rows = """\
-%0 = input e : [Edge, K] float64
-%1 = neg %0 : [Edge, K] float64
-%2 = shift %1 K+1 : [Edge, K] float64
-%3 = level %2 K at 4 : [Edge] float64
-"""
-    assert (
-        pushed_on_mesh(rows)
-        == """\
-%0 = input e : [Edge, K] float64
-%1 = shift %0 K+1 : [Edge, K] float64
-%2 = level %1 K at 4 : [Edge] float64
-%3 = neg %2 : [Edge] float64
-"""
-    )
-
-
-def test_a_level_of_a_region_along_its_dimension_stays():
-    rows = """\
-%0 = input e : [Edge, K] float64
-%1 = literal 0.0 : float64
-%2 = region [K: 1 .. 3] %0 %1 : [Edge, K] float64
-%3 = level %2 K at 2 : [Edge] float64
-"""
-    assert pushed_on_mesh(rows) == rows

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from hypothesis import given, settings, strategies as st
 
 from fieldforge.stages.ir.bounds import Const, ScalarSymbol, evaluate

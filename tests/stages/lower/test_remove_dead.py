@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from fieldforge.stages.artifacts import Lowered
 from fieldforge.stages.ir.dataflow_text import parse
 from fieldforge.stages.lower.rewrite import remove_dead

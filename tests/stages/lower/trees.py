@@ -1,7 +1,5 @@
 """Typed trees built by hand: what `parse` would make of small operators and programs."""
 
-from __future__ import annotations
-
 import attrs
 
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind

@@ -1,8 +1,6 @@
 """Definitions from text, and errors as (error, what its carets stand under)."""
 
 # ruff: noqa: E501 - a table of names
-from __future__ import annotations
-
 import inspect
 import itertools
 import linecache

@@ -1,32 +1,21 @@
 """The printed tree of a horizontal diffusion with a limiter: four operators and a program."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-import attrs
 import numpy as np
 import pytest
 
 from fieldforge.runtime.embedded.builtins import where
 from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.capture import capture
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.stages.parse.stage import Parse
 from fieldforge.stages.parse.trees import parse_all
 
-I = Dimension("I")
-J = Dimension("J")
-K = Dimension("K", DimensionKind.VERTICAL)
+from ...dimensions import I, J, K
+from .conftest import Decorated
+
 Field3D = Field[[I, J, K], np.float64]
 GOLDEN = Path(__file__).parent / "goldens" / "diffusion.txt"
-
-
-@attrs.frozen(eq=False)
-class Decorated:
-    """What `parse` knows of a decorated function."""
-
-    __definition__: object
 
 
 def operator(function):

@@ -1,8 +1,6 @@
 """Fields applied to offsets, reductions over neighbours, elements of sparse fields."""
 
 # ruff: noqa: E501 - tables of snippets and messages
-from __future__ import annotations
-
 import pytest
 
 SHIFTS = [

@@ -1,8 +1,6 @@
 """Whatever Python can be written: a tree or a located error, never an internal exception."""
 
 # ruff: noqa: E501, PT017, SIM905 - tables of snippets; both outcomes are right
-from __future__ import annotations
-
 import dataclasses
 import enum
 import math
@@ -17,12 +15,10 @@ import pytest
 from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.connectivity import FieldOffset
 from fieldforge.runtime.language.definition import ScanOptions
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.process.errors import DSLError
 from fieldforge.stages.parse.trees import parse_all
 
-I = Dimension("I")
-K = Dimension("K", DimensionKind.VERTICAL)
+from ...dimensions import I, K
 
 
 class Wind(NamedTuple):

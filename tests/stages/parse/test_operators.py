@@ -1,8 +1,6 @@
 """Operators that are right: the rows and statements that their text becomes."""
 
 # ruff: noqa: E501 - a row of a table is one function
-from __future__ import annotations
-
 import enum
 import math
 import types

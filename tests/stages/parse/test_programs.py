@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - a row of a table is one message
 
-from __future__ import annotations
-
 import types
 from typing import NamedTuple
 

@@ -1,8 +1,6 @@
 """Conditions on indices, and the choice that `concat_where` makes by them."""
 
 # ruff: noqa: E501 - tables of snippets and messages
-from __future__ import annotations
-
 import pytest
 
 CONDITIONS = [

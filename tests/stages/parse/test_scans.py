@@ -1,8 +1,6 @@
 """Scan operators: their rules, their trees, and calls of them."""
 
 # ruff: noqa: E501 - tables of snippets and messages
-from __future__ import annotations
-
 from dataclasses import make_dataclass
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The stage as the engine sees it: prerequisites, outputs, and the parts of its key."""
 
-from __future__ import annotations
-
 import enum
 import types
 

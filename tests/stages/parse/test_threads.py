@@ -1,7 +1,5 @@
 """Several threads may decorate at once, although CPython 3.11 cannot parse in two at a time."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 

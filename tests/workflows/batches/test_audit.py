@@ -1,7 +1,5 @@
 """Programs give the same bytes in every process; of others the first stage is shown."""
 
-from __future__ import annotations
-
 import pytest
 from click.testing import CliRunner
 

@@ -1,7 +1,5 @@
 """Batches of real programs: by workers, by any executor, and ended by Ctrl-C without a trace."""
 
-from __future__ import annotations
-
 import importlib.util
 import linecache
 import multiprocessing
@@ -25,10 +23,10 @@ from fieldforge.workflows.batches.precompile import precompile
 from fieldforge.workflows.builds import pool as module
 from fieldforge.workflows.engine.events import Finished
 
+from ...dimensions import I, Line
+
 pytestmark = pytest.mark.needs_compiler
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
 TEXT = """
 @ff.field_operator
 def scaled_{number}(u: Line) -> Line:

@@ -1,7 +1,5 @@
 """A collective among ranks that are threads, each with a store of its own."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest
@@ -12,10 +10,9 @@ from fieldforge.errors import ArgumentError
 from fieldforge.workflows.batches.collective import Collective, Want, deal
 from fieldforge.workflows.batches.orders import orders_of
 
-pytestmark = pytest.mark.needs_compiler
+from ...dimensions import I, Line
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+pytestmark = pytest.mark.needs_compiler
 
 
 class Ranks:

@@ -1,7 +1,5 @@
 """Builds for GPUs: variants, architectures, refusals."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -22,6 +20,7 @@ from fieldforge.workflows.batches.addresses import load_module
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.engine.policy import policy
 
+from ...dimensions import E2C, Cell, E2CDim, Edge
 from ...end_to_end.gpu_calls import SIMULATED, I, J, halve, plane
 
 pytestmark = pytest.mark.needs_compiler
@@ -146,11 +145,6 @@ def test_the_demo_says_that_there_is_no_gpu_and_writes_nothing(tmp_path, monkeyp
     assert done.exit_code == 1
     assert "Fields cannot be allocated on 'CUDA:0'" in done.output
     assert list(tmp_path.glob("*.png")) == []
-
-
-Edge, Cell = ff.Dimension("Edge"), ff.Dimension("Cell")
-E2CDim = ff.Dimension("E2C", kind=ff.DimensionKind.LOCAL)
-E2C = ff.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
 
 
 @ff.field_operator

@@ -1,7 +1,5 @@
 """A lock file is written by a dry run, and read by those who build, check and compare."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -9,8 +9,7 @@ from fieldforge.workflows.builds.building import excess
 from fieldforge.workflows.engine.events import Warned
 from fieldforge.workflows.engine.handle import Handle, Result
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+from ...dimensions import I, Line
 
 
 @ff.field_operator

@@ -1,7 +1,5 @@
 """A script that ends: its build under way is stored, those that wait are dropped."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Programs that the tests of capsules capture."""
 
-from __future__ import annotations
-
 import fieldforge as ff
 
 I = ff.Dimension("I")

@@ -1,7 +1,5 @@
 """A capsule replays a call elsewhere, and a bisection names what makes a difference."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

@@ -1,7 +1,5 @@
 """A capsule of somebody else is data: nothing in it runs, and what is absurd is not even read."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """`fieldforge cache ...` as a person uses it."""
 
-from __future__ import annotations
-
 import pytest
 from click.testing import CliRunner
 

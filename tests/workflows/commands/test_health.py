@@ -1,7 +1,5 @@
 """`fieldforge doctor` and `fieldforge config`."""
 
-from __future__ import annotations
-
 import attrs
 import pytest
 from click.testing import CliRunner

@@ -1,7 +1,5 @@
 """What 'fieldforge doctor --mesh' says: distances that are right, and an order that is nearer."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from click.testing import CliRunner

@@ -1,7 +1,5 @@
 """Imports of gt4py become imports of fieldforge, and nothing else changes."""
 
-from __future__ import annotations
-
 import pytest
 from click.testing import CliRunner
 

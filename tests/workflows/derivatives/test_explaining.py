@@ -5,10 +5,9 @@ import re
 import pytest
 
 import fieldforge as ff
-from fieldforge import exp, float64, maximum, sqrt, where
+from fieldforge import exp, maximum, sqrt, where
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], float64]
+from ...dimensions import Line
 
 
 @ff.field_operator(backend=None)

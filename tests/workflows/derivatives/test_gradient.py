@@ -6,11 +6,7 @@ import pytest
 import fieldforge as ff
 from fieldforge import float64, neighbor_sum
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], float64]
-Edge, Cell = ff.Dimension("Edge"), ff.Dimension("Cell")
-E2CDim = ff.Dimension("E2C", ff.DimensionKind.LOCAL)
-E2C = ff.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
+from ...dimensions import E2C, Cell, E2CDim, Edge, I, Line
 
 
 @ff.field_operator

@@ -1,7 +1,5 @@
 """A stored library that does not load is compiled again, once."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

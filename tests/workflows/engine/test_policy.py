@@ -1,7 +1,5 @@
 """What builds may do: compile nothing in a time loop, load nothing where it cannot run."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -11,10 +9,9 @@ from fieldforge.runtime.process.errors import OptionError
 from fieldforge.workflows.engine.policy import NotLoadedError, NotStoredError, current_policy
 from fieldforge.workflows.engine.trace_file import tracing
 
-pytestmark = pytest.mark.needs_compiler
+from ...dimensions import I, Line
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+pytestmark = pytest.mark.needs_compiler
 
 
 @pytest.fixture

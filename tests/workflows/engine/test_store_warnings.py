@@ -1,7 +1,5 @@
 """A fault of the store is a warning for the person who runs the program."""
 
-from __future__ import annotations
-
 import errno
 import os
 import warnings

@@ -1,7 +1,5 @@
 """A process that is bound to one processor finds what another one has built."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -19,18 +19,13 @@ from fieldforge.runtime.process.errors import (
     ReadOnlyError,
 )
 
-I = ff.Dimension("I")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Line = ff.Field[ff.Dims[I], ff.float64]
-Column = ff.Field[ff.Dims[K], ff.float64]
+from ...dimensions import E2V, Column, E2VDim, Edge, I, K, Line, Vertex
+
 Plane = ff.Field[ff.Dims[I, K], ff.float64]
 Point = ff.Field[ff.Dims[()], ff.float64]
 
 
 Below = ff.Field[ff.Dims[flip_staggered(I)], ff.float64]
-Edge, Vertex = ff.Dimension("Edge"), ff.Dimension("Vertex")
-E2VDim = ff.Dimension("E2V", ff.DimensionKind.LOCAL)
-E2V = ff.FieldOffset("E2V", source=Vertex, target=(Edge, E2VDim))
 OnVertices = ff.Field[ff.Dims[Vertex], ff.float64]
 Weights = ff.Field[ff.Dims[Edge, E2VDim], ff.float64]
 OnEdges = ff.Field[ff.Dims[Edge], ff.float64]

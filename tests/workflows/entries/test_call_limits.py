@@ -15,10 +15,9 @@ from fieldforge.runtime.calls.call_limits import as_workspace
 from fieldforge.runtime.calls.refusals import reject
 from fieldforge.workflows.backends import recipes
 
-SIZES = {"I": 8, "J": 8, "K": 20}
+from ...dimensions import I, Line
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+SIZES = {"I": 8, "J": 8, "K": 20}
 
 
 @ff.field_operator

@@ -11,11 +11,10 @@ from fieldforge.errors import CheckError, DomainError, OverlapError
 from fieldforge.experimental import concat_where
 from fieldforge.runtime.process import settings
 
-I = ff.Dimension("I")
+from ...dimensions import I, Line, V2EDim
+
 V, E = ff.Dimension("V"), ff.Dimension("E")
-V2EDim = ff.Dimension("V2E", ff.DimensionKind.LOCAL)
 V2E = ff.FieldOffset("V2E", source=E, target=(V, V2EDim))
-Line = ff.Field[ff.Dims[I], ff.float64]
 Edges = ff.Field[ff.Dims[E], ff.float64]
 Nodes = ff.Field[ff.Dims[V], ff.float64]
 

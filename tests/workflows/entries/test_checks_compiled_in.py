@@ -11,16 +11,12 @@ from fieldforge.runtime.fields.field import make
 from fieldforge.runtime.process import hooks
 from fieldforge.workflows.entries.checked import Checks
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
+from ...dimensions import I, J, K, Koff, Levels, Line, V2EDim
+
 V, E = ff.Dimension("V"), ff.Dimension("E")
-V2EDim = ff.Dimension("V2E", ff.DimensionKind.LOCAL)
 V2E = ff.FieldOffset("V2E", source=E, target=(V, V2EDim))
-Koff = ff.FieldOffset("Koff", source=K, target=(K,))
-Line = ff.Field[ff.Dims[I], ff.float64]
 Short = ff.Field[ff.Dims[I], ff.float32]
 Counts = ff.Field[ff.Dims[I], ff.int32]
-Levels = ff.Field[ff.Dims[I, J, K], ff.float64]
 Steps = ff.Field[ff.Dims[I, J, K], ff.int32]
 Edges = ff.Field[ff.Dims[E], ff.float64]
 Nodes = ff.Field[ff.Dims[V], ff.float64]

@@ -9,7 +9,6 @@ from fieldforge.runtime.embedded.builtins import astype, float64, int32, neighbo
 from fieldforge.runtime.fields.constructors import as_connectivity, as_field, full, zeros
 from fieldforge.runtime.fields.field import Field, make
 from fieldforge.runtime.language.connectivity import FieldOffset
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.workflows.builds.background import wait_for_compilation
@@ -17,11 +16,9 @@ from fieldforge.workflows.entries.decorators import field_operator, program, sca
 from fieldforge.workflows.variants import builds as variant_builds
 from fieldforge.workflows.variants.builds import NotCompiledError, Variants
 
-I, K = Dimension("I"), Dimension("K", DimensionKind.VERTICAL)
-Cell, Edge = Dimension("Cell"), Dimension("Edge")
-C2EDim = Dimension("C2E", DimensionKind.LOCAL)
+from ...dimensions import C2EDim, Cell, Edge, I, K, Line
+
 C2E = FieldOffset("C2E", Edge, (Cell, C2EDim))
-Line = Field[[I], float64]
 ON = ["reference", pytest.param("cpu", marks=pytest.mark.needs_compiler)]
 constants = types.ModuleType("constants")
 constants.FACTOR = 2.0

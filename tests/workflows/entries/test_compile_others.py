@@ -8,8 +8,8 @@ import pytest
 import fieldforge as ff
 from fieldforge.errors import ArgumentError
 
-I = ff.Dimension("I")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
+from ...dimensions import I, K
+
 Slab = ff.Field[ff.Dims[I, K], ff.float64]
 pytestmark = pytest.mark.needs_compiler
 

@@ -8,23 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from fieldforge.runtime.embedded.builtins import float64, where
+from fieldforge.runtime.embedded.builtins import where
 from fieldforge.runtime.fields.constructors import as_field, zeros
-from fieldforge.runtime.fields.field import Field, make
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.fields.field import make
 from fieldforge.runtime.language.domain import domain
-from fieldforge.runtime.process.errors import (
-    ArgumentError,
-    OptionError,
-    UndefinedSymbolError,
-)
+from fieldforge.runtime.process.errors import ArgumentError, OptionError, UndefinedSymbolError
 from fieldforge.workflows.backends.backend import cpu, reference
 from fieldforge.workflows.builds.background import wait_for_compilation
 from fieldforge.workflows.entries.decorators import field_operator, program
 
-I, J = Dimension("I"), Dimension("J")
-K = Dimension("K", DimensionKind.VERTICAL)
-Plane = Field[[I, J], float64]
+from ...dimensions import I, J, Plane
 
 pytestmark = pytest.mark.usefixtures("own_engine")
 

@@ -1,7 +1,5 @@
 """Operators generic by type variables, in all executions."""
 
-from __future__ import annotations
-
 import linecache
 import pickle
 import sys
@@ -15,10 +13,10 @@ from fieldforge.ffront.decorator import FieldOperator
 from fieldforge.workflows.batches.lock_file import read
 from fieldforge.workflows.entries.generic_operator import GenericOperator
 
+from ...dimensions import I, K
+
 T = TypeVar("T", ff.float32, ff.float64)
 N = TypeVar("N", ff.int32, ff.int64)
-I = ff.Dimension("I")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
 Line = ff.Field[ff.Dims[I], T]
 Column = ff.Field[ff.Dims[K], T]
 Single = ff.Field[ff.Dims[I], ff.float32]

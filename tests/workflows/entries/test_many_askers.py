@@ -1,7 +1,5 @@
 """Threads of many processes ask one cold store for the same builds: each is done once."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Outputs of one statement that have the same ranges are written in one walk."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

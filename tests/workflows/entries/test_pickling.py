@@ -1,7 +1,5 @@
 """Programs, operators, backends and fields go to other processes and come back."""
 
-from __future__ import annotations
-
 import copy
 import multiprocessing
 import pickle

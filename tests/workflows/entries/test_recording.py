@@ -13,8 +13,7 @@ from fieldforge.errors import ArgumentError
 from fieldforge.runtime.fields.field import make
 from fieldforge.runtime.process import hooks
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+from ...dimensions import I, Line
 
 
 @ff.field_operator

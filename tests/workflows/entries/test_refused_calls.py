@@ -1,7 +1,5 @@
 """A wrong call is refused with the same sentence whichever way the program is executed."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -9,13 +7,12 @@ import pytest
 
 import fieldforge as ff
 
+from ...dimensions import I, J, Line
+
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Program .* runs embedded"),
     pytest.mark.filterwarnings("ignore:A recorded step makes its calls one by one"),
 ]
-
-I, J = ff.Dimension("I"), ff.Dimension("J")
-Line = ff.Field[ff.Dims[I], ff.float64]
 
 
 @ff.field_operator

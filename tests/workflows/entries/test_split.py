@@ -1,7 +1,5 @@
 """`program.split`: both halves, with an exchange between them, have the bits of the program."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -16,11 +14,10 @@ from fieldforge.runtime.decomposition.mesh import decompose
 from fieldforge.runtime.decomposition.partitioning import bisect
 from fieldforge.workflows.engine.events import Finished
 
+from ...dimensions import I, J, K, Plane
+
 pytestmark = pytest.mark.needs_compiler
 STRICT = ff.cpu.with_options(numerics="strict")
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Plane = ff.Field[ff.Dims[I, J], ff.float64]
 Box = ff.Field[ff.Dims[I, J, K], ff.float64]
 NX, NY, NZ = 17, 14, 3
 RANKS = [(1, 1), (2, 1), (2, 2)]

@@ -1,7 +1,5 @@
 """Calls run on the first tier until compiled code is there."""
 
-from __future__ import annotations
-
 import gc
 import os
 import threading
@@ -25,10 +23,10 @@ from fieldforge.workflows.engine.policy import NotLoadedError, NotStoredError
 from fieldforge.workflows.tuning.subject import make_subject
 from fieldforge.workflows.variants.builds import NotCompiledError
 
+from ...dimensions import I, K, Line
+
 pytestmark = pytest.mark.needs_compiler
 
-I, K = ff.Dimension("I"), ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Line = ff.Field[ff.Dims[I], ff.float64]
 Plane = ff.Field[ff.Dims[I, K], ff.float64]
 NEVER = 1e6  # seconds
 

@@ -22,12 +22,9 @@ from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.export import export as exporting
 from fieldforge.workflows.export.program import DTYPES
 
+from ...dimensions import I, J, K, Levels, Plane
 from ...selection import NONE
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
-Plane = ff.Field[ff.Dims[I, J], ff.float64]
-Levels = ff.Field[ff.Dims[I, J, K], ff.float64]
 SOURCES = Path(example.__file__).parent
 OK, ARGUMENT, DOMAIN, LAYOUT, NOT_EXPORTED, OVERLAP, TABLE, NOT_FINITE, BEYOND = range(9)
 pytestmark = pytest.mark.needs_compiler

@@ -1,7 +1,5 @@
 """Deprecated spellings of options warn, say the new one, and give the same builds."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

@@ -12,8 +12,8 @@ from fieldforge.workflows.options.database import database, use_options
 from fieldforge.workflows.options.schema import schema_of
 from fieldforge.workflows.options.tags import backend_for
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+from ...dimensions import I, Line
+
 DIFFUSE = "model.dycore:diffuse"
 
 

@@ -1,7 +1,5 @@
 """Reports and notebook views fit into a browser at 1280 and 400 pixels, with everything open."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -13,6 +11,8 @@ import pytest
 import fieldforge as ff
 from fieldforge.workflows.reports.page import page
 from fieldforge.workflows.summaries.report import shown, sorted_out
+
+from ...dimensions import I, Line
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -43,8 +43,6 @@ addEventListener("load", () => {{
   document.querySelector("#found").textContent = JSON.stringify(found);
 }});
 </script></body>"""
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
 
 
 @ff.field_operator

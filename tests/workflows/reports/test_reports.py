@@ -1,7 +1,5 @@
 """A report tells a build in one page; notebooks show the same."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 
@@ -13,8 +11,8 @@ from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.reports.page import STYLE, page
 from fieldforge.workflows.reports.view import BuildView, StageView
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+from ...dimensions import I, Line
+
 VOID = {"meta", "path", "rect"}
 OPTIONAL_END = {"td", "th", "tr", "li"}
 

@@ -8,11 +8,8 @@ import fieldforge as ff
 from fieldforge.errors import ArgumentError
 from fieldforge.runtime import gpu
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
-Edge, Cell = ff.Dimension("Edge"), ff.Dimension("Cell")
-E2CDim = ff.Dimension("E2C", ff.DimensionKind.LOCAL)
-E2C = ff.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
+from ...dimensions import E2C, Cell, E2CDim, Edge, I, Line
+
 TABLE = {"E2C": ff.as_connectivity([Edge, E2CDim], Cell, np.array([[0, 1], [1, 2], [2, 0]]))}
 
 

@@ -13,8 +13,7 @@ from fieldforge.runtime.process import metrics
 from fieldforge.workflows.engine.policy import NotStoredError
 from fieldforge.workflows.setups.request import SetUpWarning
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+from ...dimensions import I, Line
 
 
 @ff.field_operator

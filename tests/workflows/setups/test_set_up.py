@@ -15,8 +15,8 @@ from fieldforge.workflows.builds.background import _batches
 from fieldforge.workflows.setups.request import SetUpWarning
 from fieldforge.workflows.variants.builds import NotCompiledError
 
-I = ff.Dimension("I")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
+from ...dimensions import I, K
+
 Slab = ff.Field[ff.Dims[I, K], ff.float64]
 
 

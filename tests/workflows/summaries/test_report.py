@@ -1,7 +1,5 @@
 """Reports of measured runs, recorded steps, batches, plans and lock files."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np
@@ -13,6 +11,8 @@ from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.reports.page import page
 from fieldforge.workflows.reports.view import BuildView, MeasuredView, StageView
 from fieldforge.workflows.summaries.report import shown, sorted_out
+
+from ...dimensions import I, Line
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -39,8 +39,6 @@ def step():
         climb(**given)
     return recorded
 """
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
 
 
 @ff.field_operator

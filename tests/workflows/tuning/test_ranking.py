@@ -1,7 +1,5 @@
 """A tuning builds the changes with the best predictions first, and keeps what it timed."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

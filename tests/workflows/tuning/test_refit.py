@@ -1,7 +1,5 @@
 """Costs are found again from the seconds that they make."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -25,9 +25,8 @@ from fieldforge.workflows.tuning.tune import TuningError, TuningInterrupt
 from fieldforge.workflows.tuning.tuned_file import Winner, keep, kept
 from fieldforge.workflows.tuning.verdict import Verdict
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
-Levels = ff.Field[ff.Dims[I, J, K], ff.float64]
+from ...dimensions import I, J, K, Levels
+
 NAME = f"{__name__}:smooth"
 SPOILED = '[[when]]\nprogram = "smooth"\nset.tile_size = 2\nset.inline = ["%20"]\nset.jam = false\n'
 

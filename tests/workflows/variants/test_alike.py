@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -8,8 +6,7 @@ from fieldforge import Dims, Field, float64
 from fieldforge.runtime.language.structure import leaves_of
 from fieldforge.workflows.variants.naming import alike_on, alike_outputs, leaf_name
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
+from ...dimensions import I, J, K
 
 Columns = Field[Dims[I, K], float64]
 

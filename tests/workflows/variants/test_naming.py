@@ -3,15 +3,14 @@ import pytest
 
 from fieldforge.runtime.fields.constructors import zeros
 from fieldforge.runtime.fields.field import make
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.language.types import FieldType, ScalarType, TupleType
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.lower import build
 from fieldforge.workflows.variants.naming import default_variant, leaf_name, variant_of, why
 
-I, J = Dimension("I"), Dimension("J")
-K = Dimension("K", DimensionKind.VERTICAL)
+from ...dimensions import I, J, K
+
 FLOAT = ScalarType("float64")
 
 

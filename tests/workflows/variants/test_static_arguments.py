@@ -11,11 +11,12 @@ from fieldforge.runtime.process.errors import DSLTypeError
 from fieldforge.workflows.entries.program import Program
 from fieldforge.workflows.variants.builds import MANY, ManyVariantsWarning
 from fieldforge.workflows.variants.call_shape import (
-    check_names,
     combinations,
     spelled,
     static_rows,
 )
+
+from ...dimensions import I, Line
 
 INT, REAL = ScalarType("int32"), ScalarType("float64")
 PAIR = TupleType((INT, TupleType((REAL,))))
@@ -37,10 +38,6 @@ def test_elements_of_tuples_are_named_one_by_one():
     assert spelled(TYPES, "t", (3, (0.1,))) == (("t.0", "3"), ("t.1.0", "0.1"))
 
 
-def test_members_of_an_enum_count_by_value():
-    assert list(combinations(TYPES, {"n": [Level.TOP]})) == [(("n", "3"),)]
-
-
 def test_a_python_number_that_the_type_represents_is_converted():
     assert list(combinations(TYPES, {"n": [3.0]})) == [(("n", "3"),)]
 
@@ -49,13 +46,6 @@ def test_a_python_number_that_the_type_represents_is_converted():
 def test_values_of_another_type_are_refused(value):
     with pytest.raises(DSLTypeError, match=r"expected 'int32', but static value .* has type"):
         list(combinations(TYPES, {"n": [value]}))
-
-
-def test_fields_and_unknown_names_are_refused():
-    with pytest.raises(DSLTypeError, match="Invalid static argument 'u' with type 'Field"):
-        check_names(TYPES, ["u"], "p")
-    with pytest.raises(DSLTypeError, match="Invalid parameter expression 'm'"):
-        check_names(TYPES, ["m"], "p")
 
 
 def fits(name, static, value):
@@ -74,9 +64,6 @@ def test_values_that_are_spelled_alike_are_the_same():
 
 
 # --- the variants of a program, told apart by the native core ------------------------------------
-
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
 
 
 @ff.field_operator

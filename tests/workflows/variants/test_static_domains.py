@@ -11,8 +11,8 @@ from fieldforge.runtime.process.errors import ArgumentError, OptionError
 from fieldforge.workflows.variants.builds import NotCompiledError
 from fieldforge.workflows.variants.known_domains import ranges_told
 
-I = ff.Dimension("I")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
+from ...dimensions import I, K
+
 Plane = ff.Field[ff.Dims[I, K], ff.float64]
 
 

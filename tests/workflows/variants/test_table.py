@@ -3,8 +3,7 @@
 import fieldforge as ff
 from fieldforge.workflows.variants import builds as variant_builds
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
+from ...dimensions import I, Line
 
 
 @ff.field_operator

@@ -1,7 +1,5 @@
 """Acts of columns: levels that are free of each other, and elements that loops hold."""
 
-from __future__ import annotations
-
 import pytest
 
 from fieldforge.stages.codegen.acts.free_levels import with_free_levels

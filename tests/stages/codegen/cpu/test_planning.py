@@ -1,7 +1,5 @@
 """The option `effort` searches for a plan: of values by default, of all decisions, or not."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

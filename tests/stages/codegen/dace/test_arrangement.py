@@ -1,7 +1,5 @@
 """Which nests share a state of an SDFG, and arrays of tiles that threads have instead."""
 
-from __future__ import annotations
-
 import pytest
 
 from fieldforge.stages.codegen.dace.arrangement import arranged, of_threads

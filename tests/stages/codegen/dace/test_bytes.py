@@ -1,7 +1,5 @@
 """The same bytes from every thread and process, whatever the seed of hashes."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

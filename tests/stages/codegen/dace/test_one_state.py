@@ -1,7 +1,5 @@
 """Hooks made for gt4py see one state, and what they change is given back to ours."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Each option of the backends has an effect that shows in the text; `test_passes.py` has others."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

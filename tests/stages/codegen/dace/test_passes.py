@@ -1,7 +1,5 @@
 """The list of DaCe's transformations: what each does, its budget, functions of the user's."""
 
-from __future__ import annotations
-
 import time
 from itertools import pairwise
 from pathlib import Path

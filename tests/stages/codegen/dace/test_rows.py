@@ -1,7 +1,5 @@
 """Scans that hand arrays on run row by row, each thread with arrays of the size of a row."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels written by hand as trees, in DaCe's words: what no program needs yet."""
 
-from __future__ import annotations
-
 import ctypes
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Pages of DaCe's viewer: one for each pass, with the whole SDFG."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

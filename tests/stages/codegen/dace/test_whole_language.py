@@ -1,7 +1,5 @@
 """Tables, scans, regions by DaCe: what is true of compiled code is true of this backend's."""
 
-from __future__ import annotations
-
 import pytest
 
 from fieldforge.stages.codegen.dace.stage import CodegenDace

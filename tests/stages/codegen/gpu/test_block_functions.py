@@ -1,7 +1,5 @@
 """What kernels do together or at once, as generated code writes it, on the null platform."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Boxes of one statement are one kernel: an inner one and its rims."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -9,10 +7,10 @@ import fieldforge as ff
 from fieldforge import int32
 from fieldforge.experimental import concat_where
 
+from ....dimensions import I, J, K, Plane
+
 pytestmark = pytest.mark.needs_compiler
 
-I, J, K = ff.Dimension("I"), ff.Dimension("J"), ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Plane = ff.Field[[I, J], ff.float64]
 Box = ff.Field[[I, J, K], ff.float64]
 
 

@@ -1,7 +1,5 @@
 """Scans whose loads land, and long columns: the bits of the CPU at every length."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -12,13 +10,10 @@ from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.sizes import ThreadBlock
 from fieldforge.workflows.backends.backend import BACKENDS
 
+from ....dimensions import I, J, K, Levels
 from ....selection import not_optimised
 
 HOST, CPU = (not_optimised(BACKENDS[name]) for name in ("gpu-host", "cpu"))
-I = ff.Dimension("I")
-J = ff.Dimension("J")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
-Levels = ff.Field[ff.Dims[I, J, K], float64]
 Singles = ff.Field[ff.Dims[I, J, K], float32]
 
 

@@ -1,7 +1,5 @@
 """One kernel for nests that read the same: when, what the listing says, and how to do without."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -9,16 +7,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import neighbor_sum
-from fieldforge.examples.icosahedral import (
-    C2E,
-    E2C,
-    C2EDim,
-    Cell,
-    E2CDim,
-    Edge,
-    K,
-    icosahedral,
-)
+from fieldforge.examples.icosahedral import C2E, E2C, C2EDim, Cell, E2CDim, Edge, K, icosahedral
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu

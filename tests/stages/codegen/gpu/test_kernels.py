@@ -1,20 +1,11 @@
 """Which kernels a tree is, and in which calls each of them runs."""
 
-from __future__ import annotations
-
 import attrs
 import pytest
 
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.stages.codegen.gpu.kernels import parts
-from fieldforge.stages.ir.bounds import (
-    Const,
-    PatchOrder,
-    Range,
-    ScalarSymbol,
-    multiply,
-    subtract,
-)
+from fieldforge.stages.ir.bounds import Const, PatchOrder, Range, ScalarSymbol, multiply, subtract
 from fieldforge.stages.ir.loops.column import Column, Sweep
 from fieldforge.stages.ir.loops.gpu import Columns, Patches, marked, marks_of
 from fieldforge.stages.ir.loops.kernel import Choice, Seq, in_order

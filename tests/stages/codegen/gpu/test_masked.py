@@ -1,7 +1,5 @@
 """Threads of several levels, some outside: one version for all, and the right bits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 The host checks every access to shared memory, see `runtime/gpu/host_shared.py`.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

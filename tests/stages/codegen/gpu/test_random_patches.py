@@ -3,8 +3,6 @@
 `RANDOM_PATCHES=100:400 pytest tests/stages/codegen/gpu/test_random_patches.py` runs other seeds.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import random

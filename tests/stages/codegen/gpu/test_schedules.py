@@ -1,7 +1,5 @@
 """The schedules of kernels: what each does, how the listing says so, and how to do without."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

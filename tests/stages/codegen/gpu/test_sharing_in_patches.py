@@ -1,7 +1,5 @@
 """What the nests of a patch share: one loop for two nests, values of neighbours handed on."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +8,6 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import neighbor_sum
-from fieldforge.constructors import as_connectivity
 from fieldforge.examples.icosahedral import (
     C2E,
     E2C,
@@ -35,18 +32,14 @@ from fieldforge.stages.ir.loops.traverse import accesses, nodes_of
 from fieldforge.workflows.backends.backend import BACKENDS
 
 from ....selection import not_optimised
+from ..mesh_programs import NEEDED, CellField, EdgeField, OfCellEdges, OfVertexEdges, tables
 
 HOST = BACKENDS["gpu-host"]
 LEVELS = 8
 MESH = icosahedral(5, 0)
-NEEDED = ("C2E", "E2C", "E2V", "V2E")
 TABLES = {name: table for name, table in MESH.connectivities().items() if name in NEEDED}
 ARRAY, HANDED = "@13", ("@15", "@16")  # of the energy; the two values of a neighbour
-CellField = ff.Field[ff.Dims[Cell, K], ff.float64]
-EdgeField = ff.Field[ff.Dims[Edge, K], ff.float64]
-OfCellEdges = ff.Field[ff.Dims[Cell, C2EDim], ff.float64]
 OfEdgeCells = ff.Field[ff.Dims[Edge, E2CDim], ff.float64]
-OfVertexEdges = ff.Field[ff.Dims[Vertex, V2EDim], ff.float64]
 OfCells = ff.Field[ff.Dims[Cell], ff.float64]
 
 
@@ -100,20 +93,10 @@ def arguments() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def tables() -> dict[str, Any]:
-    """Return new tables, for which no lists were made."""
-    return {
-        name: as_connectivity(
-            each.domain, codomain=each.codomain, data=each.asnumpy(), skip_value=each.skip_value
-        )
-        for name, each in TABLES.items()
-    }
-
-
 def results(backend: Any, arguments: dict[str, Any], **ends: int) -> list[np.ndarray]:
     for name in ("climb", "drift"):
         arguments[name].ndarray[...] = -7.0
-    both.with_backend(backend)(**arguments, **ends, offset_provider=tables())
+    both.with_backend(backend)(**arguments, **ends, offset_provider=tables(TABLES))
     return [np.array(arguments[name].asnumpy()) for name in ("climb", "drift")]
 
 

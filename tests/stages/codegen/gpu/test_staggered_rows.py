@@ -1,7 +1,5 @@
 """Rows of staggered fields: their elements lie beside each other as those of the loop do."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

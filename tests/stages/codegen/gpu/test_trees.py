@@ -1,7 +1,5 @@
 """Kernels written by hand as trees, on the null platform: what no program needs yet."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

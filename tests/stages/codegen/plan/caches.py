@@ -4,8 +4,6 @@ It shares nothing with the predictions: it runs each loop with the indices of th
 one thread, in strips of `LANES` points, and keeps the lines that were touched last.
 """
 
-from __future__ import annotations
-
 import operator
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence

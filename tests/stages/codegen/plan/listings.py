@@ -1,7 +1,5 @@
 """Loops of drawn programs, for predictions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import attrs

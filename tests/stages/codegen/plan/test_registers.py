@@ -1,7 +1,5 @@
 """How many registers a thread is expected to take, and in which order its rows stand."""
 
-from __future__ import annotations
-
 from fieldforge.stages.codegen.plan.registers import OTHERS, ordered, registers
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show

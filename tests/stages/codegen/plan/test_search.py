@@ -1,7 +1,5 @@
 """A search joins the moves that pay, prices each tree once, and ends with its budget."""
 
-from __future__ import annotations
-
 import pytest
 from tests.generated.large import large_case
 

@@ -1,7 +1,5 @@
 """What predictions of seconds follow from: bytes, operations, threads, and who shares them."""
 
-from __future__ import annotations
-
 from math import prod
 
 import pytest

@@ -1,7 +1,5 @@
 """Sizes of calls: what a build knows, else usual ones."""
 
-from __future__ import annotations
-
 from tests.generated.large import large_case
 
 import fieldforge as ff
@@ -12,10 +10,9 @@ from fieldforge.stages.ir.loops.buffers import Buffer
 from fieldforge.stages.ir.loops.kernel import Kernel
 from fieldforge.stages.ir.loops.traverse import nests_of
 
+from ....dimensions import I, J, K
 from .listings import loops_of
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
 MESH = 4  # a seed
 
 

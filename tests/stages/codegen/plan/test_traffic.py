@@ -1,7 +1,5 @@
 """Predicted traffic beside caches that see each address, for drawn programs on small grids."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

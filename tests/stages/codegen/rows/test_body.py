@@ -1,7 +1,5 @@
 """Rows as C++: by addresses that a platform chooses; names in the text are known without search."""
 
-from __future__ import annotations
-
 import attrs
 
 from fieldforge.runtime.language.dimension import Dimension

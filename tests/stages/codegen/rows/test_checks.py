@@ -1,7 +1,5 @@
 """Checks in generated code: what is tested, and which store is told of."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -11,12 +9,10 @@ import fieldforge as ff
 from fieldforge import Dims, Field, float32, float64, int32
 from fieldforge.runtime.calls.program_errors import NotFiniteError
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
-Plane = Field[Dims[I, J], float64]
+from ....dimensions import I, J, K, Levels, Plane
+
 Wide = Field[Dims[I, J], float32]
 Whole = Field[Dims[I, J], int32]
-Levels = Field[Dims[I, J, K], float64]
 
 CHECKED = ff.cpu.with_options(checked=True, parallel_from=1)
 

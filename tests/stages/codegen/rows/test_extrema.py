@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -82,12 +80,12 @@ def test_loops_of_nested_extrema_are_vectorised(tmp_path: Path) -> None:
     assert all(loops & {line + 1, line + 2} for line in marked)
 
 
-def spread(backend) -> ff.Program:
+def spread(backend):
     """Return the program of the largest and the smallest of four fields."""
     return largest_and_smallest.with_backend(backend)
 
 
-def spread_of_six(backend) -> ff.Program:
+def spread_of_six(backend):
     """Return the program of the largest and the smallest of six fields."""
     return of_more.with_backend(backend)
 

@@ -1,7 +1,5 @@
 """Functions written out in generated code: how right they are, and when they are taken."""
 
-from __future__ import annotations
-
 import functools
 import os
 import re

@@ -1,7 +1,5 @@
 """Rows in the text of the one row that uses them, and those that keep a line of their own."""
 
-from __future__ import annotations
-
 import pytest
 
 from fieldforge.runtime.process import classes

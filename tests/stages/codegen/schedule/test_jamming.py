@@ -1,7 +1,5 @@
 """Several rows of a stencil at a time, and outputs past the caches: other loops, the same bits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

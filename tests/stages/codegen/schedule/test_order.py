@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.stages.codegen.schedule.order import level_of, loops_over, order_dims
 

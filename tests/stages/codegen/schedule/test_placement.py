@@ -1,7 +1,5 @@
 """One placement for a statement: what several outputs need is computed once for all of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

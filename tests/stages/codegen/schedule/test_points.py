@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from fieldforge.runtime.language.dimension import Dimension, flip_staggered
 from fieldforge.stages.codegen.schedule.places import Point
 from fieldforge.stages.codegen.schedule.points import Points

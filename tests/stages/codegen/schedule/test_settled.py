@@ -1,7 +1,5 @@
 """Rows where conditions are known: nothing is selected, and no index is clamped."""
 
-from __future__ import annotations
-
 import pytest
 
 from fieldforge.runtime.process import classes

@@ -1,7 +1,5 @@
 """Names of values in options: digests of expressions hold where rows do not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -11,9 +9,9 @@ from fieldforge.errors import OptionError
 from fieldforge.stages.codegen.schedule.value_names import digests_of, rows_of
 from fieldforge.workflows.backends.backend import BACKENDS
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
+from ....dimensions import I, J, Plane
+
 PRODUCT = "%7"  # of `smooth`
-Plane = ff.Field[ff.Dims[I, J], ff.float64]
 
 
 @ff.field_operator

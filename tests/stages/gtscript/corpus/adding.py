@@ -1,7 +1,5 @@
 """Add stencils to the corpus."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels of many programs under many options, and trees written by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A group that no module knows: its facts are enough for what walks a tree."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """What follows from the fields of groups: whether a call runs them, and how large they are."""
 
-from __future__ import annotations
-
 import attrs
 import pytest
 

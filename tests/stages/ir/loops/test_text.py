@@ -1,7 +1,5 @@
 """The text of the loop IR: printed, read back, equal; what is no text of it is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from fieldforge.stages.ir.loops.reader import read

@@ -1,7 +1,5 @@
 """Kernels without groups: nests one after the other, whatever platforms decided."""
 
-from __future__ import annotations
-
 from fieldforge.stages.ir.loops.kernel import Choice, Seq
 from fieldforge.stages.ir.loops.nest import Nest
 from fieldforge.stages.ir.loops.traverse import nodes_of, walk

@@ -1,7 +1,5 @@
 """The rules of the loop IR: a tree that breaks one is refused."""
 
-from __future__ import annotations
-
 import re
 from textwrap import indent
 

@@ -1,7 +1,5 @@
 """`explain --sizes` tells predicted seconds, `doctor --model` fits the costs behind them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Levels march through blocks of rows: which nests, and the same bits for all parts of a loop."""
 
-from __future__ import annotations
-
 import re
 
 import attrs

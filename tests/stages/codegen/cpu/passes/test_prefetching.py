@@ -1,7 +1,5 @@
 """Rows that are asked for before the loops come to them: which ones, and never outside a table."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -10,22 +8,21 @@ import pytest
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
 from fieldforge.examples import icosahedral
-from fieldforge.examples.diffusion import I, J, K, diffuse
+from fieldforge.examples.diffusion import K, diffuse
 from fieldforge.examples.nabla import nabla2
 from fieldforge.stages.codegen.cpu.passes.prefetching import prefetch
 from fieldforge.stages.ir.loops.cpu import marks_of
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.traverse import nests_of
 
+from .....dimensions import C2EDim, Levels
 from ...texts import after, unmarked
 
 C = ff.Dimension("C")
 E = ff.Dimension("E")
-C2EDim = ff.Dimension("C2E", kind=ff.DimensionKind.LOCAL)
 C2E = ff.FieldOffset("C2E", source=E, target=(C, C2EDim))
 Cells = Field[Dims[C, K], float64]
 Edges = Field[Dims[E, K], float64]
-Levels = Field[Dims[I, J, K], float64]
 
 PREFETCHED = """\
 kernel prefetched

@@ -1,7 +1,5 @@
 """Which runs of nests become tiles, in text; `test_tiling.py` runs tiles."""
 
-from __future__ import annotations
-
 import attrs
 
 from fieldforge.stages.codegen.cpu.passes.tiling import tile

@@ -1,7 +1,5 @@
 """Values that a row uses at several points stay in registers: fewer operations, same bits."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import re

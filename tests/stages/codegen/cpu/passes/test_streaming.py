@@ -1,7 +1,5 @@
 """Which fields of a nest are written by non-temporal stores."""
 
-from __future__ import annotations
-
 import attrs
 
 from fieldforge.stages.codegen.cpu.passes.streaming import stream

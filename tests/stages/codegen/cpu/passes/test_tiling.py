@@ -1,7 +1,5 @@
 """Nests that run tile by tile: what is cut, how far tiles overlap, and what keeps a run whole."""
 
-from __future__ import annotations
-
 import attrs
 import numpy as np
 import pytest
@@ -13,12 +11,8 @@ from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.traverse import nodes_of
 from fieldforge.stages.target import Target
 
-I, J, K = ff.Dimension("I"), ff.Dimension("J"), ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Cell, Edge = ff.Dimension("Cell"), ff.Dimension("Edge")
-C2EDim = ff.Dimension("C2E", ff.DimensionKind.LOCAL)
-C2E = ff.FieldOffset("C2E", source=Edge, target=(Cell, C2EDim))
-Plane = Field[Dims[I, J], float64]
-Levels = Field[Dims[I, J, K], float64]
+from .....dimensions import C2E, C2EDim, Cell, Edge, I, J, K, Levels
+
 pytestmark = pytest.mark.needs_compiler
 SMALL = attrs.evolve(Target.host(), l2=8192, cores=2)  # tiles of a few rows
 
@@ -88,26 +82,24 @@ def tiled_backend(**options):
     return ff.cpu.with_options(target=SMALL, parallel_from=1, **options)
 
 
-def test_sweeps_share_the_rows_of_columns_that_they_walk():
-    backend = tiled_backend()
-    u = levels(9, 7, 5)
+@pytest.mark.parametrize(
+    ("shape", "options", "cut"),
+    [
+        ((9, 7, 5), {}, "J: start(out, J) .. stop(out, J) by 1"),
+        ((300, 3, 5), {}, "I: start(out, I) .. stop(out, I) by at most 64"),
+        ((300, 3, 5), {"tile_size": 100}, "I: start(out, I) .. stop(out, I) by at most 64"),
+    ],
+    ids=["rows of columns", "arrays that outgrow the cache", "a size in rows of columns"],
+)
+def test_sweeps_share_the_rows_of_columns_that_they_walk(shape, options, cut):
+    backend = tiled_backend(**options)
+    u = levels(*shape)
 
     result = ran(sweep, backend, u)
 
     np.testing.assert_array_equal(result, ran(sweep, None, u))
     (tiles,) = tilings(sweep.with_backend(backend))
-    assert "J: start(out, J) .. stop(out, J) by 1" in tiles
-
-
-def test_rows_of_columns_are_cut_where_their_arrays_outgrow_the_cache():
-    backend = tiled_backend()
-    u = levels(300, 3, 5)
-
-    result = ran(sweep, backend, u)
-
-    np.testing.assert_array_equal(result, ran(sweep, None, u))
-    (tiles,) = tilings(sweep.with_backend(backend))
-    assert "I: start(out, I) .. stop(out, I) by at most 64" in tiles
+    assert cut in tiles
 
 
 @pytest.mark.parametrize("last", [0, 1, 7])
@@ -143,17 +135,6 @@ def test_the_size_of_tiles_is_an_option(size):
     assert f" by {size}" in tiles
 
 
-def test_the_size_of_tiles_is_a_number_of_rows_of_columns_where_tiles_do_not_overlap():
-    backend = tiled_backend(tile_size=100)
-    u = levels(300, 3, 5)
-
-    result = ran(sweep, backend, u)
-
-    np.testing.assert_array_equal(result, ran(sweep, None, u))
-    (tiles,) = tilings(sweep.with_backend(backend))
-    assert "I: start(out, I) .. stop(out, I) by at most 64" in tiles
-
-
 def test_a_negative_size_is_refused():
     with pytest.raises(
         ff.errors.OptionError, match=r"'tile_size'.* takes a whole number from 0 .* got -1"
@@ -161,20 +142,13 @@ def test_a_negative_size_is_refused():
         ff.cpu.with_options(tile_size=-1)
 
 
-def test_an_output_in_the_memory_of_an_input_is_not_overwritten_before_other_tiles_read_it():
-    u = levels(14, 64, 4)
+@pytest.mark.parametrize(("program", "shape"), [(smooth, (14, 64, 4)), (sweep, (9, 7, 5))])
+def test_an_input_is_not_overwritten_before_other_tiles_read_it(program, shape):
+    u = levels(*shape)
 
-    result = ran(smooth, tiled_backend(), u, alias=True)
+    result = ran(program, tiled_backend(), u, alias=True)
 
-    np.testing.assert_array_equal(result, ran(smooth, None, u, alias=True))
-
-
-def test_columns_may_be_swept_in_place():
-    u = levels(9, 7, 5)
-
-    np.testing.assert_array_equal(
-        ran(sweep, tiled_backend(), u, alias=True), ran(sweep, None, u, alias=True)
-    )
+    np.testing.assert_array_equal(result, ran(program, None, u, alias=True))
 
 
 @ff.field_operator

@@ -1,7 +1,5 @@
 """Levels where conditions have their usual values have a loop of their own: the same bits."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

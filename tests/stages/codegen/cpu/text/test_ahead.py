@@ -1,7 +1,5 @@
 """What is computed to know which rows to prefetch reads no memory that is not there."""
 
-from __future__ import annotations
-
 import re
 
 import fieldforge as ff

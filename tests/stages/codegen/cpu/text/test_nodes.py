@@ -1,7 +1,5 @@
 """Kernels written by hand as trees, compiled and compared with NumPy: what no program needs yet."""
 
-from __future__ import annotations
-
 import ctypes
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Nests of a mesh in portions of patches on a CPU: when, what the listing says, the same bits."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 
@@ -12,15 +10,7 @@ import pytest
 import fieldforge as ff
 from fieldforge import neighbor_sum, where
 from fieldforge.constructors import as_connectivity
-from fieldforge.examples.icosahedral import (
-    E2V,
-    V2E,
-    Edge,
-    K,
-    V2EDim,
-    Vertex,
-    icosahedral,
-)
+from fieldforge.examples.icosahedral import E2V, V2E, Edge, K, V2EDim, Vertex, icosahedral
 from fieldforge.examples.precision import in_precision
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.codegen.cpu.options import CPU_PASSES

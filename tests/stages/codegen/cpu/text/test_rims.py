@@ -1,7 +1,5 @@
 """Loops cut by regions: the inner part has vectors, the rims are plain loops."""
 
-from __future__ import annotations
-
 import fieldforge as ff
 from fieldforge.experimental import concat_where
 from fieldforge.stages.codegen.cpu.stage import Codegen
@@ -9,8 +7,7 @@ from fieldforge.stages.lower.stage import Lower
 from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import parsed
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-Plane = ff.Field[ff.Dims[I, J], ff.float64]
+from .....dimensions import I, J, Plane
 
 
 @ff.field_operator

@@ -1,17 +1,14 @@
 """The ends of rows: the last strip overlaps the one before where points may be computed twice."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import Dims, Field, float64
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-Plane = Field[Dims[I, J], float64]
+from .....dimensions import I, J, Plane
+
 ROWS = 3
 LENGTHS = (1, 3, 4, 7, 8, 9, 15, 16, 17, 31)
 

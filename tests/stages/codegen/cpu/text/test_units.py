@@ -1,7 +1,5 @@
 """A long source is cut into translation units; the numbers stay, and so do small sources."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -15,10 +13,9 @@ from fieldforge.stages.codegen.cpu.text import units
 from fieldforge.stages.codegen.cpu.text.units import Caller, Known, Part, used, write_units
 from fieldforge.stages.units import count_units
 
+from .....dimensions import I, J, K
 from ...programs import TARGET, Runner, laplacians
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
 Volume = Field[Dims[I, J, K], float64]
 SIGNATURE = "HIDDEN void f({}) {{"
 PARAMETERS = (("const s64* ", "ints"),)

@@ -1,7 +1,5 @@
 """Scans over contiguous levels and soft reads on a GPU, on the host; HIP by AMD's compiler."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Copies around scans over contiguous levels, as loops."""
 
-from __future__ import annotations
-
 from fieldforge.stages.codegen.dace.gpu.beside import TILE, beside
 from fieldforge.stages.ir.loops.gpu import marks_of
 from fieldforge.stages.ir.loops.nest import Nest

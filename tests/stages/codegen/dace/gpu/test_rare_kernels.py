@@ -1,7 +1,5 @@
 """Kernels for calls whose soft reads lead out of a field, beside those that DaCe writes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Text of DaCe for GPUs: streams, errors, launches and options, without a GPU."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Collection

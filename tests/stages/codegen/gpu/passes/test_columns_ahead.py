@@ -1,7 +1,5 @@
 """Which loads of a sweep a column does a level ahead."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A nest for two that read the same, as text."""
 
-from __future__ import annotations
-
 from textwrap import indent
 
 from fieldforge.stages.codegen.gpu.passes.fusing import fuse

@@ -1,7 +1,5 @@
 """Scans that hand numbers on in shared memory, as text."""
 
-from __future__ import annotations
-
 import pytest
 
 from fieldforge.stages.codegen.arena import plan_arena

@@ -1,7 +1,5 @@
 """Which loads a scan does some levels ahead, and how many."""
 
-from __future__ import annotations
-
 import attrs
 
 from fieldforge.stages.codegen.gpu.options import GpuOptions

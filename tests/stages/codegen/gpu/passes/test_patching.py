@@ -1,7 +1,5 @@
 """Nests of a mesh that hand arrays on in patches and in portions, as text."""
 
-from __future__ import annotations
-
 from textwrap import indent
 
 import attrs

@@ -1,7 +1,5 @@
 """Which nests share the reciprocals of their divisors."""
 
-from __future__ import annotations
-
 import pytest
 
 from fieldforge.stages.codegen.gpu.passes.reciprocals import share_reciprocals

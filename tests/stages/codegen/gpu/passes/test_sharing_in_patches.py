@@ -1,7 +1,5 @@
 """What the nests of a patch share, as text: one loop for two nests, one more array."""
 
-from __future__ import annotations
-
 from textwrap import dedent, indent
 
 import attrs

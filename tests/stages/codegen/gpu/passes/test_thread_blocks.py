@@ -1,7 +1,5 @@
 """Which loops become threads of a GPU, and how many of them a block has."""
 
-from __future__ import annotations
-
 from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.gpu.passes.thread_blocks import spread
 from fieldforge.stages.codegen.schedule.rules import Rules

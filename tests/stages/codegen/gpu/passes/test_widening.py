@@ -1,7 +1,5 @@
 """How many points a thread has, and where the rows of arrays begin."""
 
-from __future__ import annotations
-
 import attrs
 
 from fieldforge.stages.codegen.gpu.options import GpuOptions
