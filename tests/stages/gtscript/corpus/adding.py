@@ -1,5 +1,7 @@
 """Add stencils to the corpus."""
 
+from __future__ import annotations
+
 from typing import Any, Final
 
 import numpy as np

@@ -1,8 +1,63 @@
 """Convection: parcels, plumes, triggers."""
 
+from __future__ import annotations
+
 import numpy as np
 
-from .adding import add, field, flat, zeros
+from .adding import add, field, flat, plane, zeros
+
+add(
+    "a parcel that rises",
+    "t: Field[float]\nz: Field[float]\nparcel: Field[float]\ncape: Field[IJ, float]\n"
+    "free: Field[IJ, np.int64]",
+    """
+with computation(FORWARD):
+    with interval(0, 1):
+        parcel = t + 1.0
+        cape = 0.0
+        free = -1
+    with interval(1, None):
+        lapse = 9.8e-3 if free < 0 else 6.5e-3
+        parcel = parcel[0, 0, -1] - lapse * (z - z[0, 0, -1])
+        buoyancy = 9.81 * (parcel - t) / t
+        if buoyancy > 0.0:
+            if free < 0:
+                free = K
+            cape = cape + buoyancy * (z - z[0, 0, -1])
+""",
+    arrays={
+        "t": np.sort(field(30, 250, 300))[..., ::-1], "z": np.sort(field(31, 0, 8000)),
+        "parcel": zeros(), "cape": flat(), "free": flat("int64"),
+    },
+)  # fmt: skip
+
+add(
+    "an entraining plume",
+    "h: Field[float]\nmass: Field[float]\nplume: Field[float]\nsource: Field[IJ, np.int64]\n"
+    "eps: float",
+    """
+with computation(FORWARD), interval(0, 1):
+    plume = 0.0
+    mass = 0.0
+with computation(FORWARD), interval(1, None):
+    if K == source:
+        plume = h.at(K=source - 1) + 2.0
+        mass = 1.0
+    elif K > source and mass[0, 0, -1] > 0.0:
+        mass = mass[0, 0, -1] * (1.0 + eps)
+        plume = (plume[0, 0, -1] + eps * h) / (1.0 + eps)
+        if plume < h:
+            mass = 0.0
+    else:
+        mass = 0.0
+        plume = 0.0
+""",
+    arrays={
+        "h": field(32, 300, 303), "mass": zeros(), "plume": zeros(),
+        "source": np.array([[1, 2], [3, 1], [2, 4]]),
+    },
+    scalars={"eps": ("float64", 0.1)},
+)  # fmt: skip
 
 add(
     "subsidence that compensates",
@@ -57,6 +112,19 @@ with computation(BACKWARD), interval(0, -1):
 """,
     arrays={"theta": field(37, 300, 302), "dp": field(38, 1, 2), "rounds": flat("int64")},
 )
+
+add(
+    "detrainment at levels of its own",
+    "cloud: Field[float]\ntop: Field[IJ, np.int64]\namount: Field[IJ, float]",
+    """
+with computation(FORWARD), interval(0, 1):
+    cloud[0, 0, top] = cloud[0, 0, top] + amount
+    cloud[0, 0, top - 1] = cloud[0, 0, top - 1] + 0.5 * amount
+""",
+    arrays={
+        "cloud": field(39), "top": np.array([[1, 5], [3, 2], [4, 1]]), "amount": plane(40),
+    },
+)  # fmt: skip
 
 add(
     "layers between two levels of the call",

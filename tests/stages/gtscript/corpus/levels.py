@@ -1,8 +1,10 @@
 """Other levels: remapping, parcels with memory, tracers, fields with few axes."""
 
+from __future__ import annotations
+
 import numpy as np
 
-from .adding import add, field, flat, halo, zeros
+from .adding import add, field, flat, halo, plane, zeros
 
 add(
     "remapping that conserves, layer by layer",
@@ -70,6 +72,25 @@ with computation(PARALLEL), interval(...):
 )
 
 add(
+    "pressure levels from a hybrid coordinate",
+    "ps: Field[IJ, float]\na: Field[K, float]\nb: Field[K, float]\np: Field[float]\n"
+    "dp: Field[float]",
+    """
+with computation(PARALLEL), interval(...):
+    p = a + b * ps
+with computation(PARALLEL):
+    with interval(0, -1):
+        dp = p[0, 0, 1] - p
+    with interval(-1, None):
+        dp = ps - p
+""",
+    arrays={
+        "ps": plane(264, 9e4, 1e5), "a": np.linspace(300.0, 0.0, 6), "b": np.linspace(0.0, 0.95, 6),
+        "p": zeros(), "dp": zeros(),
+    },
+)  # fmt: skip
+
+add(
     "the level of free convection by absolute levels",
     "h: Field[float]\nhs: Field[float]\nlfc: Field[IJ, np.int64]\nstart: Field[IJ, np.int64]",
     """
@@ -81,6 +102,39 @@ with computation(FORWARD), interval(0, 1):
     arrays={
         "h": field(265, 300, 340), "hs": field(266, 310, 350), "lfc": flat("int64"),
         "start": np.array([[0, 1], [2, 0], [1, 3]]),
+    },
+)  # fmt: skip
+
+add(
+    "updraughts that detrain into levels above",
+    "mass: Field[float]\nenv: Field[float]\ndepth: Field[IJ, np.int64]",
+    """
+with computation(FORWARD), interval(0, -2):
+    if mass > 0.2:
+        part = 0.25 * mass
+        mass = mass - part
+        env[0, 0, 1] = env[0, 0, 1] + 0.5 * part
+        env[0, 0, depth] = env[0, 0, depth] + 0.5 * part
+""",
+    arrays={
+        "mass": field(267), "env": field(268), "depth": np.array([[1, 2], [2, 0], [1, 1]]),
+    },
+)  # fmt: skip
+
+add(
+    "a cubic through four levels that a value gives",
+    "q: Field[float]\nshift: Field[np.int64]\npart: Field[float]\nout: Field[float]",
+    """
+with computation(PARALLEL), interval(1, -2):
+    a = q[0, 0, shift - 1]
+    b = q[0, 0, shift]
+    c = q[0, 0, shift + 1]
+    slope = 0.5 * (c - a)
+    out = b + part * slope + 0.5 * part * part * (c - 2.0 * b + a)
+""",
+    arrays={
+        "q": field(269), "shift": np.random.default_rng(270).integers(0, 2, (3, 2, 6)),
+        "part": field(271, -0.5, 0.5), "out": zeros(),
     },
 )  # fmt: skip
 
