@@ -20,12 +20,17 @@ from ..fields.bare_array import with_fields
 from ..fields.context import active, running
 from ..fields.operators import Operators, combined
 from ..language import (
+    CollectionType,
     Definition,
     Dimension,
     Displacement,
     Domain,
     FieldOffset,
+    FieldType,
     NeighbourOffset,
+    ScalarType,
+    TupleType,
+    Type,
     elements,
     leaves_of,
     map_leaves,
@@ -36,7 +41,6 @@ from ..language.argument_binding import bind_arguments
 from ..language.generics import call_names, instance_for_values
 from ..language.operations import literal
 from ..language.regions import Region, as_region
-from ..language.types import CollectionType, FieldType, ScalarType, TupleType, Type
 from ..process import classes
 from . import builtins as language
 from .arguments import bind, check_types

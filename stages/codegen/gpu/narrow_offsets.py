@@ -22,9 +22,7 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.loops.column import Column
-from ...ir.loops.kernel import Kernel
-from ...ir.loops.traverse import arrays_of
+from ...ir.loops import Column, Kernel, arrays_of
 from ...ir.strides import Stride
 from .kernels import ALWAYS, KernelPart
 from .text.grid import MOST_BLOCKS, blocks_of

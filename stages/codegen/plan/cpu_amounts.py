@@ -7,9 +7,8 @@ from functools import lru_cache
 from typing import Final
 
 from ....runtime.process import classes
+from ...ir.loops import Compute, Index, Load, Nest, Store, reached
 from ...ir.loops.cpu import LINE, marks_of
-from ...ir.loops.nest import Compute, Index, Load, Nest, Store
-from ...ir.loops.traverse import reached
 from ..schedule.costs import ITEMSIZES, operations, row_cost
 from .cpu_sweeps import Work
 from .machine import CpuClass

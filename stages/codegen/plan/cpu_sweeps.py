@@ -7,14 +7,11 @@ from functools import reduce
 from math import ceil, prod
 from typing import Any, Final, TypeAlias
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir.bounds import Range
-from ...ir.loops.buffers import Buffer
+from ...ir.loops import Access, Buffer, Kernel, Nest, Node, nests_of
 from ...ir.loops.cpu import Portions, Tiles, marks_of
-from ...ir.loops.kernel import Kernel, Node
-from ...ir.loops.nest import Access, Nest
-from ...ir.loops.traverse import nests_of
 from .sizes import RIM, Sizes
 from .sweeps import Body, Sweep, buffers_of, in_loops, ran, touches_of
 

@@ -7,11 +7,10 @@ from itertools import product
 from math import ceil, prod
 from typing import Final
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
+from ...ir.loops import Access, Compute, Index, Instruction, Kernel, Load, Store, with_operands
 from ...ir.loops.gpu import marks_of
-from ...ir.loops.kernel import Kernel
-from ...ir.loops.nest import Access, Compute, Index, Instruction, Load, Store, with_operands
 from ..schedule.costs import ITEMSIZES, operations
 from .gpu_sweeps import Kernels, Part, gpu_kernels, of_block, of_grid
 from .machine import GpuClass

@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from math import ceil, prod
 from typing import Any, TypeAlias
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
-from ...ir.loops.buffers import Buffer
+from ...ir.loops import Buffer, Each, Kernel, Nest, nodes_of
 from ...ir.loops.gpu import Columns, KernelGroup, Patches, marks_of
-from ...ir.loops.kernel import Kernel
-from ...ir.loops.nest import Each, Nest
-from ...ir.loops.traverse import nodes_of
 from .machine import GpuClass
 from .registers import registers
 from .sizes import RIM, Sizes

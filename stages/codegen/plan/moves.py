@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from ....runtime.process import classes
-from ...ir.loops.kernel import Kernel
+from ...ir.loops import Kernel
 
 DECIDED: Final = re.compile(
     r"(%\d+) is (an array|computed in place): (?!it is displaced|the result)(?:.*?(\d+) again)?"

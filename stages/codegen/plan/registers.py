@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ....runtime.process import classes
-from ...ir.loops.nest import (
+from ...ir.loops import (
     Argument,
     Constant,
     Index,

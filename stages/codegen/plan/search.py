@@ -12,7 +12,7 @@ from math import exp, log
 from typing import Any, Final, TypeAlias
 
 from ....runtime.process import classes
-from ...ir.loops.kernel import Kernel
+from ...ir.loops import Kernel
 from .moves import Move
 from .text_seconds import build_seconds
 

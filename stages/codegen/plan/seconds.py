@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from ...ir.loops.kernel import Kernel
+from ...ir.loops import Kernel
 from .cpu_seconds import CpuFacts, CpuModel
 from .gpu_seconds import GpuFacts, gpu_facts
 from .machine import CpuClass, GpuClass

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Final
 
-from ....runtime.language.dimension import DimensionKind
+from ....runtime.language import DimensionKind
 from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import (
@@ -20,7 +20,7 @@ from ...ir.bounds import (
     TableBound,
     evaluate,
 )
-from ...ir.loops.kernel import Kernel
+from ...ir.loops import Kernel
 from ..schedule.discovery import TABLE
 
 ENDS: Final = {"start": 0, "stop": 1}  # of a domain that a call passes

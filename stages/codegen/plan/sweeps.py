@@ -10,24 +10,27 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from math import prod
 from typing import Final, TypeAlias
 
-from ....runtime.language.dimension import Dimension, flip_staggered
+from ....runtime.language import Dimension, flip_staggered
 from ....runtime.process import classes
 from ...ir.bounds import Range
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.kernel import Choice, Kernel, Loop, Node
-from ...ir.loops.nest import (
+from ...ir.loops import (
     Access,
+    Buffer,
+    Choice,
     Compute,
     Constant,
     Index,
     Instruction,
+    Kernel,
     Load,
+    Loop,
     Nest,
+    Node,
     Number,
     Row,
     Store,
+    children,
 )
-from ...ir.loops.traverse import children
 from ..schedule.costs import ITEMSIZES
 from ..schedule.discovery import TABLE
 from .sizes import Sizes

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from math import prod
 from typing import Final, TypeAlias
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from .sizes import Sizes
 from .sweeps import Body, Place, Sweep, Touch, bodies
 

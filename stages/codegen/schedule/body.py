@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir import bounds, dataflow
 from ...ir.bounds import Range
-from ...ir.loops.nest import Argument, Constant, Instruction, Load, NestLoop, Reading, Row
+from ...ir.loops import Argument, Constant, Instruction, Load, NestLoop, Reading, Row
 from .discovery import Answer, Home, Homes, discover, home_of
 from .guards import (
     ALWAYS,

@@ -7,10 +7,19 @@ from collections.abc import Mapping
 from ....runtime.process import classes
 from ...ir import bounds, column_rows, dataflow
 from ...ir.bounds import Bound, Ranges
-from ...ir.loops import column as loops_ir
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.column import Act
-from ...ir.loops.nest import Compute, Constant, Index, Instruction, Load, Number, Row, Store
+from ...ir.loops import (
+    Act,
+    Buffer,
+    Compute,
+    Constant,
+    Index,
+    Instruction,
+    Load,
+    Number,
+    Row,
+    Store,
+    column as loops_ir,
+)
 from .discovery import Homes
 from .needs import Need
 from .points import Points

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir import column_rows, dataflow
 from ...ir.bounds import Range
-from ...ir.loops import column as loops_ir
-from ...ir.loops.column import Act, Column
-from ...ir.loops.nest import (
+from ...ir.loops import (
+    Act,
+    Column,
     Compute,
     Constant,
     Load,
     NestLoop,
     Reading,
     Row,
+    column as loops_ir,
     with_operands,
 )
 from .body import BodyWriter

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final
 
-from ....runtime.language.dimension import DimensionKind
+from ....runtime.language import DimensionKind
 from ....runtime.language.operations import BY_NAME
 from ...ir import dataflow
-from ...ir.loops.nest import Compute, Instruction, Load
+from ...ir.loops import Compute, Instruction, Load
 from ...machine import Machine
 from .places import Coords, Indices
 from .points import Node, Points

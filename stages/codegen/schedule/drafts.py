@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from graphlib import TopologicalSorter
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Ranges, is_empty_box
 from ...ir.column_rows import Column as ValueColumn
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.column import Column
-from ...ir.loops.nest import Nest, NestLoop
+from ...ir.loops import Buffer, Column, Nest, NestLoop
 from .body import NestBody, write_body
 from .discovery import Home, Homes
 from .jamming import jammed

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range

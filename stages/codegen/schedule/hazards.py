@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir.bounds import Ranges, difference
-from ...ir.loops.column import Column
-from ...ir.loops.group import Member
-from ...ir.loops.nest import Load, Nest, Store
-from ...ir.loops.traverse import arrays_of, instructions
+from ...ir.loops import Column, Load, Member, Nest, Store, arrays_of, instructions
 
 Turn: TypeAlias = tuple[Member, ...]  # nests that run one after the other, or tile by tile
 

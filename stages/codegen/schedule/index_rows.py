@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ...ir import bounds
-from ...ir.loops.nest import Constant, Index, NestLoop, Number, Row
+from ...ir.loops import Constant, Index, NestLoop, Number, Row
 from .discovery import Home
 from .guards import (
     Case,

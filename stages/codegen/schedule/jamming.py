@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ....runtime.language.dimension import Dimension, DimensionKind
+from ....runtime.language import Dimension, DimensionKind
 from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Const, Range, add, floor_divide, multiply, subtract
-from ...ir.loops.nest import Compute, Instruction, Load, Nest, NestLoop
+from ...ir.loops import Compute, Instruction, Load, Nest, NestLoop
 from .body import BodyWriter
 from .costs import row_cost
 from .discovery import Homes

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from ....runtime.language.dimension import Dimension, DimensionKind
+from ....runtime.language import Dimension, DimensionKind
 from ....runtime.process import classes
 from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range, Ranges

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ....runtime.fields.layout import memory_order
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ...ir.bounds import Range, Ranges
-from ...ir.loops.nest import NestLoop
+from ...ir.loops import NestLoop
 
 THREADED = 2  # outer loops that threads share as one
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ...ir import dataflow
 from ...ir.bounds import Range, Ranges
 from ...ir.column_rows import Column
-from ...ir.loops.traverse import reached
+from ...ir.loops import reached
 from .costs import ITEMSIZES, own_cost, point_costs, users_of
 from .needs import (
     Need,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from ....runtime.language.dimension import Dimension, flip_staggered, is_staggered
+from ....runtime.language import Dimension, flip_staggered, is_staggered
 from ....runtime.meshes.transposed_tables import transposed_names
 from ....runtime.process import classes
 from ...ir import dataflow

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....runtime.process import classes
-from ...ir.loops.nest import Compute, Constant, Instruction, NestLoop, Row, Store
+from ...ir.loops import Compute, Constant, Instruction, NestLoop, Row, Store
 
 
 class Rows:

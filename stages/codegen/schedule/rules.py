@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...machine import Machine
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.bounds import Range, Ranges, add
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.nest import Advance, Constant, Load, NestLoop, Row, State
+from ...ir.loops import Advance, Buffer, Constant, Load, NestLoop, Row, State
 from .body import BodyWriter, NestBody
 from .discovery import Home, Homes
 from .needs import Need

@@ -6,17 +6,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import TypeAlias
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...artifacts import Lowered, Variant
 from ...ir import dataflow
 from ...ir.bounds import Ranges, hull, is_empty_box
-from ...ir.loops import kernel
-from ...ir.loops.buffers import Buffer
-from ...ir.loops.column import Column
-from ...ir.loops.kernel import Kernel, Node, Step, in_order
-from ...ir.loops.nest import Instruction, Load, Nest, Reading, Store
-from ...ir.loops.traverse import code_of, nodes_of
+from ...ir.loops import (
+    Buffer,
+    Column,
+    Instruction,
+    Kernel,
+    Load,
+    Nest,
+    Node,
+    Reading,
+    Step,
+    Store,
+    code_of,
+    in_order,
+    kernel,
+    nodes_of,
+)
 from ...ir.verify import versions
 from .discovery import table_buffer
 from .drafts import Draft, StoreGroup, draft_nests, order_of

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from ....runtime.process import classes
 from ...ir.bounds import Const, end_by_tables, end_of
-from ...ir.loops.nest import (
+from ...ir.loops import (
     Access,
     Advance,
     Compute,
@@ -24,9 +24,9 @@ from ...ir.loops.nest import (
     Number,
     Row,
     Store,
+    reached,
     with_operands,
 )
-from ...ir.loops.traverse import reached
 from .discovery import TABLE
 
 Rows: TypeAlias = Sequence[Instruction]

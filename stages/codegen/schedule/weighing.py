@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from ....runtime.language.dimension import DimensionKind
+from ....runtime.language import DimensionKind
 from ....runtime.process import classes
 from ...ir.bounds import Ranges
 from ...ir.dataflow import Literal, Map, Region

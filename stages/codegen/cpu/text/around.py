@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .....runtime.process import classes
+from ....ir.loops import Compute, Instruction, Load, Nest, Row
 from ....ir.loops.cpu import marks_of
-from ....ir.loops.nest import Compute, Instruction, Load, Nest, Row
 from ...rows.body import Body, operand, written
 from ...schedule.usual import settled
 from .threads import indented

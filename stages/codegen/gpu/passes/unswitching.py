@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .....runtime.process import classes
+from ....ir.loops import Compute, Index, Kernel, Nest, Number, Row, with_nests
 from ....ir.loops.gpu import marked
-from ....ir.loops.kernel import Kernel
-from ....ir.loops.nest import Compute, Index, Nest, Number, Row
-from ....ir.loops.traverse import with_nests
 from ...mesh.values import needed
 from ...schedule.rules import Rules
 from ...schedule.usual import likely_listed, settled, with_entries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....ir.loops.nest import Compute, Load, Nest
+from ....ir.loops import Compute, Index, Load, Nest
 from ...rows.body import Body, operand
 from ...schedule.usual import entry_of
 from ..passes.unswitching import usual_of
@@ -44,15 +44,13 @@ def _of_indices(body: Body, nest: Nest, letter: str) -> Iterator[str]:
     for number, value in usual_of(nest):
         test = nest.body[number]
         assert isinstance(test, Compute)
-        if entry_of(nest.body, test.args[0]) is None:
-            level, bound = levels[nest.body[test.args[0]].dim], operand(body, test.args[1])
-            index, more = f"{letter}{level}", points.get(level, 1) - 1
+        index, bound = nest.body[test.args[0]], operand(body, test.args[1])
+        if isinstance(index, Index):
+            level = levels[index.dim]
+            first, last = f"{letter}{level}", points.get(level, 1) - 1
             is_first = (test.op == "ge") == value
-            yield (
-                f"{index} >= {bound}"
-                if is_first
-                else f"{index}{f' + {more}' if more else ''} < {bound}"
-            )
+            last_point = f"{first} + {last}" if last else first
+            yield f"{first} >= {bound}" if is_first else f"{last_point} < {bound}"
 
 
 def _listed(body: Body, nest: Nest, letter: str) -> Iterator[str]:
