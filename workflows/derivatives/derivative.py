@@ -48,7 +48,7 @@ class Derived:
 
 
 def _for_many_outputs(flow: Workflow) -> Workflow:
-    """Return the stages with code generators for CPUs that expect several outputs."""
+    """Return the stages with code generators that expect several outputs."""
     stages: Mapping[str, Any] = dict(flow.nodes)
     changed = {
         name: classes.evolve(stage, many_outputs=True)

@@ -63,8 +63,8 @@ class GpuOptions(CodegenOptions):
         patches: sizes for nests that hand arrays on within patches of a mesh, such as
             `Patches(elements=192, levels=16, points=4, threads=256, blocks=5)`; with False each
             nest is a kernel, as are those whose levels begin inside a thread if no size is given.
-        many_outputs: whether most threads have code without the conditions of boxes; fields with
-            several outputs, as those of adjoints, have many.
+        many_outputs: whether most threads have code without conditions of boxes, of which programs
+            with outputs on several boxes have many; adjoints have it.
         passes: the passes over loops in their order: names of ours, functions of the user's.
         host: whether the kernels are compiled as C++ for the null platform, which runs the threads
             of a grid in turn.
