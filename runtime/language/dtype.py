@@ -37,7 +37,7 @@ class DType:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, DType):
-            return self.scalar_type is other.scalar_type
+            return bool(self.dtype == other.dtype)  # `np.longlong` is a type of its own
         if isinstance(other, np.dtype | type | str):
             return bool(self.dtype == other)
         return NotImplemented

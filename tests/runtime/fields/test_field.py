@@ -56,6 +56,8 @@ def test_a_dtype_compares_with_what_means_the_same():
     assert dtype != np.float64
     assert dtype in {DType(np.float32)}
     assert dtype.itemsize == 4
+    assert DType(np.longlong) == DType(np.int64)  # two scalar types of NumPy
+    assert DType(np.longlong) in {DType(np.int64)}
 
 
 def test_9_2_the_gt_protocol(field):
