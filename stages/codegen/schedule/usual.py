@@ -8,7 +8,7 @@ Where conditions are known, nothing is selected, and no index is clamped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from ....runtime.process import classes
@@ -76,6 +76,46 @@ def with_entries(nest: Nest, index: Mapping[Row, bool]) -> Iterator[tuple[Row, b
         entry = None if value is None else entry_of(nest.body, each.operands[0])
         if value is not None and entry and (entry.when is None or holds.get(entry.when)):
             yield row, value
+
+
+@classes.frozen
+class Listed:
+    """What usual conditions say of the entries of a table at an element, as rows of bounds.
+
+    Attributes:
+        slots: how many are read, from the first one on.
+        first: none is before any of these.
+        stop: all are before each of these.
+
+    """
+
+    slots: int = 0
+    first: tuple[Row, ...] = ()
+    stop: tuple[Row, ...] = ()
+
+
+def listed(nest: Nest, usual: Iterable[tuple[Row, bool]]) -> dict[str, Listed]:
+    """Return what usual conditions say of entries, by the buffer of their table."""
+    found: dict[str, Listed] = {}
+    for number, value in usual:
+        test = nest.body[number]
+        at, bound = test.operands
+        entry = entry_of(nest.body, at)
+        if entry is not None:
+            own = found.get(entry.buffer, Listed())
+            side = "first" if is_lower(test, value=value) else "stop"
+            found[entry.buffer] = classes.evolve(
+                own,
+                slots=max(own.slots, entry.offsets[1] + 1),
+                **{side: (*getattr(own, side), bound)},
+            )
+    return found
+
+
+def is_lower(test: Instruction, *, value: bool) -> bool:
+    """Tell whether a comparison with a value says that an index is not before a bound."""
+    assert isinstance(test, Compute)
+    return (test.op == "ge") == value
 
 
 def entry_of(rows: Sequence[Instruction], number: Row) -> Load | None:

@@ -15,7 +15,7 @@ from ....ir.loops import Buffer, Compute, Load, Nest
 from ....ir.loops.cpu import marks_of
 from ...rows.body import Body, operand
 from ...schedule.discovery import TABLE, table_buffer
-from ...schedule.usual import entry_of, settled
+from ...schedule.usual import entry_of, is_lower, listed, settled
 
 FEW: Final = 16  # elements of a block: as many entries as a register holds
 LISTED: Final = """\
@@ -46,34 +46,29 @@ def usual_tests(body: Body, nest: Nest) -> Iterator[str]:
     Those of the index come first: tables have entries where they hold.
     """
     scope = body.scope
-    tables: dict[str, tuple[int, list[str], list[str]]] = {}
     for number, value in marks_of(nest).usual:
         test = nest.body[number]
-        assert isinstance(test, Compute)
-        entry = entry_of(nest.body, test.args[0])
-        if entry is None:
+        if isinstance(test, Compute) and entry_of(nest.body, test.args[0]) is None:
             yield index_test(body, test, FEW, value=value)
-            continue
-        bound, is_first = operand(body, test.args[1]), (test.op == "ge") == value
-        slots, first, stop = tables.get(entry.buffer, (0, [], []))
-        (first if is_first else stop).append(f"s64({bound})")
-        tables[entry.buffer] = max(slots, entry.offsets[1] + 1), first, stop
     for name in _columns(body, nest):
         yield f"{scope.stride(scope.by_name[name], 0)} == 1"
-    for name, (slots, first, stop) in tables.items():
+    for name, entries in listed(nest, marks_of(nest).usual).items():
         buffer = scope.by_name[name]
         along, across = (scope.stride(buffer, axis) for axis in (0, 1))
+        first, stop = (
+            _folded(what, [f"s64({operand(body, row)})" for row in rows])
+            for what, rows in (("later", entries.first), ("earlier", entries.stop))
+        )
         yield (
             f"{scope.ask('listed')}({scope.buffer(name)} + {scope.term(buffer, 0, 'b')}, {FEW}, "
-            f"{along}, {slots}, {across}, {_folded('later', first) or 's64(0)'}, "
-            f"{_folded('earlier', stop) or _LARGEST})"
+            f"{along}, {entries.slots}, {across}, {first or 's64(0)'}, {stop or _LARGEST})"
         )
 
 
 def index_test(body: Body, test: Compute, count: int, *, value: bool) -> str:
     """Return the test that a comparison of the index has a value at `count` points from `b` on."""
     bound = operand(body, test.args[1])
-    return f"b >= {bound}" if (test.op == "ge") == value else f"b + {count} <= {bound}"
+    return f"b >= {bound}" if is_lower(test, value=value) else f"b + {count} <= {bound}"
 
 
 def _folded(what: str, texts: Sequence[str]) -> str:

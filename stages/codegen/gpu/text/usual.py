@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....ir.loops import Compute, Index, Load, Nest
+from .....runtime.language import Dimension
+from ....ir.loops import Index, Nest
 from ...rows.body import Body, operand
-from ...schedule.usual import entry_of
+from ...schedule.usual import is_lower, listed
 from ..passes.unswitching import usual_of
 from .grid import axes_of
 
@@ -39,44 +40,40 @@ def usual_test(body: Body, nest: Nest, letter: str) -> str:
 
 
 def _of_indices(body: Body, nest: Nest, letter: str) -> Iterator[str]:
-    points = {axis.level: axis.points for axis in axes_of(nest)}
-    levels = {loop.range.dim: level for level, loop in enumerate(nest.loops)}
+    points, levels = _axes(nest)
     for number, value in usual_of(nest):
         test = nest.body[number]
-        assert isinstance(test, Compute)
-        index, bound = nest.body[test.args[0]], operand(body, test.args[1])
+        index = nest.body[test.operands[0]]
         if isinstance(index, Index):
-            level = levels[index.dim]
-            first, last = f"{letter}{level}", points.get(level, 1) - 1
-            is_first = (test.op == "ge") == value
-            last_point = f"{first} + {last}" if last else first
-            yield f"{first} >= {bound}" if is_first else f"{last_point} < {bound}"
+            level, end = levels[index.dim], operand(body, test.operands[1])
+            first, more = f"{letter}{level}", points.get(level, 1) - 1
+            last = f"{first} + {more}" if more else first
+            yield f"{first} >= {end}" if is_lower(test, value=value) else f"{last} < {end}"
 
 
 def _listed(body: Body, nest: Nest, letter: str) -> Iterator[str]:
     """Yield the tests of tables: their entries lie where the program has computed."""
-    tables: dict[str, tuple[Load, list[str], list[str]]] = {}
-    for number, value in usual_of(nest):
-        test = nest.body[number]
-        assert isinstance(test, Compute)
-        entry = entry_of(nest.body, test.args[0])
-        if entry is not None:
-            last, first, stop = tables.get(entry.buffer, (entry, [], []))
-            side = first if (test.op == "ge") == value else stop
-            side.append(f"s64({operand(body, test.args[1])})")
-            tables[entry.buffer] = max(last, entry, key=lambda each: each.offsets[1]), first, stop
-    scope, points = body.scope, {axis.level: axis.points for axis in axes_of(nest)}
-    levels = {loop.range.dim: level for level, loop in enumerate(nest.loops)}
-    for name, (entry, first, stop) in tables.items():
+    scope, (points, levels) = body.scope, _axes(nest)
+    for name, entries in listed(nest, usual_of(nest)).items():
         scope.uses.functions["listed"] = LISTED
         buffer = scope.by_name[name]
         level = levels[buffer.dims[0]]
         along, across = (scope.stride(buffer, axis) for axis in (0, 1))
+        first, stop = (
+            _most(relation, [f"s64({operand(body, row)})" for row in rows])
+            for relation, rows in ((">", entries.first), ("<", entries.stop))
+        )
         yield (
             f"listed({scope.buffer(name)} + {scope.term(buffer, 0, f'{letter}{level}')}, "
-            f"{points.get(level, 1)}, {along}, {entry.offsets[1] + 1}, {across}, "
-            f"{_most('>', first) or 's64(0)'}, {_most('<', stop) or _LARGEST})"
+            f"{points.get(level, 1)}, {along}, {entries.slots}, {across}, "
+            f"{first or 's64(0)'}, {stop or _LARGEST})"
         )
+
+
+def _axes(nest: Nest) -> tuple[dict[int, int], dict[Dimension, int]]:
+    """Return the points of a thread by level, and the level of each dimension."""
+    points = {axis.level: axis.points for axis in axes_of(nest)}
+    return points, {loop.range.dim: level for level, loop in enumerate(nest.loops)}
 
 
 def _most(relation: str, texts: list[str]) -> str:
