@@ -45,11 +45,12 @@ struct Device {
     bool (*lend)(std::shared_ptr<void>& last, bool begins) noexcept = nullptr;
     // Lets `body` queue work on a stream of its own, and makes one thing of it that `launch` queues
     // on the stream of a call; null, perhaps with a Python error set, if `body` or the device
-    // refuses, or if the stream of this thread's calls captures already. What `body` allocates, at
-    // most `size` bytes at a time, is shared by all that is captured for one stream.
+    // refuses. What `body` allocates, at most `size` bytes at a time, is shared by all that is
+    // captured for one stream. Neither is for a stream that the user `captures`.
     std::shared_ptr<void> (*capture)(bool (*body)(void* data, void* stream), void* data,
                                      size_t size) = nullptr;
     bool (*launch)(void* captured) = nullptr;  // false with a Python error set
+    bool (*captures)() noexcept = nullptr;     // of the stream of this thread's calls
 };
 
 // What was measured of this machine; calls read it while nobody writes it.

@@ -79,7 +79,6 @@ bool Round::capture() const {
     const Place here = fieldforge::place;
     auto made = calls_[0]->entry()->device->capture(body, &calls, workspace_ + copied_);
     fieldforge::place = here;
-    if (made == nullptr && !calls.refusal && PyErr_Occurred() == nullptr) return true;
     is_tried_ = true;
     graph_ = std::move(made);
     if (graph_ != nullptr) return true;
@@ -106,8 +105,9 @@ Refusal Round::run(Arena& arena, size_t& place) const {
         const Device& device = *calls_[0]->entry()->device;
         place = 0;
         if (!settle(device, calls_[0]->place())) return {Reason::status, {work_failed}};
-        if (!is_tried_ && !capture()) return {Reason::status, {work_failed}};
-        if (graph_ != nullptr) {
+        const bool is_own = !device.captures();  // in a capture the calls become part of that
+        if (is_own && !is_tried_ && !capture()) return {Reason::status, {work_failed}};
+        if (is_own && graph_ != nullptr) {
             return device.launch(graph_.get()) ? Refusal{} : Refusal{Reason::status, {work_failed}};
         }
     }

@@ -189,3 +189,22 @@ def test_graphs_of_a_stream_share_memory_for_arrays(fields):
     for source, target in ((0, 1), (1, 2), (2, 1), (1, 0), (0, 1), (1, 2)):
         found[target][:4] = 2 * (found[source][1:] + found[source][:4])
     np.testing.assert_array_equal(new.asnumpy(), found[2])
+
+
+def test_a_graph_that_is_ready_does_not_become_part_of_a_capture(fields):
+    now, between, new = fields
+    backend = BACKENDS["gpu-host"].with_options(on_device=True, arrays=("%2",))
+    run = differ.with_backend(backend)
+    with ff.record(now=now, new=new) as step:
+        run(now, between)
+        run(between, new)
+    for _ in range(2):
+        step(now=now, new=new)
+    expected = new.asnumpy().copy()
+    new[...] = 0.0
+    with gpu.Stream() as stream, stream.capture() as graph:
+        step(now=now, new=new)
+    del step
+    gc.collect()
+    launch(graph)
+    np.testing.assert_array_equal(new.asnumpy()[:4], expected[:4])

@@ -63,7 +63,8 @@ struct Room {
     size_t size;
     LastUse use;
     Address address = 0;
-    Room(Device& device, Handle stream, size_t size) : device(device), size(size), use(&device, stream) {
+    Room(Device& device, Handle stream, size_t size)
+        : device(device), size(size), use(&device, stream) {
         GPU_CALL(device, alloc_async, &address, size, stream);
         GPU_CALL(device, event_record, use.event, stream);
     }
@@ -84,7 +85,9 @@ std::shared_ptr<Room> room_for(Device& device, Handle stream, size_t size) {
     const std::lock_guard guard(lock);
     auto& known = rooms[{&device, stream}];
     std::shared_ptr<Room> room = known.lock();
-    if (room == nullptr || room->size < size) known = room = std::make_shared<Room>(device, stream, size);
+    if (room == nullptr || room->size < size) {
+        known = room = std::make_shared<Room>(device, stream, size);
+    }
     return room;
 }
 
@@ -212,7 +215,7 @@ struct StepGraph {
 struct Capturing {
     Device& device;
     Handle stream = nullptr, graph = nullptr;
-    explicit Capturing(Device& device) : device(device) {
+    Capturing(Device& device, Room* room) : device(device) {
         constexpr unsigned non_blocking = 1;
         GPU_CALL(device, stream_create, &stream, non_blocking, 0);
         const Result result = device.driver->capture_begin(stream, capture_thread_local);
@@ -221,8 +224,11 @@ struct Capturing {
             fail(device, result, Entry::capture_begin);
         }
         capturing.fetch_add(1);
+        own_room = room;
+        taken = 0;
     }
     Result end() {
+        own_room = nullptr;
         const Result result = device.driver->capture_end(stream, &graph);
         capturing.fetch_sub(1);
         is_over = true;
@@ -237,19 +243,16 @@ struct Capturing {
 };
 
 template <int type>
-std::shared_ptr<void> capture_step(bool (*body)(void* data, void* stream), void* data, size_t size) {
+std::shared_ptr<void> capture_step(bool (*body)(void* data, void* stream), void* data,
+                                   size_t size) {
     std::shared_ptr<StepGraph> made;
     guarded([&] {
         Device& device = own_device<type>();
         const Guard guard(device);
         const Handle stream = stream_of_call(device);
-        if (is_capturing(device, stream)) return true;
         const auto room = room_for(device, stream, size == 0 ? 0 : size + 2 * room_line);
-        Capturing capturing(device);
-        own_room = room.get();
-        taken = 0;
+        Capturing capturing(device, room.get());
         const bool is_done = body(data, capturing.stream);
-        own_room = nullptr;
         const Result result = capturing.end();
         if (!is_done) return false;
         if (result != success) fail(device, result, Entry::capture_end);
@@ -260,6 +263,17 @@ std::shared_ptr<void> capture_step(bool (*body)(void* data, void* stream), void*
         return true;
     });
     return made;
+}
+
+template <int type>
+bool user_captures() noexcept {
+    try {
+        Device& device = own_device<type>();
+        const Guard guard(device);
+        return is_capturing(device, stream_of_call(device));
+    } catch (...) {  // the launch fails again, and says why
+        return false;
+    }
 }
 
 template <int type>
@@ -279,7 +293,8 @@ bool launch_step(void* captured) {
 template <int type>
 constexpr fieldforge::Device made = {type,    allocate<type>, release<type>, copy<type>,
                                      nullptr, current<type>,  true,          settle<type>,
-                                     lend<type>, capture_step<type>, launch_step<type>};
+                                     lend<type>, capture_step<type>, launch_step<type>,
+                                     user_captures<type>};
 
 }  // namespace
 
