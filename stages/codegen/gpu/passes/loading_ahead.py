@@ -33,7 +33,7 @@ from ..options import options_of
 from .columns_ahead import with_levels_ahead
 from .shared_rows import with_shared_rows
 
-LEVELS: Final = (8, 4, 2)
+LEVELS: Final = (8, 4, 2, 1)
 # Registers of 32 bits for what was loaded ahead. Few threads have columns: each may use many.
 MOST_REGISTERS: Final = 176
 # Of those, what the levels under way take where shared memory does not say how many threads fit:
