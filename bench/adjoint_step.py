@@ -38,7 +38,7 @@ def prepared_step(
     sphere = Sphere(grid, start, backend)
     dims = dict(zip(SLOTS, (Cell, Edge), strict=True))
     rng = np.random.default_rng(11)
-    seeds = {name: rng.normal(size=sphere.sizes[dim]) for name, dim in dims.items()}
+    seeds = {n: sphere.field((dim,), rng.normal(size=sphere.sizes[dim])) for n, dim in dims.items()}
     given = {f"{name}_b": sphere.zeros(dim) for name, dim in dims.items()}
 
     def state() -> dict[str, Any]:
@@ -52,7 +52,7 @@ def prepared_step(
 
     def reverse() -> None:
         for name, seed in seeds.items():  # a slot that is read and written has one adjoint
-            given[f"{name}_b"][...] = seed
+            given[f"{name}_b"].ndarray[...] = seed.ndarray
         back(**still, **given)
 
     reverse()

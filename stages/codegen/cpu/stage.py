@@ -104,9 +104,11 @@ class Codegen(CpuOptions, Stage):
         """Return the stage with the options that a search prefers, and what it tells of them."""
         if not self.effort or variant.beyond:
             return self, ()
+        from ..plan.arrays import Subject
         from .planning import planned
 
-        return planned(self, scheduled, lowered, variant, lambda one: one._schedule(variant))
+        subject = Subject(scheduled, lowered, variant, lambda one: one._schedule(variant))
+        return planned(subject, self)
 
     def _schedule(self, variant: Variant) -> tuple[Rules, tuple[LoopPass, ...]]:
         """Return rules and passes; what few calls run is not worth the time of a compiler."""

@@ -65,6 +65,9 @@ class GpuOptions(CodegenOptions):
             nest is a kernel, as are those whose levels begin inside a thread if no size is given.
         many_outputs: whether most threads have code without conditions of boxes, of which programs
             with outputs on several boxes have many; adjoints have it.
+        effort: how long to search for better choices than those of the rules, by predicted seconds:
+            0 takes the rules' choices, 1 turns values into arrays that the rules compute again, in
+            up to 8 plans.
         passes: the passes over loops in their order: names of ours, functions of the user's.
         host: whether the kernels are compiled as C++ for the null platform, which runs the threads
             of a grid in turn.
@@ -85,6 +88,7 @@ class GpuOptions(CodegenOptions):
     land: int = option(whole(-1, 4096), 0)
     patches: Patches | Literal[False] = option(PATCHES, Patches())
     many_outputs: bool = option(FLAG, False)
+    effort: int = option(whole(0, 1), 1)
     passes: tuple[PassName, ...] = option(LOOP_PASSES, GPU_PASSES)
     host: bool = option(FLAG, False)
     on_device: bool = option(FLAG, False)

@@ -14,7 +14,12 @@ from .options import GpuOptions
 from .pass_list import gpu_passes
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
+    from typing import Self
+
+    from ..pass_list import LoopPass
     from ..rows.options import WriterOptions
+    from ..schedule.rules import Rules
+    from ..schedule.schedule import Scheduled
 
 
 @classes.frozen
@@ -35,11 +40,15 @@ class CodegenGpu(GpuOptions, Stage):
         from ..interface import describe, step_numbers
         from ..passes import make_loops
         from ..rows.checks import codes, statuses
+        from ..schedule.schedule import remembered
         from ..soft_reads import clamping_of
         from .launches import orders_of, with_launches
         from .text.kernel import write_gpu
 
-        tree, groups = make_loops(lowered, variant, self.rules(), gpu_passes(self.passes))
+        scheduled = remembered(lowered, variant, self.checked)
+        stage, notes = self._planned(scheduled, lowered, variant)
+        rules, passes = stage._schedule()
+        tree, groups = make_loops(lowered, variant, rules, passes, scheduled=scheduled)
         ints = integers(tree)
         clamping = clamping_of(lowered.program, groups, ints)
         source, kernels = write_gpu(tree, ints, self._writer_options(), self.vendor, clamping)
@@ -61,14 +70,33 @@ class CodegenGpu(GpuOptions, Stage):
             interface = classes.evolve(interface, codes=codes(tree))
         archs = () if self.host else tuple(f"arch={arch}" for arch in self.target.archs)
         flags = (*archs, *self.vendor.flags)
-        generated = Generated(self.vendor.language, source, show(tree), flags)
+        told = classes.evolve(tree, notes=(*tree.notes, *notes)) if notes else tree
+        generated = Generated(self.vendor.language, source, show(told), flags)
         return {"generated": generated, "interface": interface}
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
         """Return the text of the loops after each pass."""
         from ..passes import listings
+        from ..schedule.schedule import remembered
 
-        return listings(lowered, variant, self.rules(), gpu_passes(self.passes))
+        stage, _ = self._planned(remembered(lowered, variant, self.checked), lowered, variant)
+        return listings(lowered, variant, *stage._schedule())
+
+    def _planned(
+        self, scheduled: Scheduled, lowered: Lowered, variant: Variant
+    ) -> tuple[Self, tuple[str, ...]]:
+        """Return the stage with the options that a search prefers, and what it tells of them."""
+        if not self.effort or self.checked:
+            return self, ()
+        from ..plan.arrays import Subject, with_arrays
+        from ..plan.gpu_seconds import GpuModel
+        from ..plan.machine import H200
+
+        subject = Subject(scheduled, lowered, variant, lambda one: one._schedule())
+        return with_arrays(subject, self, lambda sizes: GpuModel(sizes, H200).seconds)
+
+    def _schedule(self) -> tuple[Rules, tuple[LoopPass, ...]]:
+        return self.rules(), gpu_passes(self.passes)
 
     @property
     def vendor(self) -> Vendor:

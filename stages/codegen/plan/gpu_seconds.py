@@ -83,6 +83,23 @@ class GpuFacts:
         return self.kernel.count * (machine.launch + seconds)
 
 
+@classes.frozen
+class GpuModel:
+    """The seconds of calls of some sizes on a class of GPUs."""
+
+    sizes: Sizes
+    machine: GpuClass
+
+    def facts(self, kernel: Kernel) -> list[GpuFacts]:
+        """Return what each kernel does."""
+        return gpu_facts(kernel, self.sizes, self.machine)
+
+    def seconds(self, kernel: Kernel) -> float:
+        """Return the seconds of a call; one that computes nothing takes a launch all the same."""
+        found = sum(each.seconds(self.machine) for each in self.facts(kernel))
+        return max(found, self.machine.launch)
+
+
 def _mean(seconds: Iterable[float], power: float) -> float:
     """Return the longest of some times, a little more where others are as long."""
     return float(pow(sum(pow(each, power) for each in seconds), 1 / power))

@@ -105,9 +105,8 @@ def of_grid(kernel: Kernels, resident: float) -> Sweep:
         loops = [(dim, extent, 1.0) for dim, extent, _, _ in reversed(part.sides)]
         if part.walks and loops:
             columns = prod(extent for _, extent, _ in loops)
-            waves = max(1.0, columns / max(resident, 1))
             dim, extent, _ = loops[0]
-            waves = min(waves, extent)
+            waves = max(1.0, min(columns / max(resident, 1), extent))
             loops = [(dim, waves, extent / waves), *part.walks, (dim, extent / waves, 1.0),
                      *loops[1:]]  # fmt: skip
         else:

@@ -33,12 +33,13 @@ from ..options import options_of
 from .columns_ahead import with_levels_ahead
 from .shared_rows import with_shared_rows
 
-LEVELS: Final = (8, 4, 2)
+LEVELS: Final = (8, 4, 2, 1)
 # Registers of 32 bits for what was loaded ahead. Few threads have columns: each may use many.
 MOST_REGISTERS: Final = 176
 # Of those, what the levels under way take where shared memory does not say how many threads fit:
 # more threads hide as much, and the arithmetic of each other besides.
 FEW_REGISTERS: Final = 32
+OWN_SHARE: Final = 4  # of what a long body needs, one in so many adds to the most at a time
 COMPARISONS: Final = ("lt", "le", "gt", "ge")
 USUALLY_FROM: Final = 8  # levels
 SHORT: Final = 50  # instructions of a body whose values need few of the others
@@ -69,8 +70,8 @@ def _ahead(nest: Nest, buffers: dict[str, Buffer], rules: Rules) -> Nest:
         if isinstance(load, Load) and load.level == depth and _is_known(nest, load)
     )
     room = MOST_REGISTERS - _own_registers(nest)
-    fitting = [n for n in LEVELS if _registers(nest, asked, buffers, n) <= room]
-    ahead = options_of(rules).ahead or (fitting[0] if fitting else 0)
+    fitting = (n for n in LEVELS if _registers(nest, asked, buffers, n) <= room)
+    ahead = options_of(rules).ahead or next(fitting, LEVELS[-1])
     return marked(nest, ahead=ahead, asked=asked) if asked and ahead else nest
 
 
@@ -81,7 +82,8 @@ def leave_room(nest: Nest, buffers: Mapping[str, Buffer], rules: Rules) -> Nest:
         return nest
     rows = _rows(nest, marks.asked)
     words = sum(_words(buffers[name].dtype) for name, _ in rows)
-    fitting = (n for n in LEVELS if n * words <= FEW_REGISTERS)
+    room = FEW_REGISTERS - _own_registers(nest) // OWN_SHARE
+    fitting = (n for n in LEVELS if n * words <= room)
     return marked(nest, ahead=min(marks.ahead, next(fitting, LEVELS[-1])))
 
 

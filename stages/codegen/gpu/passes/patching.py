@@ -50,6 +50,8 @@ def patch(kernel: Kernel, rules: Rules) -> Kernel:
 def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
     nests = chain.nests
+    if any(map(_has_scattered_weights, nests)):
+        return None  # each patch would gather them again
     touched = (row.buffer for nest in nests for row in accesses(nest, Load))
     sizes = _sizes(nests, max(ITEMSIZES[buffers[name].dtype] for name in touched), rules)
     asked = options_of(rules).patches != Sizes()
@@ -71,6 +73,15 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
     return made, (
         f"{names} need not go to memory and back; room for {sizes.blocks} blocks, faster than "
         "fewer even if threads spill a little"
+    )
+
+
+def _has_scattered_weights(nest: Nest) -> bool:
+    """Tell whether an element reads numbers by element and slot of a transposed table."""
+    depth = len(nest.loops)
+    return any(
+        row.level < depth and sum(each is not None for each in row.rows) > 1
+        for row in accesses(nest, Load)
     )
 
 

@@ -22,6 +22,8 @@ OF_POINTS: Final = ((), (256,), (32, 8), (32, 8, 1))
 OF_COLUMNS: Final = ((), (64,), (32, 2), (32, 2, 1))
 # Where a thread has several points: neighbours along x, or points along other loops only.
 OF_WIDE: Final = ((), (128,), (32, 4), (32, 4, 1))
+# Where a thread has two rows and its halo is wide: blocks that are as high as they are wide.
+OF_ROWS: Final = ((), (128,), (16, 8), (16, 8, 1))
 OF_LEVELS: Final = ((), (128,), (128, 1), (128, 1, 1))
 FLAT: Final = (128,)  # the points of all loops counted in one row
 

@@ -15,7 +15,7 @@ from ...plan.registers import registers
 from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
-from .thread_blocks import FLAT, OF_LEVELS, OF_WIDE, begins_with_thread
+from .thread_blocks import FLAT, OF_LEVELS, OF_ROWS, OF_WIDE, begins_with_thread
 from .unrolling import Buffers, unrolled
 from .unswitching import settled_nest
 
@@ -63,7 +63,8 @@ def _widened(nest: Nest, buffers: Buffers, rules: Rules) -> Nest:
     if max(each, default=1) == 1:
         return nest
     if not given and not flat:
-        block = OF_WIDE[len(threads)] if each[0] > 1 else OF_LEVELS[len(threads)]
+        wide = OF_ROWS if marks_of(nest).usual and max(each[1:], default=1) > 1 else OF_WIDE
+        block = (wide if each[0] > 1 else OF_LEVELS)[len(threads)]
     unaligned = _has_single(usual, each, buffers, rules)
     if f"accesses of {WIDEST} bytes" in why:
         how = "by single accesses" if unaligned else "one by one"

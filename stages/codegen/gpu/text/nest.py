@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import count
 
 from .....runtime.process import classes
 from ....ir.loops import Column, Load, Nest, Sweep, instructions
-from ....ir.loops.gpu import marks_of
+from ....ir.loops.gpu import marked, marks_of
 from ...acts.act_trees import below
 from ...rows.acts import acts_of, body_of, write_acts, write_registers
 from ...rows.alike_fields import with_alike_fields
@@ -203,5 +203,10 @@ def _one_by_one(
                 f"{indent}  for (s64 i{level} = {first}; "
                 f"i{level} < f{level} + {points[level]} && i{level} < {stop}; ++i{level}) {{"
             )
-        yield from indented(written(body, level + 1), "  " * (level + 4))
+        rows: Iterable[str] = written(body, level + 1)
+        if level == last and marks_of(nest).usual and not marks_of(nest).unaligned:
+            single = marked(nest, points=())
+            usual = _at_once(thread_body(scope, settled_nest(nest)))
+            rows = either(usual_test(body, single, "i"), usual, rows)
+        yield from indented(rows, "  " * (level + 4))
     yield f"{indent}  " + "}" * len(axes)
