@@ -22,6 +22,7 @@ from fieldforge.stages.target import Target, host_isa, runs_here
 from fieldforge.workflows.commands.cli import main
 
 from ..faults.sample import is_there, keep, key
+from ..processes import python
 
 SECRET, OTHER = b"0123456789abcdef", b"fedcba9876543210"
 
@@ -162,9 +163,7 @@ if child:
     fine = fine and os.waitpid(child, 0)[1] == 0
 os._exit(0 if fine else 1)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=Path(__file__).parents[2], check=False
-    )
+    done = python("-c", script, cwd=Path(__file__).parents[2])
     assert done.returncode == 0
 
 
