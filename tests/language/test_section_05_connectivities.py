@@ -54,7 +54,6 @@ from .support import (
 CellC2E = ff.Field[ff.Dims[Cell, C2EDim], ff.float64]
 EdgeE2C = ff.Field[ff.Dims[Edge, E2CDim], ff.float64]
 EdgeE2CK = ff.Field[ff.Dims[Edge, E2CDim, K], ff.float64]
-VertexV2E = ff.Field[ff.Dims[Vertex, V2EDim], ff.float64]
 
 
 def sums(values: np.ndarray, table: np.ndarray) -> np.ndarray:
