@@ -243,16 +243,17 @@ def start(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
 def packed(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("packed")
     script = "from fieldforge.workflows.commands.cli import main; main()"
-    command = [sys.executable, "-c", script, "cache", "pack",
-               "fieldforge.examples.diffusion:diffuse", "-o", str(folder / "d.ffpack")]  # fmt: skip
+    program = "fieldforge.examples.diffusion:diffuse"
     key_file = folder / "key"
     key_file.write_bytes(SECRET)
     key_file.chmod(0o600)
     environ = {
-        **os.environ, "FIELDFORGE_CACHE_DIR": str(folder / "cache"),
-        "FIELDFORGE_LOCAL_DIR": str(folder / "local"), "FIELDFORGE_CACHE_KEY": str(key_file),
+        "FIELDFORGE_CACHE_DIR": str(folder / "cache"), "FIELDFORGE_CACHE_KEY": str(key_file),
+        "FIELDFORGE_LOCAL_DIR": str(folder / "local"),
     }  # fmt: skip
-    subprocess.run(command, env=environ, check=True)
+    python(
+        "-c", script, "cache", "pack", program, "-o", folder / "d.ffpack", check=True, env=environ
+    )
     return folder
 
 
