@@ -1,9 +1,6 @@
 """A fresh process imports what it uses and no more, and a warm one imports no compiler of ours."""
 
 import ast
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import attrs
@@ -13,6 +10,8 @@ import fieldforge as ff
 from fieldforge.cache.code import reach, read_sources
 from fieldforge.runtime.embedded import builtins
 from fieldforge.workflows.backends import pipelines
+
+from .processes import python
 
 FOREIGN = (
     "click", "concurrent.futures", "cupy", "dace", "difflib", "logging", "matplotlib", "networkx",
@@ -101,10 +100,7 @@ ff.as_connectivity([Edge, E2VDim], Vertex, np.zeros((3, 2), np.int32))
 
 def imported(script: str, **environment: str) -> set[str]:
     """Run a script in a process of its own and return the modules that it has imported."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"{script}\nimport sys\nprint(*sys.modules)"],
-        env={**os.environ, **environment}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    done = python("-c", f"{script}\nimport sys\nprint(*sys.modules)", check=True, env=environment)
     return set(done.stdout.split())
 
 

@@ -1,12 +1,12 @@
 """The tests write to a store of their own, in this process and in those that they start."""
 
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from fieldforge.runtime.process.settings import Settings
+
+from .processes import python
 
 OWN = {"FIELDFORGE_CACHE_DIR", "FIELDFORGE_LOCAL_DIR"}
 ASK = "from fieldforge.runtime.process.settings import current; print(current().cache_dir)"
@@ -21,7 +21,7 @@ def test_the_store_of_a_run_is_temporary_and_its_own():
 
 
 def test_processes_that_tests_start_use_it():
-    done = subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, check=True)
+    done = python("-c", ASK, check=True)
     assert Path(done.stdout.strip()) == Settings.from_env().cache_dir
 
 

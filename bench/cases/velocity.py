@@ -33,8 +33,8 @@ def velocity_tendency(dtype: str, scale: float, order: icosahedral.Order = ORDER
     """Tendencies of the wind: 15 fields in, 3 out, 5 tables; one memory for ours and by hand."""
     mesh = mesh_of(scale, order)
     precision = np.dtype(dtype)
-    points = {Cell: mesh.cells, Edge: mesh.edges, Vertex: mesh.vertices}
-    fields = _fields(points, precision)
+    points = points_of(mesh)
+    fields = fields_of(points, precision)
     arrays = {name: field.asnumpy() for name, field in fields.items()}
     outs = {
         name: ff.zeros({dim: points[dim], K: LEVELS}, precision, allocator=ff.cpu)
@@ -52,7 +52,7 @@ def velocity_tendency(dtype: str, scale: float, order: icosahedral.Order = ORDER
         tables=mesh.connectivities(),
         outputs=tuple(outs),
         by_hand=_by_hand(mesh, dtype, arrays, results),
-        in_numpy=lambda: _in_numpy(mesh, precision, arrays),
+        in_numpy=lambda: in_numpy(mesh, precision, arrays),
         moved=sum(each.nbytes for each in (*arrays.values(), *results.values(), *tables)),
         operations=(
             mesh.vertices * (11 + 23) + mesh.cells * (14 + 4 + 3 * 13 + 12) + mesh.edges * 20
@@ -60,7 +60,12 @@ def velocity_tendency(dtype: str, scale: float, order: icosahedral.Order = ORDER
     )  # fmt: skip
 
 
-def _fields(points: dict[ff.Dimension, int], precision: np.dtype[Any]) -> dict[str, Any]:
+def points_of(mesh: icosahedral.Mesh) -> dict[ff.Dimension, int]:
+    """Return how many points of each kind a mesh has."""
+    return {Cell: mesh.cells, Edge: mesh.edges, Vertex: mesh.vertices}
+
+
+def fields_of(points: dict[ff.Dimension, int], precision: np.dtype[Any]) -> dict[str, Any]:
     numbers = np.random.default_rng(5)
     sizes = points | {K: LEVELS, HALF: LEVELS + 1, C2EDim: 3, E2CDim: 2, V2EDim: 6, V2CDim: 6}
     return {
@@ -126,7 +131,7 @@ def _gathered(field: np.ndarray, table: np.ndarray, weights: np.ndarray) -> np.n
     return total
 
 
-def _in_numpy(
+def in_numpy(
     mesh: icosahedral.Mesh, precision: np.dtype[Any], a: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     half, dtime, limit, damping = (precision.type(each) for each in (0.5, *SCALARS.values()))

@@ -21,6 +21,8 @@ from fieldforge.cache.code import (
 )
 from fieldforge.cache.fingerprint import fingerprint
 
+from ..processes import python
+
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
@@ -144,13 +146,7 @@ def test_two_processes_agree_on_the_toolchain(memo):
     )
 
     def ask(seed: str, memo: str) -> str:
-        return subprocess.run(
-            [sys.executable, "-c", script, memo],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
+        return python("-c", script, memo, check=True, env={"PYTHONHASHSEED": seed}).stdout
 
     for _ in range(5):  # somebody may be editing the sources at this moment
         said = {ask("1", ""), ask("2", memo), ask("3", memo)}

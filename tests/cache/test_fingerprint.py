@@ -3,9 +3,6 @@
 import enum
 import functools
 import math
-import os
-import subprocess
-import sys
 from typing import Any, NamedTuple
 
 import attrs
@@ -21,6 +18,8 @@ from fieldforge.cache.fingerprint import (
     sha256,
 )
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+
+from ..processes import python
 
 
 class Colour(enum.Enum):
@@ -312,13 +311,7 @@ print(components_key({w: "x" for w in set(words)}))
 
 def test_fingerprints_do_not_depend_on_the_hash_seed():
     said = {
-        subprocess.run(
-            [sys.executable, "-c", SCRIPT],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
+        python("-c", SCRIPT, check=True, env={"PYTHONHASHSEED": seed}).stdout
         for seed in ("0", "1234")
     }
     assert len(said) == 1

@@ -22,6 +22,7 @@ from fieldforge.stages.target import Target, host_isa, runs_here
 from fieldforge.workflows.commands.cli import main
 
 from ..faults.sample import is_there, keep, key
+from ..processes import python
 
 SECRET, OTHER = b"0123456789abcdef", b"fedcba9876543210"
 
@@ -162,9 +163,7 @@ if child:
     fine = fine and os.waitpid(child, 0)[1] == 0
 os._exit(0 if fine else 1)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=Path(__file__).parents[2], check=False
-    )
+    done = python("-c", script, cwd=Path(__file__).parents[2])
     assert done.returncode == 0
 
 
@@ -244,16 +243,17 @@ def start(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
 def packed(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("packed")
     script = "from fieldforge.workflows.commands.cli import main; main()"
-    command = [sys.executable, "-c", script, "cache", "pack",
-               "fieldforge.examples.diffusion:diffuse", "-o", str(folder / "d.ffpack")]  # fmt: skip
+    program = "fieldforge.examples.diffusion:diffuse"
     key_file = folder / "key"
     key_file.write_bytes(SECRET)
     key_file.chmod(0o600)
     environ = {
-        **os.environ, "FIELDFORGE_CACHE_DIR": str(folder / "cache"),
-        "FIELDFORGE_LOCAL_DIR": str(folder / "local"), "FIELDFORGE_CACHE_KEY": str(key_file),
+        "FIELDFORGE_CACHE_DIR": str(folder / "cache"), "FIELDFORGE_CACHE_KEY": str(key_file),
+        "FIELDFORGE_LOCAL_DIR": str(folder / "local"),
     }  # fmt: skip
-    subprocess.run(command, env=environ, check=True)
+    python(
+        "-c", script, "cache", "pack", program, "-o", folder / "d.ffpack", check=True, env=environ
+    )
     return folder
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from fieldforge.cache.disk import Disk
 
+from ..processes import python
+
 COMMON = """
 import os, sys, time
 from concurrent.futures import ThreadPoolExecutor
@@ -155,7 +157,5 @@ print(sorted(heavy & set(sys.modules) - before))
 
 def test_the_store_imports_nothing_heavy():
     script = "import sys, attrs, numpy; before = set(sys.modules)\n" + LIGHT
-    said = subprocess.run(
-        [sys.executable, "-c", script], check=True, capture_output=True, text=True
-    )
+    said = python("-c", script, check=True)
     assert said.stdout.strip() == "[]"

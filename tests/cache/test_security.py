@@ -4,8 +4,6 @@ import json
 import os
 import pickle
 import stat
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from fieldforge.runtime.process.errors import StoreError, StorePermissionError
 from fieldforge.runtime.process.settings import Settings
 
 from ..faults.sample import is_there, keep, key
+from ..processes import python
 
 SECRET, OTHER = b"0123456789abcdef", b"fedcba9876543210"
 TRAVERSALS = [
@@ -231,8 +230,5 @@ def test_a_store_that_may_not_be_written_still_answers():
         for path in [place, *place.rglob("*")]:
             path.chmod(stat.S_IMODE(path.stat().st_mode) | (0o055 if path.is_dir() else 0o044))
         os.umask(old)
-        done = subprocess.run(
-            [sys.executable, "-c", NOBODY, str(place)], capture_output=True, text=True, check=False,
-            cwd=Path(__file__).parents[2],
-        )  # fmt: skip
+        done = python("-c", NOBODY, place, cwd=Path(__file__).parents[2])
         assert done.stdout.strip() == "True False ['store.put_failed']", done.stderr

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -22,6 +20,7 @@ from fieldforge.workflows.batches.lock_file import read
 from fieldforge.workflows.capsules.capsule import Capsule
 from fieldforge.workflows.capsules.replaying import replay
 
+from ..processes import python
 from .stencils import COMPILED, made
 
 needs_compiler = pytest.mark.needs_compiler
@@ -253,12 +252,8 @@ def copy(a: Field[float], b: Field[float]):
 def test_a_command_finds_stencils(tmp_path):
     (tmp_path / "model.py").write_text(MODEL)
 
-    done = subprocess.run(
-        [sys.executable, "-m", "fieldforge", "show", "model.py:copy", "--stage", "lower"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=True,
+    done = python(
+        "-m", "fieldforge", "show", "model.py:copy", "--stage", "lower", check=True, cwd=tmp_path
     )
 
     assert "domain.I" in done.stdout

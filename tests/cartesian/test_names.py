@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
-import sys
 
 import pytest
 
 from fieldforge.workflows.commands.migration.counterparts import counterpart, has
 from fieldforge.workflows.commands.migration.import_rewriting import rewrite
+
+from ..processes import python
 
 ERRORS = (
     "GTScriptSyntaxError GTScriptSymbolError GTScriptDefinitionError GTScriptValueError "
@@ -119,6 +119,6 @@ def test_imports_of_gt4py_are_redirected_in_a_process(tmp_path):
         "print(gtscript.__name__, b.sum())\n"
     )
 
-    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=True)
+    done = python(file, check=True)
 
     assert done.stdout.split() == ["fieldforge.cartesian.gtscript", "24.0"]

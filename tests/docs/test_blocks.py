@@ -3,14 +3,14 @@
 import ast
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import click
 import pytest
 
 from fieldforge.workflows.commands.cli import main
+
+from ..processes import python
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
@@ -46,7 +46,7 @@ def test_scripts_print_what_they_say(page, tmp_path):
     for code in filter(SCRIPT.match, blocks(page, "python")):
         file = tmp_path / SCRIPT.match(code)[1]
         file.write_text(code)
-        done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+        done = python(file)
         said = [line.partition("  # ")[2] for line in code.splitlines() if line.startswith("print")]
         assert (done.stdout.splitlines(), done.stderr) == (said, "")
 

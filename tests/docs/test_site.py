@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from generate.scripts import PAGES, as_sessions, input_of, script_of, with_copies
 
+from ..processes import python
+
 ROOT = Path(__file__).parents[2]
 SESSION = """\
 ```python
@@ -59,9 +61,7 @@ def test_the_scripts_of_pages_run(page, tmp_path):
     script = tmp_path / page.replace(".md", ".py")
     script.write_text(script_of((ROOT / "docs" / page).read_text(), script.name))
 
-    done = subprocess.run(
-        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = python(script, cwd=tmp_path)
 
     assert done.returncode == 0, done.stderr
 

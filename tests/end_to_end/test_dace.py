@@ -1,8 +1,5 @@
 """Whole programs by DaCe: the bits of the backend 'cpu', nothing of DaCe left at run time."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +11,7 @@ from fieldforge import float32, float64, int32, where
 from fieldforge.examples.diffusion import I, J, K
 
 from ..dimensions import Column, Levels
+from ..processes import python
 
 pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 
@@ -83,15 +81,12 @@ def test_statements_domains_scalars_columns_and_updates_in_place_agree_with_embe
 def test_a_second_process_imports_no_dace_and_nothing_is_left_behind(tmp_path: Path):
     here = tmp_path / "here"
     here.mkdir()
-    variables = {**os.environ, "FIELDFORGE_CACHE_DIR": str(tmp_path / "cache"), "HOME": str(here)}
+    variables = {"FIELDFORGE_CACHE_DIR": str(tmp_path / "cache"), "HOME": str(here)}
 
     first, second = (
-        subprocess.run(
-            [sys.executable, "-c", MAKE_BACKEND + DIFFUSE],
-            cwd=here, env=variables, capture_output=True, text=True, check=True,
-        ).stdout.split()
+        python("-c", MAKE_BACKEND + DIFFUSE, check=True, cwd=here, env=variables).stdout.split()
         for _ in range(2)
-    )  # fmt: skip
+    )
 
     assert [first[0], second[0]] == ["True", "False"]
     assert first[1] == second[1]

@@ -21,6 +21,9 @@ OnCells = ff.Field[ff.Dims[Cell, K], ff.float64]
 OnEdges = ff.Field[ff.Dims[Edge, K], ff.float64]
 
 HOST = BACKENDS["gpu-host"]
+BOTH = pytest.mark.parametrize(
+    "host", ["gpu-host", pytest.param("dace_gpu-host", marks=pytest.mark.needs_dace)]
+)
 
 
 @ff.field_operator
@@ -48,15 +51,21 @@ def simulated(monkeypatch):
     """Use the null platform, whose driver finds what a call does wrong."""
     with gpu.use_platform("null"):
         gpu.null.forget_problems()
-        yield HOST.with_options(on_device=True), BACKENDS["gpu"].allocator
+        yield on_device("gpu-host"), BACKENDS["gpu"].allocator
         assert gpu.null.problems() == []
 
 
-def test_a_dimension_may_need_more_blocks_than_a_grid_has():
+def on_device(host):
+    """Return a backend for the host with fields on the simulated device."""
+    return BACKENDS[host].with_options(on_device=True)
+
+
+@BOTH
+def test_a_dimension_may_need_more_blocks_than_a_grid_has(host):
     a = ff.as_field([I, J], np.arange(2.0 * 530_000).reshape(2, -1))
     out = ff.zeros({I: 2, J: 530_000})
 
-    halve.with_backend(HOST)(a, out)
+    halve.with_backend(host)(a, out)
 
     assert (out.asnumpy() == 0.5 * a.asnumpy()).all()
 
@@ -65,15 +74,16 @@ def test_nothing_is_launched_for_an_empty_domain():
     halve.with_backend(HOST)(ff.zeros({I: 0, J: 4}), ff.zeros({I: 0, J: 4}))
 
 
-def test_sweeps_on_the_device_have_the_bits_of_the_cpu(simulated):
-    backend, allocator = simulated
+@BOTH
+def test_sweeps_on_the_device_have_the_bits_of_the_cpu(simulated, host):
+    allocator = simulated[1]
     values = np.random.default_rng(1).random((5, 40, 9))
     expected = ff.zeros({I: 5, J: 40, K: 9})
     sweep.with_backend("cpu")(ff.as_field([I, J, K], values), expected)
     a = ff.as_field([I, J, K], values, allocator=allocator)
     out = ff.zeros({I: 5, J: 40, K: 9}, allocator=allocator)
 
-    sweep.with_backend(backend)(a, out)
+    sweep.with_backend(on_device(host))(a, out)
 
     assert out.asnumpy().tobytes() == np.array(expected.asnumpy()).tobytes()
 
@@ -147,14 +157,15 @@ def test_a_failed_launch_is_an_error_of_the_call(simulated):
     program(a, a)
 
 
-@pytest.mark.parametrize("on_device", [False, True])
-def test_a_checked_call_names_the_field(simulated, on_device):
-    backend, allocator = simulated if on_device else (HOST, None)
+@pytest.mark.parametrize("place", ["host", "device"])
+@BOTH
+def test_a_checked_call_names_the_field(simulated, host, place):
+    backend, allocator = (on_device(host), simulated[1]) if place == "device" else (host, None)
     a = ff.zeros({I: 3, J: 4}, allocator=allocator)
     out = ff.zeros({I: 3, J: 4}, allocator=allocator)
     program = invert.with_backend(backend)
 
-    with pytest.raises(FieldforgeError, match="'out'"):
+    with pytest.raises(ff.errors.CheckError, match="'out' of 'inverse' is inf"):
         program.checked(a, out)
 
     program.checked(ff.full({I: 3, J: 4}, 2.0, allocator=allocator), out)

@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 import warnings
 from contextlib import nullcontext
 from pathlib import Path
@@ -16,6 +15,7 @@ from fieldforge.runtime.gpu import GpuOrderWarning, watching
 from fieldforge.runtime.gpu.native import null as driver
 from fieldforge.runtime.process import settings
 
+from ..processes import python
 from .gpu_calls import SIMULATED, halve, plane
 
 pytestmark = pytest.mark.needs_compiler
@@ -237,12 +237,9 @@ def test_a_profiler_hears_of_ranges_by_the_protocol_of_nvtx(tmp_path):
     source, library, heard = tmp_path / "tool.cpp", tmp_path / "tool.so", tmp_path / "heard"
     source.write_text(INJECTED)
     subprocess.run(["c++", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
-    environment = settings.environment_with(
-        NVTX_INJECTION64_PATH=str(library), RANGES_OF_TEST=str(heard)
-    )
+    environment = {"NVTX_INJECTION64_PATH": str(library), "RANGES_OF_TEST": str(heard)}
 
-    root = Path(__file__).parents[2]
-    subprocess.run([sys.executable, "-c", CHILD], env=environment, cwd=root, check=True)
+    python("-c", CHILD, check=True, cwd=Path(__file__).parents[2], env=environment)
 
     assert heard.read_text().split("\n") == ["push halve", "pop", ""]
 

@@ -1,22 +1,18 @@
 """An operation is a row of the table and a spelling in each writer, and nothing else."""
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ..processes import python
+
 SCRIPT = Path(__file__).with_name("copysign.py")
 
 
 def run(store: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(SCRIPT), *arguments],
-        env={**os.environ, "FIELDFORGE_CACHE_DIR": str(store)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    return python(SCRIPT, *arguments, env={"FIELDFORGE_CACHE_DIR": str(store)})
 
 
 def expected() -> str:

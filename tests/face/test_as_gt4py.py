@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 from click.testing import CliRunner
 
 from fieldforge.workflows.commands.cli import main
+
+from ..processes import python
 
 SCRIPT = """
 import sys
@@ -51,10 +49,7 @@ for name in ("gt4py.next.iterator", "gt4py.next.otf.workflow", "gt4py.eve.traits
 
 
 def run(*arguments, folder):
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder, env=dict(os.environ), capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+    return python(*arguments, cwd=folder, timeout=120)
 
 
 MAIN = "from fieldforge.workflows.commands.cli import main; main()"

@@ -7,11 +7,10 @@ gt4py's factories with what it chose for the program.
 from __future__ import annotations
 
 import importlib.util
-import os
-import subprocess
-import sys
 
 import pytest
+
+from ..processes import python
 
 pytestmark = [pytest.mark.needs_compiler, pytest.mark.needs_dace]
 
@@ -164,10 +163,7 @@ EXPECTED = "".join(
 
 def run_as_gt4py(folder, *parts):
     (folder / "model.py").write_text("".join(parts))
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", MAIN, "run", "--as-gt4py", "model.py"],
-        cwd=folder, env=dict(os.environ), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    return python("-W", "ignore", "-c", MAIN, "run", "--as-gt4py", "model.py", cwd=folder)
 
 
 def test_a_device_alone_chooses_allocator_and_backend(tmp_path):

@@ -13,6 +13,7 @@ from fieldforge.cache.disk import Disk
 from fieldforge.workflows.commands.cli import main
 
 from ..dimensions import E2VDim, Line
+from ..sources import names_of
 
 I, E, V = ff.Dimension("I"), ff.Dimension("E"), ff.Dimension("V")
 E2V = ff.FieldOffset("E2V", source=V, target=(E, E2VDim))
@@ -22,15 +23,10 @@ BACKENDS = [None, pytest.param("cpu", marks=pytest.mark.needs_compiler)]
 
 def refused(source):
     """Return the error of an operator whose body is `source`, on a field `a` and a flag."""
-    scope = {"ff": ff, "np": np, "Line": Line, "Staggered": Staggered}
     text = f"def op(a: Line, flag: bool) -> Line:\n    {source}\n    return a\n"
-    import linecache
-
-    name = f"<message {source}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    exec(compile(text, name, "exec"), scope)
+    operator = names_of(text, ff=ff, np=np, Line=Line, Staggered=Staggered)["op"]
     with pytest.raises(ff.errors.DSLError) as caught:
-        ff.field_operator(scope["op"])
+        ff.field_operator(operator)
     return str(caught.value)
 
 

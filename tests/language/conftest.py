@@ -60,6 +60,12 @@ def backend(request, monkeypatch):
         yield found
 
 
+@pytest.fixture
+def gives(backend):
+    """Hold what an operator gives by the running execution against what is expected."""
+    return functools.partial(support.assert_gives, backend=backend)
+
+
 @pytest.fixture(params=EXECUTIONS[1:])
 def compiled(request, monkeypatch):
     """Run the test by the backends that build something."""

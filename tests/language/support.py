@@ -14,6 +14,7 @@ import numpy as np
 import fieldforge as ff
 from fieldforge.constructors import as_connectivity
 from fieldforge.runtime import gpu
+from fieldforge.runtime.language.structure import map_leaves
 
 from ..dimensions import (
     C2CDim,
@@ -114,9 +115,35 @@ def run(
     return out.asnumpy()
 
 
-def assert_gives(expected: Any, operator: Any, *args: Any, **options: Any) -> None:
-    """Run an operator, and hold its result against what is expected, element by element."""
-    np.testing.assert_array_equal(run(operator, *args, **options), expected)
+def assert_gives(
+    expected: Any, operator: Any, *args: Any, backend: Any, on: Any = None,
+    offset_provider: Any = None, rtol: float = 0.0, atol: float = 0.0, **call: Any,
+) -> None:  # fmt: skip
+    """Call an operator, and hold its results against what is expected, element by element.
+
+    The outputs begin at zero and have the shapes of what is expected, or they have the domain `on`.
+    """
+    wanted: list[Any] = []
+
+    def output(value: Any, type_: Any) -> Any:
+        if isinstance(value, tuple):
+            parts = map(output, value, type_.elements)
+            return value._make(parts) if hasattr(value, "_make") else tuple(parts)
+        wanted.append(np.asarray(value))
+        domain = on or dict(zip(type_.dims, wanted[-1].shape, strict=True))
+        return ff.zeros(domain, dtype=getattr(type_, "dtype", type_).name)
+
+    out = output(expected, operator.__gt_type__().result)
+    provider = MESH if offset_provider is None else offset_provider
+    operator.with_backend(backend)(*args, out=out, offset_provider=provider, **call)
+
+    found: list[Any] = []
+    map_leaves(found.append, out)
+    for each, values in zip(found, wanted, strict=True):
+        if rtol or atol:
+            np.testing.assert_allclose(each.asnumpy(), values, rtol=rtol, atol=atol)
+        else:
+            np.testing.assert_array_equal(each.asnumpy(), values)
 
 
 @ff.field_operator(backend=None)

@@ -40,7 +40,6 @@ from .support import (
     EdgeK,
     VertexField,
     VertexK,
-    assert_gives,
     c2c,
     c2e,
     c2v,
@@ -55,7 +54,6 @@ from .support import (
 CellC2E = ff.Field[ff.Dims[Cell, C2EDim], ff.float64]
 EdgeE2C = ff.Field[ff.Dims[Edge, E2CDim], ff.float64]
 EdgeE2CK = ff.Field[ff.Dims[Edge, E2CDim, K], ff.float64]
-VertexV2E = ff.Field[ff.Dims[Vertex, V2EDim], ff.float64]
 
 
 def sums(values: np.ndarray, table: np.ndarray) -> np.ndarray:
@@ -80,48 +78,42 @@ def divergence(e: EdgeField, w: CellC2E) -> CellField:
 
 
 class TestNeighbours:
-    def test_5_one_neighbour_replaces_the_dimension(self, backend):
+    def test_5_one_neighbour_replaces_the_dimension(self, gives):
         v = random(6)
-        out = run(gradient, field(Vertex, v), on={Edge: 9}, backend=backend, offset_provider=MESH)
 
-        np.testing.assert_array_equal(out, v[e2v[:, 1]] - v[e2v[:, 0]])
+        gives(v[e2v[:, 1]] - v[e2v[:, 0]], gradient, field(Vertex, v))
 
-    def test_5_further_dimensions_are_kept(self, backend):
+    def test_5_further_dimensions_are_kept(self, gives):
         v = random(6, 4)
-        assert_gives(
-            v[e2v[:, 1], :3] - v[e2v[:, 0], 1:], gradient_levels, field((Vertex, K), v),
-            on={Edge: 9, K: 3}, backend=backend, offset_provider=MESH,
-        )  # fmt: skip
+        gives(v[e2v[:, 1], :3] - v[e2v[:, 0], 1:], gradient_levels, field((Vertex, K), v))
 
-    def test_5_a_part_of_the_output_reads_its_neighbours_only(self, backend):
+    def test_5_a_part_of_the_output_reads_its_neighbours_only(self, gives):
         v = random(6)
-        assert_gives(
+        gives(
             (v[e2v[:, 1]] - v[e2v[:, 0]])[2:4], gradient, field({Vertex: (2, 6)}, v[2:]),
-            on={Edge: (2, 4)}, backend=backend, offset_provider=MESH,
+            on={Edge: (2, 4)},
         )  # fmt: skip
 
-    def test_5_all_neighbours_meet_a_sparse_field(self, backend):
+    def test_5_all_neighbours_meet_a_sparse_field(self, gives):
         e, w = random(9), random(4, 3)
-        out = run(
-            divergence, field(Edge, e), field((Cell, C2EDim), w), on={Cell: 4}, backend=backend,
-            offset_provider=MESH,
+
+        gives(
+            (w * e[c2e]).sum(axis=1), divergence, field(Edge, e), field((Cell, C2EDim), w),
+            rtol=1e-14,
         )  # fmt: skip
 
-        np.testing.assert_allclose(out, (w * e[c2e]).sum(axis=1), rtol=1e-14)
-
-    def test_5_shifts_of_several_kinds_are_applied_in_turn(self, backend):
+    def test_5_shifts_of_several_kinds_are_applied_in_turn(self, gives):
         @ff.field_operator(backend=None)
         def opposite(v: VertexField) -> CellField:
             return v(E2V[1])(C2E[2])
 
         v = random(6)
-        out = run(opposite, field(Vertex, v), on={Cell: 4}, backend=backend, offset_provider=MESH)
 
-        np.testing.assert_array_equal(out, v[e2v[c2e[:, 2], 1]])
+        gives(v[e2v[c2e[:, 2], 1]], opposite, field(Vertex, v))
 
 
 class TestLocalArithmetic:
-    def test_5_neighbour_fields_are_computed_with(self, backend):
+    def test_5_neighbour_fields_are_computed_with(self, gives):
         @ff.field_operator(backend=None)
         def mixed(e: EdgeField, c: CellField, w: CellC2E) -> CellField:
             gathered = e(C2E)
@@ -129,77 +121,69 @@ class TestLocalArithmetic:
             return neighbor_sum(kept - 0.5 * c + gathered, axis=C2EDim)
 
         e, c, w = random(9), random(4), random(4, 3)
-        out = run(
-            mixed, field(Edge, e), field(Cell, c), field((Cell, C2EDim), w), on={Cell: 4},
-            backend=backend, offset_provider=MESH,
-        )  # fmt: skip
 
         gathered = e[c2e]
         kept = np.where(gathered > 0.0, np.sqrt(np.abs(gathered)) * w, c[:, None])
         expected = (kept - 0.5 * c[:, None] + gathered).sum(axis=1)
-        np.testing.assert_allclose(out, expected, rtol=1e-13, atol=1e-15)
+        gives(
+            expected, mixed, field(Edge, e), field(Cell, c), field((Cell, C2EDim), w), rtol=1e-13,
+            atol=1e-15,
+        )  # fmt: skip
 
-    def test_5_a_difference_to_the_centre_leaves_missing_neighbours_out(self, backend):
+    def test_5_a_difference_to_the_centre_leaves_missing_neighbours_out(self, gives):
         @ff.field_operator(backend=None)
         def laplacian(c: CellField) -> CellField:
             return neighbor_sum(c(C2C) - c, axis=C2CDim)
 
         c = random(4)
-        out = run(laplacian, field(Cell, c), on={Cell: 4}, backend=backend, offset_provider=MESH)
 
         expected = np.where(c2c >= 0, c[c2c] - c[:, None], 0.0).sum(axis=1)
-        np.testing.assert_allclose(out, expected, rtol=1e-14)
+        gives(expected, laplacian, field(Cell, c), rtol=1e-14)
 
-    def test_5_elements_of_local_fields_are_taken_by_number(self, backend):
+    def test_5_elements_of_local_fields_are_taken_by_number(self, gives):
         @ff.field_operator(backend=None)
         def weighted(c: CellField, w: EdgeE2C) -> EdgeField:
             return w[E2CDim(0)] * c(E2C[0]) + w[E2CDim(1)]
 
         c, w = random(4), random(9, 2)
-        assert_gives(
-            w[:, 0] * c[e2c[:, 0]] + w[:, 1], weighted, field(Cell, c), field((Edge, E2CDim), w),
-            on={Edge: 9}, backend=backend, offset_provider=MESH,
-        )  # fmt: skip
+        gives(w[:, 0] * c[e2c[:, 0]] + w[:, 1], weighted, field(Cell, c), field((Edge, E2CDim), w))
 
-    def test_5_sparse_fields_may_have_levels(self, backend):
+    def test_5_sparse_fields_may_have_levels(self, gives):
         @ff.field_operator(backend=None)
         def weighted(c: CellK, w: EdgeE2CK) -> EdgeK:
             return neighbor_sum(c(E2C) * w, axis=E2CDim) + w[E2CDim(1)]
 
         c, w = random(4, 3), random(9, 2, 3)
-        out = run(
-            weighted, field((Cell, K), c), field((Edge, E2CDim, K), w), on={Edge: 9, K: 3},
-            backend=backend, offset_provider=MESH,
-        )  # fmt: skip
 
         products = np.where((e2c >= 0)[:, :, None], c[e2c] * w, 0.0)
-        np.testing.assert_allclose(out, products.sum(axis=1) + w[:, 1], rtol=1e-13, atol=1e-15)
+        gives(
+            products.sum(axis=1) + w[:, 1], weighted, field((Cell, K), c),
+            field((Edge, E2CDim, K), w), rtol=1e-13, atol=1e-15,
+        )  # fmt: skip
 
 
 class TestReductionsOfReductions:
-    def test_5_a_reduction_is_shifted_again(self, backend):
+    def test_5_a_reduction_is_shifted_again(self, gives):
         @ff.field_operator(backend=None)
         def around(e: EdgeField) -> EdgeField:
             at_vertices = neighbor_sum(e(V2E), axis=V2EDim)
             return at_vertices(E2V[0]) - at_vertices(E2V[1])
 
         e = random(9)
-        out = run(around, field(Edge, e), on={Edge: 9}, backend=backend, offset_provider=MESH)
 
         s = sums(e, v2e)
-        np.testing.assert_allclose(out, s[e2v[:, 0]] - s[e2v[:, 1]], rtol=1e-13, atol=1e-14)
+        gives(s[e2v[:, 0]] - s[e2v[:, 1]], around, field(Edge, e), rtol=1e-13, atol=1e-14)
 
-    def test_5_a_shifted_field_is_reduced(self, backend):
+    def test_5_a_shifted_field_is_reduced(self, gives):
         @ff.field_operator(backend=None)
         def ends(v: VertexField) -> VertexField:
             return neighbor_sum(v(E2V[0])(V2E), axis=V2EDim)
 
         v = random(6)
-        out = run(ends, field(Vertex, v), on={Vertex: 6}, backend=backend, offset_provider=MESH)
 
-        np.testing.assert_allclose(out, sums(v[e2v[:, 0]], v2e), rtol=1e-14)
+        gives(sums(v[e2v[:, 0]], v2e), ends, field(Vertex, v), rtol=1e-14)
 
-    def test_5_a_reduction_of_an_operator_with_a_reduction(self, backend):
+    def test_5_a_reduction_of_an_operator_with_a_reduction(self, gives):
         @ff.field_operator(backend=None)
         def at_edges(v: VertexField) -> EdgeField:
             return neighbor_sum(v(E2V), axis=E2VDim)
@@ -209,37 +193,31 @@ class TestReductionsOfReductions:
             return max_over(at_edges(v)(C2E), axis=C2EDim)
 
         v = random(6)
-        out = run(at_cells, field(Vertex, v), on={Cell: 4}, backend=backend, offset_provider=MESH)
 
-        np.testing.assert_allclose(out, sums(v, e2v)[c2e].max(axis=1), rtol=1e-14)
+        gives(sums(v, e2v)[c2e].max(axis=1), at_cells, field(Vertex, v), rtol=1e-14)
 
-    def test_5_rule_a_reduction_stands_directly_inside_another(self, backend):
+    def test_5_rule_a_reduction_stands_directly_inside_another(self, gives):
         @ff.field_operator(backend=None)
         def nested(v: VertexField) -> CellField:
             return neighbor_sum(neighbor_sum(v(E2V), axis=E2VDim)(C2E), axis=C2EDim)
 
         v = random(6)
-        out = run(nested, field(Vertex, v), on={Cell: 4}, backend=backend, offset_provider=MESH)
 
-        np.testing.assert_allclose(out, sums(v, e2v)[c2e].sum(axis=1), rtol=1e-14)
+        gives(sums(v, e2v)[c2e].sum(axis=1), nested, field(Vertex, v), rtol=1e-14)
 
-    def test_5_rule_a_reduction_is_an_operand_of_a_neighbour_field(self, backend):
+    def test_5_rule_a_reduction_is_an_operand_of_a_neighbour_field(self, gives):
         @ff.field_operator(backend=None)
         def centred(e: EdgeField, c: CellField) -> CellField:
             mean = neighbor_sum(e(C2E), axis=C2EDim) / 3.0
             return neighbor_sum((e(C2E) - mean) * (e(C2E) - mean), axis=C2EDim) * c
 
         e, c = random(9), random(4)
-        out = run(
-            centred, field(Edge, e), field(Cell, c), on={Cell: 4}, backend=backend,
-            offset_provider=MESH,
-        )  # fmt: skip
 
         mean = e[c2e].sum(axis=1) / 3.0
         expected = ((e[c2e] - mean[:, None]) ** 2).sum(axis=1) * c
-        np.testing.assert_allclose(out, expected, rtol=1e-13)
+        gives(expected, centred, field(Edge, e), field(Cell, c), rtol=1e-13)
 
-    def test_5_several_reductions_in_one_operator(self, backend):
+    def test_5_several_reductions_in_one_operator(self, gives):
         @ff.field_operator(backend=None)
         def spread(e: EdgeField, v: VertexField) -> CellField:
             high = max_over(e(C2E), axis=C2EDim)
@@ -247,14 +225,11 @@ class TestReductionsOfReductions:
             return high - low
 
         e, v = random(9), random(6)
-        assert_gives(
-            e[c2e].max(axis=1) - v[c2v].min(axis=1), spread, field(Edge, e), field(Vertex, v),
-            on={Cell: 4}, backend=backend, offset_provider=MESH,
-        )  # fmt: skip
+        gives(e[c2e].max(axis=1) - v[c2v].min(axis=1), spread, field(Edge, e), field(Vertex, v))
 
 
 class TestDataOffsets:
-    def test_5_a_neighbour_then_a_level_from_a_field(self, backend):
+    def test_5_a_neighbour_then_a_level_from_a_field(self, gives):
         local_index = ff.Field[ff.Dims[Cell, C2CDim, K], int32]
 
         @ff.field_operator(backend=None)
@@ -265,14 +240,13 @@ class TestDataOffsets:
             [Cell, C2CDim], codomain=Cell, data=[[1, 2, 3], [0, 2, 3], [3, 1, 0], [2, 1, 0]]
         )
         t, offset = random(4, 6), np.random.default_rng(3).integers(-1, 2, (4, 3, 3))
-        out = run(
-            temperature, field((Cell, K), t), field((Cell, C2CDim, K), offset, int32),
-            on={Cell: 4, K: 3}, backend=backend, offset_provider={"C2C": table, "Koff": K},
-        )  # fmt: skip
 
         cells, levels = np.indices((4, 3))
         expected = t[table.asnumpy()[cells, 0], levels + offset[:, 0] + 1]
-        np.testing.assert_array_equal(out, expected)
+        gives(
+            expected, temperature, field((Cell, K), t), field((Cell, C2CDim, K), offset, int32),
+            offset_provider={"C2C": table, "Koff": K},
+        )  # fmt: skip
 
 
 class TestProvider:
@@ -282,12 +256,11 @@ class TestProvider:
         with pytest.raises(KeyError, match="Offset 'E2V' not found in offset provider"):
             run(gradient, field(Vertex, random(6)), on={Edge: 9}, backend=backend)
 
-    def test_5_1_entries_that_nobody_needs_change_nothing(self, backend):
+    def test_5_1_entries_that_nobody_needs_change_nothing(self, gives):
         v = random(6)
         extra = {**MESH, "Unused": as_connectivity([Edge, E2VDim], codomain=Vertex, data=e2v[:2])}
-        out = run(gradient, field(Vertex, v), on={Edge: 9}, backend=backend, offset_provider=extra)
 
-        np.testing.assert_array_equal(out, v[e2v[:, 1]] - v[e2v[:, 0]])
+        gives(v[e2v[:, 1]] - v[e2v[:, 0]], gradient, field(Vertex, v), offset_provider=extra)
 
     def test_5_1_a_program_takes_it_at_each_call(self, backend):
         @ff.program(backend=None)
@@ -427,7 +400,7 @@ class TestSparseOutput:
         np.testing.assert_array_equal(out.asnumpy(), e[c2e])
 
 
-def test_5_a_cartesian_shift_and_a_table_live_in_one_operator(backend):
+def test_5_a_cartesian_shift_and_a_table_live_in_one_operator(gives):
     before = ff.Field[ff.Dims[I, Vertex], ff.float64]
     after = ff.Field[ff.Dims[Edge, I], ff.float64]
 
@@ -436,7 +409,4 @@ def test_5_a_cartesian_shift_and_a_table_live_in_one_operator(backend):
         return v(E2V[0])(I + 1)
 
     v = random(4, 6)
-    assert_gives(
-        v[1:, e2v[:, 0]].T, mixed, field((I, Vertex), v), on={Edge: 9, I: 3}, backend=backend,
-        offset_provider=MESH,
-    )  # fmt: skip
+    gives(v[1:, e2v[:, 0]].T, mixed, field((I, Vertex), v))

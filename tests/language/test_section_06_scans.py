@@ -11,8 +11,9 @@ import fieldforge as ff
 from fieldforge import float64, int32, where
 from fieldforge.experimental import concat_where
 
-from ..dimensions import E2V, Edge, I, J, K, Line, Vertex
-from .support import MESH, EdgeK, Slab, VertexK, e2v, field, random, run
+from ..dimensions import E2V, I, J, K, Line, Vertex
+from ..sources import names_of
+from .support import EdgeK, Slab, VertexK, e2v, field, random, run
 
 
 @ff.scan_operator(axis=K, forward=True, init=0.0, backend=None)
@@ -66,11 +67,12 @@ def layered(state: Parcels, x: float64) -> Parcels:
 
 
 class TestMeaning:
-    def test_6_a_forward_scan_goes_up(self, backend):
+    def test_6_a_forward_scan_goes_up(self, gives):
         u = random(3, 5)
-        out = run(total, field((I, K), u), on={I: 3, K: 5}, backend=backend)
 
-        np.testing.assert_allclose(out, np.cumsum(u, axis=1), rtol=1e-13, atol=1e-15)
+        gives(
+            np.cumsum(u, axis=1), total, field((I, K), u), on={I: 3, K: 5}, rtol=1e-13, atol=1e-15
+        )
 
     def test_6_a_backward_scan_goes_down(self, backend):
         u = random(3, 5)
@@ -82,22 +84,23 @@ class TestMeaning:
             expected[:, k] = state
         np.testing.assert_allclose(out, expected, rtol=1e-14)
 
-    def test_6_a_part_of_the_column_starts_again(self, backend):
+    def test_6_a_part_of_the_column_starts_again(self, gives):
         u = random(3, 6)
-        out = ff.zeros({I: 3, K: 6})
-        total.with_backend(backend)(field((I, K), u), out=out, domain={I: (0, 3), K: (2, 5)})
 
         expected = np.zeros((3, 6))
         expected[:, 2:5] = np.cumsum(u[:, 2:5], axis=1)
-        np.testing.assert_allclose(out.asnumpy(), expected, rtol=1e-13)
+        gives(
+            expected, total, field((I, K), u), on={I: 3, K: 6}, domain={I: (0, 3), K: (2, 5)},
+            rtol=1e-13,
+        )  # fmt: skip
 
-    def test_6_states_are_tuples(self, backend):
+    def test_6_states_are_tuples(self, gives):
         u = random(3, 5)
-        out = ff.zeros({I: 3, K: 5}), ff.zeros({I: 3, K: 5})
-        pair.with_backend(backend)(field((I, K), u), out=out)
 
-        np.testing.assert_allclose(out[0].asnumpy(), np.cumsum(u, axis=1), rtol=1e-13)
-        np.testing.assert_allclose(out[1].asnumpy(), np.cumprod(u, axis=1), rtol=1e-13)
+        gives(
+            (np.cumsum(u, axis=1), np.cumprod(u, axis=1)), pair, field((I, K), u), on={I: 3, K: 5},
+            rtol=1e-13,
+        )  # fmt: skip
 
     def test_6_states_nest_and_mix_types(self, backend):
         u = random(2, 5)
@@ -140,13 +143,9 @@ class TestMeaning:
             f"    {', '.join(names)} = state\n"
             f"    return {updated}\n"
         )
-        import linecache
-
-        linecache.cache["<wide>"] = (1, None, text.splitlines(True), "<wide>")
-        space = {"float64": float64}
-        exec(compile(text, "<wide>", "exec"), space)
+        made = names_of(text, float64=float64)["wide"]
         init = tuple(float(i) for i in range(n))
-        wide = ff.scan_operator(space["wide"], axis=K, forward=True, init=init, backend=None)
+        wide = ff.scan_operator(made, axis=K, forward=True, init=init, backend=None)
 
         u = random(2, 3)
         out = tuple(ff.zeros({I: 2, K: 3}) for _ in range(n))
@@ -172,49 +171,45 @@ class TestArguments:
             state = state * w + u[:, k] * 2.0
             np.testing.assert_allclose(out[:, k], state, rtol=1e-14)
 
-    def test_6_the_result_has_all_dimensions_and_the_axis(self, backend):
+    def test_6_the_result_has_all_dimensions_and_the_axis(self, gives):
         @ff.scan_operator(axis=K, forward=True, init=0.0, backend=None)
         def product(state: float64, x: float64, y: float64, z: float64) -> float64:
             return state + x * y * z
 
         x, y, z = random(2), random(3), random(4)
-        out = run(
-            product, field(I, x), field(J, y), field(K, z), on={I: 2, J: 3, K: 4}, backend=backend
-        )
 
         expected = np.cumsum(x[:, None, None] * y[:, None] * z, axis=2)
-        np.testing.assert_allclose(out, expected, rtol=1e-13, atol=1e-15)
+        gives(
+            expected, product, field(I, x), field(J, y), field(K, z), on={I: 2, J: 3, K: 4},
+            rtol=1e-13, atol=1e-15,
+        )  # fmt: skip
 
-    def test_6_tuples_match_the_parameters(self, backend):
+    def test_6_tuples_match_the_parameters(self, gives):
         @ff.scan_operator(axis=K, forward=True, init=0.0, backend=None)
         def dotted(state: float64, x: tuple[float64, tuple[float64, float64]]) -> float64:
             return state + x[0] * x[1][0] - x[1][1]
 
         x, y, z = (random(2, 3, seed=seed) for seed in range(3))
-        out = run(
-            dotted, (field((I, K), x), (field((I, K), y), field((I, K), z))), on={I: 2, K: 3},
-            backend=backend,
+
+        gives(
+            np.cumsum(x * y - z, axis=1), dotted,
+            (field((I, K), x), (field((I, K), y), field((I, K), z))), on={I: 2, K: 3}, rtol=1e-13,
+            atol=1e-14,
         )  # fmt: skip
 
-        np.testing.assert_allclose(out, np.cumsum(x * y - z, axis=1), rtol=1e-13, atol=1e-14)
-
-    def test_6_parameters_may_be_unused(self, backend):
+    def test_6_parameters_may_be_unused(self, gives):
         @ff.scan_operator(axis=K, forward=True, init=0, backend=None)
         def counted(state: int32, x: float64) -> int32:
             return state + 1
 
-        out = run(
-            counted, field((I, K), random(2, 3)), on={I: 2, K: 3}, dtype=int32, backend=backend
-        )
+        gives([[1, 2, 3]] * 2, counted, field((I, K), random(2, 3)), on={I: 2, K: 3})
 
-        assert out.tolist() == [[1, 2, 3]] * 2
-
-    def test_6_without_a_field_the_output_says_where(self, backend):
+    def test_6_without_a_field_the_output_says_where(self, gives):
         @ff.scan_operator(axis=K, forward=True, init=1.0, backend=None)
         def powers(state: float64, s: float64) -> float64:
             return state * s
 
-        assert run(powers, 2.0, on={K: (3, 7)}, backend=backend).tolist() == [2.0, 4.0, 8.0, 16.0]
+        gives([2.0, 4.0, 8.0, 16.0], powers, 2.0, on={K: (3, 7)})
 
     def test_6_dtypes_are_those_of_the_parameters(self, backend):
         with pytest.raises(ff.errors.FieldforgeError):
@@ -250,29 +245,30 @@ class TestInsideOperators:
                 value = np.where(u[:, k] > value, value * 0.5 + u[:, k], value - 1.0)
             np.testing.assert_allclose(out[0].asnumpy()[:, k], value, rtol=1e-13)
 
-    def test_6_pointwise_code_stands_before_and_after(self, backend):
+    def test_6_pointwise_code_stands_before_and_after(self, gives):
         @ff.field_operator(backend=None)
         def heated(u: Slab, w: Line) -> Slab:
             summed = total(u * 2.0 + w)
             return where(summed > 0.0, summed, 0.0) + u
 
         u, w = random(3, 5), random(3)
-        out = run(heated, field((I, K), u), field(I, w), on={I: 3, K: 5}, backend=backend)
 
         summed = np.cumsum(u * 2.0 + w[:, None], axis=1)
-        np.testing.assert_allclose(out, np.maximum(summed, 0.0) + u, rtol=1e-12, atol=1e-13)
+        gives(
+            np.maximum(summed, 0.0) + u, heated, field((I, K), u), field(I, w), rtol=1e-12,
+            atol=1e-13,
+        )  # fmt: skip
 
-    def test_6_results_are_shifted(self, backend):
+    def test_6_results_are_shifted(self, gives):
         @ff.field_operator(backend=None)
         def difference(u: Slab) -> Slab:
             summed = total(u)
             return summed(I + 1) - summed
 
         u = random(4, 5)
-        out = run(difference, field((I, K), u), on={I: 3, K: 5}, backend=backend)
 
         summed = np.cumsum(u, axis=1)
-        np.testing.assert_allclose(out, summed[1:] - summed[:-1], rtol=1e-12, atol=1e-13)
+        gives(summed[1:] - summed[:-1], difference, field((I, K), u), rtol=1e-12, atol=1e-13)
 
     def test_6_a_two_pass_solver(self, backend):
         @ff.scan_operator(axis=K, forward=True, init=(0.0, 0.0), backend=None)
@@ -318,47 +314,41 @@ class TestInsideOperators:
             state = state * 0.5 + u[:, k]
             np.testing.assert_allclose(out[1].asnumpy()[:, k], state, rtol=1e-14)
 
-    def test_6_collections_of_fields_are_read_by_name(self, backend):
+    def test_6_collections_of_fields_are_read_by_name(self, gives):
         @ff.field_operator(backend=None)
         def mean(u: Slab) -> Slab:
             parcels = lifted(u)
             return parcels.mass / ff.astype(parcels.level, float64)
 
         u = random(2, 4)
-        out = run(mean, field((I, K), u), on={I: 2, K: 4}, backend=backend)
 
-        np.testing.assert_allclose(
-            out, np.cumsum(u, axis=1) / np.arange(1, 5), rtol=1e-13, atol=1e-15
+        gives(
+            np.cumsum(u, axis=1) / np.arange(1, 5), mean, field((I, K), u), rtol=1e-13, atol=1e-15
         )
 
-    def test_6_scans_meet_neighbours(self, backend):
+    def test_6_scans_meet_neighbours(self, gives):
         @ff.field_operator(backend=None)
         def thickness(v: VertexK) -> EdgeK:
             height = total(v)
             return height(E2V[0]) + total(v(E2V[1]))
 
         v = random(6, 4)
-        out = run(
-            thickness, field((Vertex, K), v), on={Edge: 9, K: 4}, backend=backend,
-            offset_provider=MESH,
-        )  # fmt: skip
 
         height = np.cumsum(v, axis=1)
-        np.testing.assert_allclose(out, height[e2v[:, 0]] + height[e2v[:, 1]], rtol=1e-12)
+        gives(height[e2v[:, 0]] + height[e2v[:, 1]], thickness, field((Vertex, K), v), rtol=1e-12)
 
-    def test_6_scans_meet_regions(self, backend):
+    def test_6_scans_meet_regions(self, gives):
         @ff.field_operator(backend=None)
         def bounded(u: Slab, n: int32) -> Slab:
             return concat_where(K < n, 0.0, total(concat_where(K == 3, 1.0, u)))
 
         u = random(2, 5)
-        out = run(bounded, field((I, K), u), 2, on={I: 2, K: 5}, backend=backend)
 
         inner = u.copy()
         inner[:, 3] = 1.0
         inner[:, :2] = 0.0  # the walk begins where its branch does
         expected = np.cumsum(inner, axis=1)
-        np.testing.assert_allclose(out, expected, rtol=1e-13)
+        gives(expected, bounded, field((I, K), u), 2, rtol=1e-13)
 
 
 class TestPrograms:

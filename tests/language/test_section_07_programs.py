@@ -12,6 +12,7 @@ from fieldforge import float64, int32, maximum, minimum
 from fieldforge.experimental import concat_where
 
 from ..dimensions import C2E, E2V, V2E, C2EDim, Cell, Edge, I, J, K, Line, Plane, V2EDim, Vertex
+from ..sources import names_of
 from .support import (
     MESH,
     CellField,
@@ -22,7 +23,6 @@ from .support import (
     e2v,
     field,
     random,
-    run,
     scaled,
     v2e,
 )
@@ -112,13 +112,7 @@ class TestStatements:
 
 def program_of(text: str, **names: object):
     """Decorate a program that is written as text."""
-    import linecache
-
-    file = f"<{text}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    space = {**globals(), **names}
-    exec(compile(text, file, "exec"), space)
-    return ff.program(space["p"], backend=None)
+    return ff.program(names_of(text, **{**globals(), **names})["p"], backend=None)
 
 
 class TestTargets:
@@ -324,19 +318,18 @@ class TestCalling:
 class TestInference:
     """7.1."""
 
-    def test_7_1_intermediates_are_computed_where_they_are_read(self, backend):
+    def test_7_1_intermediates_are_computed_where_they_are_read(self, gives):
         @ff.field_operator(backend=None)
         def chained(u: Line) -> Line:
             difference = u(I + 1) - u
             return difference(I + 1) + difference(I - 2)
 
         u = random(8)
-        out = run(chained, field({I: (-2, 6)}, u), on={I: (0, 4)}, backend=backend)
 
         difference = u[1:] - u[:-1]  # lives on -2:5
-        np.testing.assert_array_equal(out, difference[3:7] + difference[0:4])
+        gives(difference[3:7] + difference[0:4], chained, field({I: (-2, 6)}, u), on={I: (0, 4)})
 
-    def test_7_1_each_side_of_a_region_is_inferred_alone(self, backend):
+    def test_7_1_each_side_of_a_region_is_inferred_alone(self, gives):
         @ff.field_operator(backend=None)
         def edges(u: Line, n: int32) -> Line:
             return concat_where(
@@ -344,22 +337,20 @@ class TestInference:
             )
 
         u = random(6)
-        out = run(edges, field(I, u), 6, on={I: 6}, backend=backend)
 
-        np.testing.assert_array_equal(out, [u[1], *(u[2:] - u[:-2]), u[-2]])
+        gives([u[1], *(u[2:] - u[:-2]), u[-2]], edges, field(I, u), 6)
 
-    def test_7_1_neighbours_are_inferred_from_the_table(self, backend):
+    def test_7_1_neighbours_are_inferred_from_the_table(self, gives):
         @ff.field_operator(backend=None)
         def around(v: VertexField) -> CellField:
             return ff.neighbor_sum((v(E2V[0]) * v(E2V[1]))(C2E), axis=C2EDim)
 
         v = random(6)
-        out = run(
-            around, field(Vertex, v), on={Cell: (1, 3)}, backend=backend, offset_provider=MESH
-        )
 
         at_edges = v[e2v[:, 0]] * v[e2v[:, 1]]
-        np.testing.assert_allclose(out, at_edges[c2e].sum(axis=1)[1:3], rtol=1e-13)
+        gives(
+            at_edges[c2e].sum(axis=1)[1:3], around, field(Vertex, v), on={Cell: (1, 3)}, rtol=1e-13
+        )
 
     def test_7_1_rule_a_short_input_is_an_error_that_names_it(self, compiled):
         out = ff.full({I: 5}, 7.0)

@@ -10,6 +10,7 @@ from fieldforge import float64, int32
 from fieldforge.experimental import concat_where
 
 from ..dimensions import E2V, Edge, I, J, K, Line, Plane, Vertex
+from ..sources import names_of
 from .support import MESH, EdgeField, Slab, VertexField, e2v, field, random
 
 
@@ -130,26 +131,14 @@ class TestConcatWhere:
         ],
     )
     def test_8_every_condition_of_models(self, backend, condition, mask):
-        import linecache
-
         text = (
             "def chosen(u: Slab, v: Slab, n: int32) -> Slab:\n"
             f"    return concat_where({condition}, u, v)\n"
         )
-        file = f"<{condition}>"
-        linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-        space = {
-            "Slab": Slab,
-            "int32": int32,
-            "concat_where": concat_where,
-            "I": I,
-            "K": K,
-            "ff": ff,
-        }
-        exec(compile(text, file, "exec"), space)
+        chosen = names_of(text, **globals())["chosen"]
         u, v, out = random(4, 5), random(4, 5, seed=2), ff.zeros({I: 4, K: 5})
 
-        operator = ff.field_operator(space["chosen"], backend=backend)
+        operator = ff.field_operator(chosen, backend=backend)
         operator(field((I, K), u), field((I, K), v), 3, out=out)
 
         i, k = np.indices((4, 5))
@@ -205,12 +194,9 @@ class TestConcatWhere:
         padded = np.concatenate([np.zeros((2, 1)), u], axis=1)
         np.testing.assert_array_equal(out.asnumpy(), padded[:, 1:] - padded[:, :-1] * 2.0)
 
-    def test_8_both_sides_may_be_numbers(self, backend):
+    def test_8_both_sides_may_be_numbers(self, gives):
         @ff.field_operator(backend=None)
         def steps(x: float64) -> ff.Field[ff.Dims[K], float64]:
             return concat_where(K < 2, x, 1.0)
 
-        out = ff.zeros({K: 4})
-        steps.with_backend(backend)(3.0, out=out)
-
-        assert out.asnumpy().tolist() == [3.0, 3.0, 1.0, 1.0]
+        gives([3.0, 3.0, 1.0, 1.0], steps, 3.0)

@@ -1,9 +1,6 @@
 """Section 13: errors say what, where and what to do; nothing internal leaks."""
 
 import linecache
-import os
-import subprocess
-import sys
 import textwrap
 
 import pytest
@@ -12,6 +9,7 @@ import fieldforge as ff
 from fieldforge import errors, experimental
 
 from ..dimensions import I, Line
+from ..processes import python
 from . import support
 from .support import field, random, scaled
 
@@ -104,10 +102,7 @@ def smooth(u: Line) -> Line:
 
 def stderr_of(tmp_path, **environment):
     (tmp_path / "model.py").write_text(SCRIPT)
-    done = subprocess.run(
-        [sys.executable, "model.py"], cwd=tmp_path, capture_output=True, text=True, check=False,
-        env={**os.environ, **environment},
-    )  # fmt: skip
+    done = python("model.py", cwd=tmp_path, env=environment)
     assert done.returncode == 1
     return done.stderr
 

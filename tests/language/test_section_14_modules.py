@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
-import subprocess
 import sys
 import types
 
@@ -12,6 +10,8 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
+
+from ..processes import python
 
 I = ff.Dimension("I")
 
@@ -80,10 +80,7 @@ def test_14_what_a_module_lists_it_has(module):
 
 def test_14_compatibility_modules_wait_until_they_are_asked_for():
     script = "import fieldforge, sys; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=dict(os.environ), capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    done = python("-c", script, check=True)
 
     early = {f"fieldforge.{module}" for module in MODULES} - {"fieldforge.errors"}
     assert early.isdisjoint(done.stdout.split())
@@ -96,10 +93,7 @@ def test_14_submodules_are_attributes_of_the_package():
         "      ff.ffront.decorator.Program.__name__, ff.instrumentation.metrics.ALL,\n"
         "      ff.program_processors.runners.gtfn.run_gtfn.name)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=dict(os.environ), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = python("-c", script)
 
     assert done.stderr == ""
     assert done.stdout.endswith("Backend Program 100 cpu\n")

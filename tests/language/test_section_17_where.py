@@ -10,13 +10,11 @@ from fieldforge.experimental import as_offset, concat_where
 from ..dimensions import C2E, E2C, C2EDim, Cell, Column, Edge, I, J, K, Koff, Line, Plane
 from .conftest import STRICT
 from .support import (
-    MESH,
     CellField,
     CellK,
     EdgeField,
     EdgeK,
     Slab,
-    assert_gives,
     c2e,
     field,
     random,
@@ -47,9 +45,9 @@ def other_side(a: Column, k: Levels, n: int32) -> Column:
     return where(k >= n, -1.0, a(K + 2) * 2.0)
 
 
-def test_a_call_inside_the_field_is_as_before(backend):
+def test_a_call_inside_the_field_is_as_before(gives):
     a = random(10)
-    assert_gives(a[1:9], above, field(K, a), levels(), 9, on={K: 8}, backend=backend)
+    gives(a[1:9], above, field(K, a), levels(), 9)
 
 
 @pytest.mark.parametrize("execution", [None, "reference"])
@@ -207,11 +205,11 @@ CHOSEN = {
 
 
 @pytest.mark.parametrize(("operator", "n", "expected"), CHOSEN.values(), ids=CHOSEN)
-def test_one_side_is_read_where_it_is_chosen(backend, operator, n, expected):
+def test_one_side_is_read_where_it_is_chosen(gives, operator, n, expected):
     given = [random(8), random(8, seed=2)][: expected.__code__.co_argcount]
     rest = [] if n is None else [n]
     fields = [field(K, each) for each in given]
-    assert_gives(expected(*given), operator, *fields, levels(), *rest, on={K: 8}, backend=backend)
+    gives(expected(*given), operator, *fields, levels(), *rest)
 
 
 # --- neighbours -----------------------------------------------------------------------------------
@@ -252,12 +250,9 @@ def above_of_cells(e, *slots):
     ],
     ids=["a gather", "a reduction below where", "where below a reduction"],
 )
-def test_neighbours_on_one_side(backend, operator, expected):
+def test_neighbours_on_one_side(gives, operator, expected):
     e = random(9, 8)
-    assert_gives(
-        expected(e), operator, field((Edge, K), e), levels(), 7, on={Cell: 4, K: 8},
-        backend=backend, offset_provider=MESH,
-    )  # fmt: skip
+    gives(expected(e), operator, field((Edge, K), e), levels(), 7)
 
 
 Inside = ff.Field[ff.Dims[Edge], bool]
@@ -268,12 +263,12 @@ def missing_neighbours(c: CellField, inner: Inside) -> EdgeField:
     return where(inner, c(E2C[1]) - c(E2C[0]), 0.0)
 
 
-def test_a_field_with_fewer_cells_than_the_table_names(backend):
+def test_a_field_with_fewer_cells_than_the_table_names(gives):
     c = random(3)  # cell 3 is a neighbour of edges 1, 7 and 8
     inner = np.array([0, 0, 0, 0, 0, 1, 1, 0, 0], bool)
-    assert_gives(
+    gives(
         [0, 0, 0, 0, 0, c[1] - c[0], c[2] - c[1], 0, 0], missing_neighbours, field(Cell, c),
-        field(Edge, inner), on={Edge: 9}, backend=backend, offset_provider=MESH,
+        field(Edge, inner),
     )  # fmt: skip
 
 
@@ -317,12 +312,12 @@ def test_hard_reads_are_refused(backend, operator):
     run(operator, field(K, random(9)), levels(), 7, on={K: 8}, backend=backend)
 
 
-def test_the_index_of_as_offset_is_hard(backend):
+def test_the_index_of_as_offset_is_hard(backend, gives):
     a, by = field(K, random(8)), np.zeros(9, np.int32)
     given = {"on": {K: 8}, "backend": backend, "offset_provider": {"Koff": K}}
     with pytest.raises(ValueError, match="K"):
         run(in_an_index, a, field(K, by[:8]), levels(), 7, **given)
-    assert_gives(a.asnumpy(), in_an_index, a, field(K, by), levels(), 7, **given)
+    gives(a.asnumpy(), in_an_index, a, field(K, by), levels(), 7, **given)
 
 
 @ff.field_operator(backend=None)
@@ -342,9 +337,9 @@ def result_of_a_scan(a: Column, k: Levels, n: int32) -> Column:
     return where(k > n, sums - sums(K - 1), sums)
 
 
-def test_levels_below_a_scan(backend):
+def test_levels_below_a_scan(gives):
     a = np.arange(1.0, 9.0)
-    assert_gives(a, result_of_a_scan, field(K, a), levels(), 0, on={K: 8}, backend=backend)
+    gives(a, result_of_a_scan, field(K, a), levels(), 0)
 
 
 @ff.field_operator(backend=None)
@@ -357,9 +352,9 @@ def too_far_in_concat_where(a: Column) -> Column:
     return concat_where(K < 8, a(K + 1), 0.0)
 
 
-def test_concat_where_is_exact(backend):
+def test_concat_where_is_exact(backend, gives):
     a = random(8)
-    assert_gives([*a[1:], 0.0], with_concat_where, field(K, a), on={K: 8}, backend=backend)
+    gives([*a[1:], 0.0], with_concat_where, field(K, a))
     with pytest.raises(ValueError, match="K"):
         run(too_far_in_concat_where, field(K, a), on={K: 8}, backend=backend)
 

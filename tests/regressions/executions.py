@@ -1,5 +1,6 @@
 """Run a program in three ways and insist that they agree: what every regression test here does."""
 
+import copy
 import functools
 import warnings
 from collections.abc import Callable
@@ -14,16 +15,20 @@ from fieldforge.stages.ir.dataflow import Map
 
 def agree(
     program: Any,
-    arguments: Callable[[], dict[str, Any]],
+    arguments: dict[str, Any] | Callable[[], dict[str, Any]],
     backend: ff.Backend = ff.cpu,
     tables: Any = None,
 ) -> dict[str, Any]:
-    """Compare all fields after embedded, reference and compiled runs; return the embedded ones."""
+    """Compare all fields after embedded, reference and compiled runs; return the embedded ones.
+
+    Each run has copies of the arguments, or those that a function makes for it.
+    """
+    made = arguments if callable(arguments) else functools.partial(copy.deepcopy, arguments)
     with ff.using(_engine()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        meant = _run(program, None, arguments(), tables)
+        meant = _run(program, None, made(), tables)
         for other in (ff.reference, backend):
-            given = _run(program, other, arguments(), tables)
+            given = _run(program, other, made(), tables)
             for name, array in meant.items():
                 message = f"'{name}' by {other.name}"
                 np.testing.assert_array_equal(given[name], array, err_msg=message)

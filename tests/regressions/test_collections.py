@@ -132,14 +132,13 @@ def test_constants_of_a_collection_have_the_types_of_its_class():
     def run(a: Singles, out: Singles, count: Field[Dims[I], ff.int64]):
         scaled(a, out=(out, count))
 
-    def arguments():
-        return {
-            "a": ff.as_field([I], np.linspace(0.0, 1.0, 5, dtype=np.float32)),
-            "out": ff.zeros({I: 5}, ff.float32),
-            "count": ff.zeros({I: 5}, ff.int64),
-        }
+    given = {
+        "a": ff.as_field([I], np.linspace(0.0, 1.0, 5, dtype=np.float32)),
+        "out": ff.zeros({I: 5}, ff.float32),
+        "count": ff.zeros({I: 5}, ff.int64),
+    }
 
-    meant = agree(run, arguments)
+    meant = agree(run, given)
 
     assert meant["count"].tolist() == [6 * BIG] * 5
 

@@ -38,15 +38,14 @@ def test_neither_offsets_nor_values_need_an_end(by):
 
     column = np.arange(10.0, 22.0)
 
-    def arguments():
-        return {
-            "a": ff.as_field({K: (-3, 9)}, column),
-            "by": by,
-            "out": ff.zeros({I: 4, K: 6}),
-            "other": ff.zeros({I: (0, 4), K: (-4, 9)}),
-        }
+    given = {
+        "a": ff.as_field({K: (-3, 9)}, column),
+        "by": by,
+        "out": ff.zeros({I: 4, K: 6}),
+        "other": ff.zeros({I: (0, 4), K: (-4, 9)}),
+    }
 
-    meant = agree(run, arguments)
+    meant = agree(run, given)
 
     levels = np.arange(6) + np.where(np.arange(6) == 2, by, -by)
     near = np.broadcast_to(column[levels + 3], (4, 6)).copy()
@@ -77,15 +76,14 @@ def in_two_regions(a: Field[Dims[I, K], float64], by: Field[Dims[K], int32]):
 def test_a_displaced_region_asks_for_no_index_that_no_offset_leads_to(operator):
     """The interpreter asked each branch for the whole range of the other."""
 
-    def arguments():
-        return {
-            "a": ff.as_field({I: (0, 6), K: (-1, 9)}, np.arange(60.0).reshape(6, 10)),
-            "by": ff.as_field([K], np.array([0, 1, -1, 1, 0, 1, 1], np.int32)),
-            "out": ff.zeros({I: (1, 6), K: (0, 7)}),
-        }
+    given = {
+        "a": ff.as_field({I: (0, 6), K: (-1, 9)}, np.arange(60.0).reshape(6, 10)),
+        "by": ff.as_field([K], np.array([0, 1, -1, 1, 0, 1, 1], np.int32)),
+        "out": ff.zeros({I: (1, 6), K: (0, 7)}),
+    }
 
-    agree(operator, arguments)
-    agree(operator, arguments, ff.cpu.with_options(arrays=all_values(operator, **arguments())))
+    agree(operator, given)
+    agree(operator, given, ff.cpu.with_options(arrays=all_values(operator, **given)))
 
 
 def test_other_dimensions_of_what_is_displaced_must_exist():
@@ -105,14 +103,13 @@ def from_half_of_a_line(
 def test_a_part_of_a_value_without_an_end_may_be_empty():
     """Embedded execution asked for the length of the empty part, which goes on for ever."""
 
-    def arguments():
-        return {
-            "a": ff.as_field({I: (0, 2), K: (-2, 5)}, np.arange(14.0).reshape(2, 7)),
-            "by": ff.as_field({K: (-1, 4)}, np.array([0, 1, -1, 1, 0], np.int32)),
-            "out": ff.zeros({I: (0, 9), K: (-1, 4)}),
-        }
+    given = {
+        "a": ff.as_field({I: (0, 2), K: (-2, 5)}, np.arange(14.0).reshape(2, 7)),
+        "by": ff.as_field({K: (-1, 4)}, np.array([0, 1, -1, 1, 0], np.int32)),
+        "out": ff.zeros({I: (0, 9), K: (-1, 4)}),
+    }
 
-    agree(from_half_of_a_line, arguments)
+    agree(from_half_of_a_line, given)
 
 
 @ff.field_operator(backend=None)
@@ -126,20 +123,19 @@ def test_a_displaced_value_goes_as_far_as_its_distances():
     first = np.array([5, -1, 2, 4, -3, 1, 0, -4, 3], np.int32)
     second = np.array([3, 7, 1, -1, 0, 3, -4, 1, -6], np.int32)
 
-    def arguments():
-        return {
-            "one": ff.as_field({K: (-3, 6)}, first),
-            "two": ff.as_field({K: (-3, 6)}, second),
-            "out": ff.zeros({K: (-3, 6)}, int32),
-        }
+    given = {
+        "one": ff.as_field({K: (-3, 6)}, first),
+        "two": ff.as_field({K: (-3, 6)}, second),
+        "out": ff.zeros({K: (-3, 6)}, int32),
+    }
 
-    meant = agree(numbers_twice, arguments)
+    meant = agree(numbers_twice, given)
     levels = np.arange(9) + second - 3
     np.testing.assert_array_equal(meant["out"], np.where(levels + first[levels + 3] >= 1, 1, 3))
     agree(
         numbers_twice,
-        arguments,
-        ff.cpu.with_options(arrays=all_values(numbers_twice, **arguments())),
+        given,
+        ff.cpu.with_options(arrays=all_values(numbers_twice, **given)),
     )
 
 
@@ -161,16 +157,15 @@ def by_a_power(a: Field[Dims[K], float64], by: Field[Dims[K], int32], far: int32
 def test_distances_without_an_end_are_those_of_the_call(operator, far):
     """What the edges of a region mean for a displaced value depends on how far it is displaced."""
 
-    def arguments():
-        return {
-            "a": ff.as_field({K: (-20, 20)}, np.arange(40.0)),
-            "by": ff.as_field({K: (-4, 6)}, np.array([5, -8, 2, 4, -3, 1, 0, -4, 3, 7], np.int32)),
-            "far": far,
-            "out": ff.zeros({K: (-4, 6)}),
-        }
+    given = {
+        "a": ff.as_field({K: (-20, 20)}, np.arange(40.0)),
+        "by": ff.as_field({K: (-4, 6)}, np.array([5, -8, 2, 4, -3, 1, 0, -4, 3, 7], np.int32)),
+        "far": far,
+        "out": ff.zeros({K: (-4, 6)}),
+    }
 
-    agree(operator, arguments)
-    agree(operator, arguments, ff.cpu.with_options(arrays=all_values(operator, **arguments())))
+    agree(operator, given)
+    agree(operator, given, ff.cpu.with_options(arrays=all_values(operator, **given)))
 
 
 @ff.field_operator(backend=None)
@@ -181,15 +176,14 @@ def in_steps(a: Field[Dims[K], float64], one: Field[Dims[K], int32], two: Field[
 def test_distances_are_read_only_where_a_displacement_leads():
     """The interpreter asked for the distances of the inner one on the whole range of the field."""
 
-    def arguments():
-        return {
-            "a": ff.as_field({K: (10, 30)}, np.arange(20.0)),
-            "one": ff.as_field({K: (0, 7)}, np.array([12, 11, 14, 9, 10, 20, 7], np.int32)),
-            "two": ff.as_field({K: (1, 6)}, np.array([1, -1, 0, -1, 1], np.int32)),
-            "out": ff.zeros({K: (1, 6)}),
-        }
+    given = {
+        "a": ff.as_field({K: (10, 30)}, np.arange(20.0)),
+        "one": ff.as_field({K: (0, 7)}, np.array([12, 11, 14, 9, 10, 20, 7], np.int32)),
+        "two": ff.as_field({K: (1, 6)}, np.array([1, -1, 0, -1, 1], np.int32)),
+        "out": ff.zeros({K: (1, 6)}),
+    }
 
-    meant = agree(in_steps, arguments)
+    meant = agree(in_steps, given)
     assert meant["out"].tolist() == [7.0, 3.0, 3.0, 3.0, 4.0]
 
 
@@ -201,12 +195,11 @@ def by_data_without_an_end(
 
 
 def test_data_may_lead_a_displacement_without_an_end():
-    def arguments():
-        return {
-            "a": ff.as_field({I: 3, K: (10, 30)}, np.arange(60.0).reshape(3, 20)),
-            "by": ff.as_field([I], np.array([12, 14, 20], np.int32)),
-            "two": ff.as_field({I: 3, K: 5}, np.arange(15, dtype=np.int32).reshape(3, 5) % 3 - 1),
-            "out": ff.zeros({I: 3, K: 5}),
-        }
+    given = {
+        "a": ff.as_field({I: 3, K: (10, 30)}, np.arange(60.0).reshape(3, 20)),
+        "by": ff.as_field([I], np.array([12, 14, 20], np.int32)),
+        "two": ff.as_field({I: 3, K: 5}, np.arange(15, dtype=np.int32).reshape(3, 5) % 3 - 1),
+        "out": ff.zeros({I: 3, K: 5}),
+    }
 
-    agree(by_data_without_an_end, arguments)
+    agree(by_data_without_an_end, given)

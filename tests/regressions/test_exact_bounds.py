@@ -67,10 +67,9 @@ def both(a: Levels, n: ff.int32) -> Levels:
 def test_the_bound_of_a_region_does_not_wrap(operator, n):
     """Embedded: 'K < n + 1' held nowhere where 'n' is the largest int32."""
 
-    def arguments():
-        return {"a": ff.as_field([K], np.arange(1.0, 9.0)), "n": n, "out": ff.zeros({K: 8})}
+    given = {"a": ff.as_field([K], np.arange(1.0, 9.0)), "n": n, "out": ff.zeros({K: 8})}
 
-    holds = agree(operator, arguments)["out"] != 0.0
+    holds = agree(operator, given)["out"] != 0.0
 
     if n == LARGEST:
         assert holds.all()
@@ -133,7 +132,6 @@ def from_far(a: Levels, n: ff.int64, out: Levels):
 
 
 def test_a_domain_that_begins_beyond_its_end_is_empty():
-    def arguments():
-        return {"a": ff.ones({K: 12}), "n": np.int64(2**61), "out": ff.zeros({K: 12})}
+    given = {"a": ff.ones({K: 12}), "n": np.int64(2**61), "out": ff.zeros({K: 12})}
 
-    assert not agree(from_far, arguments)["out"].any()
+    assert not agree(from_far, given)["out"].any()

@@ -15,10 +15,9 @@ def test_shift_of_a_mask_that_folds_to_true():
     def always(a: Field[Dims[I], bool]) -> Field[Dims[I], bool]:
         return (True | a)(I - 1)
 
-    def arguments():
-        return {"a": ff.zeros({I: (-1, 4)}, bool), "out": ff.zeros({I: (0, 4)}, bool)}
+    given = {"a": ff.zeros({I: (-1, 4)}, bool), "out": ff.zeros({I: (0, 4)}, bool)}
 
-    assert agree(always, arguments)["out"].all()
+    assert agree(always, given)["out"].all()
 
 
 def test_shift_along_a_dimension_that_folding_removes():
@@ -35,14 +34,13 @@ def test_shift_along_a_dimension_that_folding_removes():
     ):  # fmt: skip
         choose(a, b, out=out)
 
-    def arguments():
-        return {
-            "a": ff.as_field([J], np.array([1.0, 2.0])),
-            "b": ff.full({I: 2, J: 2, K: (-1, 3)}, 7.0),
-            "out": ff.zeros({I: 2, J: 2, K: 3}),
-        }
+    given = {
+        "a": ff.as_field([J], np.array([1.0, 2.0])),
+        "b": ff.full({I: 2, J: 2, K: (-1, 3)}, 7.0),
+        "out": ff.zeros({I: 2, J: 2, K: 3}),
+    }
 
-    assert agree(run, arguments)["out"][0, :, 0].tolist() == [1.0, 2.0]
+    assert agree(run, given)["out"][0, :, 0].tolist() == [1.0, 2.0]
 
 
 def test_shift_of_a_choice_between_scalars_that_folds():
@@ -54,7 +52,6 @@ def test_shift_of_a_choice_between_scalars_that_folds():
     def run(a: Field[Dims[I], float64], out: Field[Dims[I], float64]):
         choose(a, out=out)
 
-    def arguments():
-        return {"a": ff.zeros({I: (2, 6)}), "out": ff.zeros({I: 4})}
+    given = {"a": ff.zeros({I: (2, 6)}), "out": ff.zeros({I: 4})}
 
-    assert agree(run, arguments)["out"].tolist() == [0.5] * 4
+    assert agree(run, given)["out"].tolist() == [0.5] * 4

@@ -26,10 +26,9 @@ def test_smallest_int32_is_compared_with_int32_fields():
     def larger(a: Field[Dims[I], int32]) -> Field[Dims[I], int32]:
         return maximum(-2147483648, a)
 
-    def arguments():
-        return {"a": ff.as_field([I], np.array([1, -5], np.int32)), "out": ff.zeros({I: 2}, int32)}
+    given = {"a": ff.as_field([I], np.array([1, -5], np.int32)), "out": ff.zeros({I: 2}, int32)}
 
-    assert agree(larger, arguments)["out"].tolist() == [1, -5]
+    assert agree(larger, given)["out"].tolist() == [1, -5]
 
 
 def test_smallest_int64_can_be_written():

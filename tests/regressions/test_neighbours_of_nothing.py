@@ -19,12 +19,11 @@ def unused(a: Field[Dims[Edge, K], float64]) -> Field[Dims[Cell, K], float64]:
 
 @pytest.mark.needs_compiler
 def test_a_slot_that_nobody_uses_is_taken_of_a_field_that_has_no_whole_row():
-    def arguments():
-        return {"a": ff.ones({Edge: (2, 3), K: 2}), "out": ff.zeros({Cell: 2, K: 2})}
+    given = {"a": ff.ones({Edge: (2, 3), K: 2}), "out": ff.zeros({Cell: 2, K: 2})}
 
     data = np.array([[2, 0, 1], [0, 1, 3]], np.int32)
     tables = {"C2E": ff.as_connectivity({Cell: 2, C2EDim: 3}, Edge, data)}
-    meant = agree(unused, arguments, tables=tables)
+    meant = agree(unused, given, tables=tables)
     np.testing.assert_array_equal(meant["out"], 7.0)
 
 
@@ -67,16 +66,15 @@ def never_used(
 def test_slots_without_end_of_fields_that_do_not_meet():
     """Embedded execution asked how many slots there are (seed 8300, 115/57)."""
 
-    def arguments():
-        return {
-            "a": ff.ones({Edge: 4, K: 1}),
-            "b": ff.ones({Cell: 2, K: 1}),
-            "out": ff.zeros({Cell: 2}),
-        }
+    given = {
+        "a": ff.ones({Edge: 4, K: 1}),
+        "b": ff.ones({Cell: 2, K: 1}),
+        "out": ff.zeros({Cell: 2}),
+    }
 
     data = np.array([[2, 0, 1], [0, 1, 3]], np.int32)
     tables = {"C2E": ff.as_connectivity({Cell: 2, C2EDim: 3}, Edge, data)}
-    agree(never_used, arguments, tables=tables)
+    agree(never_used, given, tables=tables)
 
 
 @ff.field_operator
@@ -92,8 +90,7 @@ def test_where_all_neighbours_are_missing_other_levels_may_be_too():
         "E2C": ff.as_connectivity([Edge, E2CDim], Cell, [[1, 0], [0, 1]]),
     }
 
-    def arguments():
-        return {"a": ff.full({Edge: 4, K: 4}, 2.0), "out": ff.zeros({Edge: 1, K: (1, 4)})}
+    given = {"a": ff.full({Edge: 4, K: 4}, 2.0), "out": ff.zeros({Edge: 1, K: (1, 4)})}
 
-    meant = agree(least_beside, arguments, tables=tables)
+    meant = agree(least_beside, given, tables=tables)
     np.testing.assert_array_equal(meant["out"], np.finfo(np.float64).max)

@@ -19,10 +19,9 @@ def root(a: Field[Dims[I], float64]) -> Field[Dims[I], float64]:
 def test_power_of_one_half_is_no_square_root():
     """C's pow(-inf, 0.5) is inf and pow(-0.0, 0.5) is 0.0; those of 'sqrt' are NaN and -0.0."""
 
-    def arguments():
-        return {"a": ff.as_field([I], np.array([4.0, -np.inf, -0.0])), "out": ff.zeros({I: 3})}
+    given = {"a": ff.as_field([I], np.array([4.0, -np.inf, -0.0])), "out": ff.zeros({I: 3})}
 
-    meant = agree(root, arguments)
+    meant = agree(root, given)
 
     assert meant["out"].tolist() == [2.0, np.inf, 0.0]
     assert not np.signbit(meant["out"][2])
@@ -42,11 +41,10 @@ def test_no_compiler_makes_a_power_a_square_root(dtype):
     def narrow(a: Field[Dims[I], float32], b: float64) -> Field[Dims[I], float32]:
         return a ** float32(0.5) + astype(b, float32)
 
-    def arguments():
-        return {"a": ff.as_field([I], values), "b": 0.0, "out": ff.zeros({I: values.size}, dtype)}
+    given = {"a": ff.as_field([I], values), "b": 0.0, "out": ff.zeros({I: values.size}, dtype)}
 
     strict = ff.cpu.with_options(numerics="strict")
-    meant = agree(narrow if single else wide, arguments, strict)
+    meant = agree(narrow if single else wide, given, strict)
 
     np.testing.assert_array_equal(meant["out"][:7], [2.0, np.inf, 0.0, 0.0, np.nan, np.inf, np.nan])
 

@@ -29,15 +29,14 @@ def test_extremes_of_infinities_are_infinite_and_those_of_nothing_are_finite():
     rows = [[0, 1], [1, -1], [-1, -1]]
     tables = {"V2E": ff.as_connectivity([Vertex, V2EDim], codomain=Edge, data=rows)}
 
-    def arguments():
-        return {
-            "a": ff.as_field([Edge], np.array([-np.inf, -np.inf])),
-            "b": ff.as_field([Edge], np.array([np.inf, np.inf], np.float32)),
-            "high": ff.zeros({Vertex: 3}),
-            "low": ff.zeros({Vertex: 3}, float32),
-        }
+    given = {
+        "a": ff.as_field([Edge], np.array([-np.inf, -np.inf])),
+        "b": ff.as_field([Edge], np.array([np.inf, np.inf], np.float32)),
+        "high": ff.zeros({Vertex: 3}),
+        "low": ff.zeros({Vertex: 3}, float32),
+    }
 
-    meant = agree(run, arguments, tables=tables)
+    meant = agree(run, given, tables=tables)
 
     assert meant["high"].tolist() == [-np.inf, -np.inf, np.finfo(np.float64).min]
     assert meant["low"].tolist() == [np.inf, np.inf, np.finfo(np.float32).max]

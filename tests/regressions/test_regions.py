@@ -40,10 +40,9 @@ def test_nested_regions_over_two_dimensions_are_lowered_at_all():
     def run(a: Field[Dims[I, J], float64], out: Field[Dims[I, J], float64], n: int32):
         choose(a, n, out=out)
 
-    def arguments():
-        return {"a": ff.zeros({I: 5, J: (-2, 3)}), "out": ff.zeros({I: 5, J: (-2, 3)}), "n": 1}
+    given = {"a": ff.zeros({I: 5, J: (-2, 3)}), "out": ff.zeros({I: 5, J: (-2, 3)}), "n": 1}
 
-    meant = agree(run, arguments)
+    meant = agree(run, given)
 
     assert meant["out"][2].tolist() == [0.0] * 5
     assert meant["out"][1].tolist() == [1.0, 2.0, 1.0, 1.0, 1.0]
@@ -60,10 +59,9 @@ def test_a_box_of_a_region_that_lies_outside_of_the_output_asks_for_nothing():
     def run(a: Field[Dims[I, J], float64], out: Field[Dims[I, J], float64], n: int32):
         choose(a, n, out=out)
 
-    def arguments():
-        return {"a": ff.zeros({I: 4, J: (2, 3)}), "out": ff.ones({I: 4, J: 5}), "n": 9}
+    given = {"a": ff.zeros({I: 4, J: (2, 3)}), "out": ff.ones({I: 4, J: 5}), "n": 9}
 
-    meant = agree(run, arguments)
+    meant = agree(run, given)
 
     assert meant["out"][0].tolist() == [0.5, 0.5, 0.0, 0.5, 0.5]
 
@@ -81,10 +79,9 @@ def beyond_some(a: Field[Dims[J], float64], out: Field[Dims[I, J], float64], n: 
 def test_a_part_without_points_requires_nothing_of_fields_without_its_dimension():
     """The rest of the output has points (seed 31000: 29 programs)."""
 
-    def arguments():
-        return {"a": ff.zeros({J: 1}), "out": ff.ones({I: 3, J: 4}), "n": 100}
+    given = {"a": ff.zeros({J: 1}), "out": ff.ones({I: 3, J: 4}), "n": 100}
 
-    assert not agree(beyond_some, arguments)["out"].any()
+    assert not agree(beyond_some, given)["out"].any()
 
 
 Levels = Field[Dims[K], float64]
@@ -159,13 +156,12 @@ def of_a_scan(short: Levels, b: Cells, n: int32):
 def test_a_box_and_alternatives_without_a_common_point_require_nothing(operator):
     """Seed 72000, 236/58: the hull of both alternatives met the box, so 'short' was required."""
 
-    def arguments():
-        return {
-            "short": ff.ones({K: (-2, -1)}),
-            "b": ff.as_field([Cell], np.arange(8.0)),
-            "n": 1,
-            "out": ff.zeros({Cell: 8, K: 4}),
-        }
+    given = {
+        "short": ff.ones({K: (-2, -1)}),
+        "b": ff.as_field([Cell], np.arange(8.0)),
+        "n": 1,
+        "out": ff.zeros({Cell: 8, K: 4}),
+    }
 
     entries = np.array([[(cell + 1) % 8, (cell + 3) % 8] for cell in range(8)], np.int32)
-    agree(operator, arguments, tables={"C2C": ff.as_connectivity([Cell, C2CDim], Cell, entries)})
+    agree(operator, given, tables={"C2C": ff.as_connectivity([Cell, C2CDim], Cell, entries)})

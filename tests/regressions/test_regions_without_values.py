@@ -51,16 +51,15 @@ def test_a_displacement_asks_nothing_of_a_branch_without_a_value(operator, stati
     ):  # fmt: skip
         operator(a, b, by, out=out)
 
-    def arguments():
-        return {
-            "a": ff.as_field({I: (0, 2), K: (0, 7)}, np.arange(14.0).reshape(2, 7)),
-            "b": ff.as_field({K: (0, 7)}, np.arange(7.0)),
-            "by": ff.as_field([K], np.array([0, 1, -1, 1, 0, 1, 0], np.int32)),
-            "out": ff.zeros({I: (1, 6), K: (0, 7)}),
-        }
+    given = {
+        "a": ff.as_field({I: (0, 2), K: (0, 7)}, np.arange(14.0).reshape(2, 7)),
+        "b": ff.as_field({K: (0, 7)}, np.arange(7.0)),
+        "by": ff.as_field([K], np.array([0, 1, -1, 1, 0, 1, 0], np.int32)),
+        "out": ff.zeros({I: (1, 6), K: (0, 7)}),
+    }
 
-    agree(run, arguments)
-    agree(run, arguments, ff.cpu.with_options(arrays=all_values(run, **arguments())))
+    agree(run, given)
+    agree(run, given, ff.cpu.with_options(arrays=all_values(run, **given)))
 
 
 @pytest.mark.parametrize("operator", [far_away, apart, twice])
@@ -125,15 +124,14 @@ def hidden_further(a: Field[Dims[I, J], bool], n: int32):
 def test_an_empty_part_makes_no_hidden_read_hard(run):
     """Seed 11000, 56/58: the hull of what must exist included the empty parts of a region."""
 
-    def arguments():
-        return {
-            "a": ff.as_field({I: (-1, 2), J: (7, 10)}, np.eye(3, dtype=bool)),
-            "n": 100,
-            "out": ff.zeros({I: (0, 31), J: (7, 10)}),
-        }
+    given = {
+        "a": ff.as_field({I: (-1, 2), J: (7, 10)}, np.eye(3, dtype=bool)),
+        "n": 100,
+        "out": ff.zeros({I: (0, 31), J: (7, 10)}),
+    }
 
-    agree(run, arguments)
-    agree(run, arguments, ff.cpu.with_options(arrays=all_values(run, **arguments())))
+    agree(run, given)
+    agree(run, given, ff.cpu.with_options(arrays=all_values(run, **given)))
 
 
 def test_a_part_that_is_not_empty_must_exist():
@@ -163,11 +161,10 @@ def test_what_is_read_beside_a_displacement_must_exist():
 
 
 def test_a_hidden_read_beside_a_displacement_stays_inside():
-    def arguments():
-        return {
-            "a": ff.as_field({I: 5, K: (4, 13)}, np.arange(45.0).reshape(5, 9)),
-            "by": ff.as_field([K], np.array([4, 5, 3, 2, 1, 0], np.int32)),
-            "out": ff.zeros({I: 5, K: 6}),
-        }
+    given = {
+        "a": ff.as_field({I: 5, K: (4, 13)}, np.arange(45.0).reshape(5, 9)),
+        "by": ff.as_field([K], np.array([4, 5, 3, 2, 1, 0], np.int32)),
+        "out": ff.zeros({I: 5, K: 6}),
+    }
 
-    agree(hidden_beside_itself, arguments)
+    agree(hidden_beside_itself, given)

@@ -63,14 +63,13 @@ def few_lanes(a: ff.Field[ff.Dims[I, J], ff.float32], out: Box, n: ff.int32):
 def test_many_rows_read_numbers_of_which_a_row_has_few():
     """What all rows read was copied for the lanes of one row only (seed 81002)."""
 
-    def arguments():
-        return {
-            "a": ff.as_field({I: 1, J: 5}, np.arange(5, dtype=np.float32).reshape(1, 5)),
-            "out": ff.as_field({I: 1, J: 5, K: 7}, np.zeros((1, 5, 7), np.float32)),
-            "n": np.int32(1),
-        }
+    given = {
+        "a": ff.as_field({I: 1, J: 5}, np.arange(5, dtype=np.float32).reshape(1, 5)),
+        "out": ff.as_field({I: 1, J: 5, K: 7}, np.zeros((1, 5, 7), np.float32)),
+        "n": np.int32(1),
+    }
 
-    agree(few_lanes, arguments, ROWS)
+    agree(few_lanes, given, ROWS)
 
 
 Whole = ff.Field[ff.Dims[I, J, K], ff.int32]
@@ -118,12 +117,11 @@ def partly(marks: Marks, a: Column) -> Column:
 def test_statements_that_share_an_array_require_their_own_part():
     """`marks` has no value where a condition hides it from one statement (seed 81002)."""
 
-    def arguments():
-        return {
-            "marks": ff.as_field({K: (2, 4)}, np.array([True, False])),
-            "a": ff.as_field({K: 4}, np.arange(1, 5, dtype=np.float32)),
-            "out": ff.as_field({K: 4}, np.zeros(4, np.float32)),
-        }
+    given = {
+        "marks": ff.as_field({K: (2, 4)}, np.array([True, False])),
+        "a": ff.as_field({K: 4}, np.arange(1, 5, dtype=np.float32)),
+        "out": ff.as_field({K: 4}, np.zeros(4, np.float32)),
+    }
 
-    values = all_values(partly.with_backend(ROWS), **arguments())
-    agree(partly, arguments, ROWS.with_options(arrays=values[:1]))
+    values = all_values(partly.with_backend(ROWS), **given)
+    agree(partly, given, ROWS.with_options(arrays=values[:1]))

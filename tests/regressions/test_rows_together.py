@@ -29,13 +29,12 @@ def along_columns(a: Field[Dims[I], float64]) -> Field[Dims[I, J], float64]:
 def test_a_value_of_fewer_dimensions_is_stored_in_each_row(program):
     dim = J if program is along_rows else I
 
-    def arguments():
-        return {
-            "a": ff.as_field((dim,), np.arange(13.0)),
-            "out": ff.full({I: 9, J: 11}, -1.0),
-        }
+    given = {
+        "a": ff.as_field((dim,), np.arange(13.0)),
+        "out": ff.full({I: 9, J: 11}, -1.0),
+    }
 
-    agree(program, arguments, STRICT)
+    agree(program, given, STRICT)
 
 
 @ff.field_operator

@@ -119,10 +119,9 @@ def test_a_margin_too_wide_for_a_run_of_nests_ends_it():
     def run(u: Field[Dims[I, J], float64], out: Field[Dims[I, J], float64]):
         far_before(u, out=out)
 
-    def arguments():
-        return {
-            "u": ff.as_field({I: 40, J: (-8, 70)}, np.arange(1.0, 40 * 78 + 1.0).reshape(40, 78)),
-            "out": ff.zeros({I: 40, J: (0, 70)}),
-        }
+    given = {
+        "u": ff.as_field({I: 40, J: (-8, 70)}, np.arange(1.0, 40 * 78 + 1.0).reshape(40, 78)),
+        "out": ff.zeros({I: 40, J: (0, 70)}),
+    }
 
-    agree(run, arguments, ff.cpu.with_options(arrays=all_values(run, **arguments())))
+    agree(run, given, ff.cpu.with_options(arrays=all_values(run, **given)))

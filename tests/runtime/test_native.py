@@ -22,6 +22,7 @@ from fieldforge.runtime.fields.alignment import is_same_array
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.process.errors import ArgumentError, DomainError, OverlapError
 
+from ..stages.codegen.programs import BINARY
 from .entries import compiled, field, scalar
 
 I, J, K, L, M = (Dimension(name) for name in "IJKLM")
@@ -268,15 +269,6 @@ def test_names_of_parameters_are_unique_and_not_reserved(names):
 
 # --- words -------------------------------------------------------------------------------------
 
-OPERATIONS = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "min": min,
-    "max": max,
-    "floordiv": lambda a, b: a // b if b else 0,
-    "mod": lambda a, b: a % b if b else 0,
-}
 FARTHEST = 2**62
 EDGES = (0, 1, -1, 2, 7, -7, 2**31, 2**40, FARTHEST - 1, 1 - FARTHEST)
 NUMBERS = st.sampled_from(EDGES) | st.integers(-(2**31), 2**31 - 1)
@@ -288,7 +280,7 @@ def codes(draw):
     words, depth = [], 0
     for _ in range(draw(st.integers(1, 12))):
         if depth >= 2 and draw(st.booleans()):
-            words.append(Word(draw(st.sampled_from(sorted(OPERATIONS)))))
+            words.append(Word(draw(st.sampled_from(sorted(BINARY)))))
             depth -= 1
         elif draw(st.booleans()):
             words.append(Word("scalar", argument=draw(st.integers(1, 2))))
@@ -296,7 +288,7 @@ def codes(draw):
         else:
             words.append(Word("const", draw(NUMBERS)))
             depth += 1
-    words += [Word(draw(st.sampled_from(sorted(OPERATIONS)))) for _ in range(depth - 1)]
+    words += [Word(draw(st.sampled_from(sorted(BINARY)))) for _ in range(depth - 1)]
     return tuple(words)
 
 
@@ -309,7 +301,7 @@ def evaluated(code, scalars):
             stack.append(scalars[word.argument])
         else:
             right, left = stack.pop(), stack.pop()
-            stack.append(OPERATIONS[word.op](left, right))
+            stack.append(BINARY[word.op](left, right))
             assume(abs(stack[-1]) < FARTHEST)
     return stack[0]
 

@@ -2,7 +2,6 @@
 
 import ctypes
 import subprocess
-import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +16,7 @@ from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.process.errors import ArgumentError, OverlapError
 
+from ...processes import python
 from ..entries import compiled
 
 I = Dimension("I")
@@ -184,10 +184,7 @@ def test_a_forked_process_calls_without_waiting_for_threads_it_has_not(library, 
         folder=str(Path(__file__).parents[3]), module=__name__, path=library.path, ran=ran
     )
 
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    done = python("-W", "ignore", "-c", script, timeout=120)
 
     assert done.stdout.strip() == said, done.stderr
 

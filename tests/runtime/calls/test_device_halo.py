@@ -1,8 +1,5 @@
 """Halos of fields on a GPU: the bits of the host, by one kernel."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -10,6 +7,8 @@ import fieldforge as ff
 from fieldforge.runtime import gpu
 from fieldforge.runtime.calls import device_halo
 from fieldforge.workflows.backends.backend import BACKENDS
+
+from ...processes import python
 
 I, J, K = ff.Dimension("I"), ff.Dimension("J"), ff.Dimension("K")
 IW = ff.flip_staggered(I)
@@ -113,6 +112,6 @@ def test_a_halo_on_the_host_imports_no_kernels():
         "ff.fill_halo(ff.zeros({I: (-1, 4)}), {I: (0, 3)}, {I: 'even'})\n"
         "print(any('device_halo' in name or 'gpu.compiler' in name for name in sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python("-c", code, check=True)
 
     assert done.stdout == "False\n"

@@ -15,6 +15,7 @@ from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word
 from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.language.dimension import Dimension
 
+from ...processes import python
 from ..entries import compiled
 
 I = Dimension("I")
@@ -121,10 +122,7 @@ print(before, status, meet(call, 3))
 def test_a_forked_process_has_a_pool_of_its_own(library):
     script = FORKED.format(folder=str(Path(__file__).parents[3]), path=library.path)
 
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    done = python("-W", "ignore", "-c", script, timeout=120)
 
     assert done.stdout.split() == ["3", "3", "3"], done.stderr
 
@@ -136,10 +134,7 @@ def test_a_forked_process_has_a_pool_of_its_own(library):
 def test_the_environment_sets_the_default(variables, count):
     words = "from fieldforge.runtime import _core; print(_core.default_threads())"
 
-    done = subprocess.run(
-        [sys.executable, "-c", words],
-        capture_output=True, text=True, check=True, env={**os.environ, **variables},
-    )  # fmt: skip
+    done = python("-c", words, check=True, env=variables)
 
     assert int(done.stdout) == count
 

@@ -3,8 +3,6 @@
 import ctypes
 import gc
 import queue
-import subprocess
-import sys
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -25,6 +23,8 @@ from fieldforge.runtime.decomposition.nccl_exchange import NcclExchange
 from fieldforge.runtime.decomposition.partitioning import bisect
 from fieldforge.runtime.fields.device import Device, DeviceType
 from fieldforge.workflows.backends.backend import BACKENDS
+
+from ...processes import python
 
 MESH = icosahedral(2, 1)
 
@@ -206,10 +206,7 @@ library = Library()
 library.ended = type("Told", (list,), {"append": lambda self, each: print(*each, flush=True)})()
 kept = communicator(library, 1)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=Path(__file__).parents[3],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    done = python("-c", program, check=True, cwd=Path(__file__).parents[3])
 
     assert done.stdout.split() == ["aborted", "101"]
 

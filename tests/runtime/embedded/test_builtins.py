@@ -19,7 +19,6 @@ from fieldforge.runtime.embedded.builtins import (
     where,
 )
 from fieldforge.runtime.fields.constructors import as_field
-from fieldforge.runtime.fields.field import Field, UnboundedField
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.language.operations import POINTWISE
@@ -127,19 +126,6 @@ def test_4_where_needs_one_structure():
         where(mask, (1.0, 2.0), (1.0, 2.0, 3.0))
     with pytest.raises(ArgumentError, match="works on fields and numbers"):
         where(mask, "a", "b")
-
-
-def test_4_broadcast_repeats_along_new_dimensions():
-    f = as_field({J: (1, 3)}, [1.0, 2.0])
-
-    result = broadcast(f, (I, J, K))
-
-    assert isinstance(result, UnboundedField)
-    part = result[domain({I: 2, K: (4, 5)})]
-    assert part.domain == domain({I: 2, J: (1, 3), K: (4, 5)})
-    assert part.asnumpy().tolist() == [[[1.0], [2.0]], [[1.0], [2.0]]]
-    assert isinstance(broadcast(f, (J,)), Field)
-    assert broadcast(3, (I,)).dtype == np.int32
 
 
 def test_4_broadcast_checks_its_dimensions():

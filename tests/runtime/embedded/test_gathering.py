@@ -6,7 +6,6 @@ import pytest
 from fieldforge.runtime.embedded.builtins import (
     as_offset,
     broadcast,
-    concat_where,
     float32,
     float64,
     int32,
@@ -20,14 +19,12 @@ from fieldforge.runtime.language.connectivity import FieldOffset
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.process.errors import (
     ArgumentError,
-    FieldforgeError,
     IndexOutOfBounds,
     NonContiguousDomain,
 )
 
 from ...dimensions import (
     C2E,
-    E2C,
     V2E,
     C2E2CDim,
     C2EDim,
@@ -44,10 +41,7 @@ from . import decorated
 
 C2E2C = FieldOffset("C2E2C", source=Cell, target=(Cell, C2E2CDim))
 
-EKField = Field[Dims[Edge, K], float64]
-CKField = Field[Dims[Cell, K], float64]
 EField = Field[Dims[Edge], float64]
-CField = Field[Dims[Cell], float64]
 VField = Field[Dims[Vertex], float64]
 
 CELLS, EDGES, VERTICES, LEVELS = 12, 20, 9, 5
@@ -133,17 +127,6 @@ def test_5_2_the_lone_neighbour_of_a_skip_entry_is_refused_where_it_is_written(t
     assert np.array_equal(result[:gap], e[column[:gap]])
 
 
-def test_5_a_neighbour_field_may_be_an_output_and_a_constant_has_neighbours(rng, tables):
-    @Decorated
-    def near(e: EField) -> Field[[Cell, C2EDim], float64]:
-        return e(C2E) + broadcast(1.0, (Edge,))(C2E)
-
-    e = rng.standard_normal(EDGES)
-    result = near(as_field([Edge], e), out=zeros({Cell: CELLS, C2EDim: 3}), offset_provider=tables)
-
-    assert np.array_equal(result, e[tables["C2E"].asnumpy()] + 1.0)
-
-
 def test_5_a_constant_is_counted_once_for_each_valid_neighbour(tables):
     @Decorated
     def count(e: EField) -> VField:
@@ -152,24 +135,6 @@ def test_5_a_constant_is_counted_once_for_each_valid_neighbour(tables):
     result = count(zeros({Edge: EDGES}), out=zeros({Vertex: VERTICES}), offset_provider=tables)
 
     assert np.array_equal(result, (tables["V2E"].asnumpy() >= 0).sum(axis=1))
-
-
-def test_4_a_column_is_displaced_by_a_field_with_more_dimensions(rng):
-    @Decorated
-    def moved(f: Field[[K], float64], by: Field[[Cell, K], int32]) -> CKField:
-        return f(as_offset(Koff, by))
-
-    f, by = rng.standard_normal(LEVELS), np.tile(np.arange(LEVELS)[::-1], (CELLS, 1))
-    by = by - np.arange(LEVELS)
-
-    result = moved(
-        as_field([K], f),
-        as_field([Cell, K], by.astype(np.int32)),
-        out=zeros({Cell: CELLS, K: LEVELS}),
-        offset_provider={},
-    )
-
-    assert np.array_equal(result, np.tile(f[::-1], (CELLS, 1)))
 
 
 def test_4_as_offset_wants_integers_along_its_dimension():
@@ -182,50 +147,6 @@ def test_4_as_offset_wants_integers_along_its_dimension():
 
 
 # --- where there are values -----------------------------------------------------------------------
-
-
-def test_8_a_gather_gives_values_where_its_neighbours_are_in_blocks_too():
-    @Decorated
-    def first(e: EField) -> CField:
-        return e(C2E[0]) + 1.0
-
-    table = as_connectivity([Cell, C2EDim], Edge, [[0], [5], [1], [1], [7], [2]])
-    e = as_field([Edge], [0.0, 10.0, 20.0])
-    provider = {"C2E": table}
-
-    for start, stop, expected in ((0, 1, [1.0]), (2, 4, [11.0, 11.0]), (5, 6, [21.0])):
-        out = zeros({Cell: (start, stop)})
-        assert first(e, out=out, offset_provider=provider).tolist() == expected
-    with pytest.raises(IndexOutOfBounds, match=r"does not cover 'out'.* no value at 'Cell=1'"):
-        first(e, out=zeros({Cell: (0, 3)}), offset_provider=provider)
-
-
-def test_8_a_region_of_cells_is_gathered_with_its_rest(rng, tables):
-    @Decorated
-    def chosen(f: CKField, n: int32) -> EKField:
-        return concat_where((Cell < n) & (K > 1), f, -1.0)(E2C[1])
-
-    f = rng.standard_normal((CELLS, LEVELS))
-    result = chosen(
-        as_field({Cell: (0, 4), K: (2, LEVELS)}, f[:4, 2:]),
-        4,
-        out=zeros({Edge: EDGES, K: LEVELS}),
-        offset_provider=tables,
-    )
-
-    whole = np.full((CELLS, LEVELS), -1.0)
-    whole[:4, 2:] = f[:4, 2:]
-    assert np.array_equal(result, whole[tables["E2C"].asnumpy()[:, 1]])
-
-
-def test_5_1_a_missing_table_is_a_key_error_with_a_sentence(tables):
-    del tables["V2E"]
-
-    with pytest.raises(KeyError) as caught:
-        sum_of_edges(zeros({Edge: EDGES}), out=zeros({Vertex: 3}), offset_provider=tables)
-
-    assert caught.value.message == "Offset 'V2E' not found in offset provider."
-    assert isinstance(caught.value, FieldforgeError)
 
 
 def test_1_6_what_is_no_table_is_refused():
@@ -250,31 +171,7 @@ def test_1_6_the_table_of_a_reduction_may_have_another_name_than_the_dimension()
     assert result.tolist() == [3.0, 2.0]
 
 
-def test_5_a_dimension_that_the_field_lacks_is_named():
-    @Decorated
-    def wrong(f: CField) -> CField:
-        return f(C2E[0])
-
-    table = as_connectivity([Cell, C2EDim], Edge, [[0]])
-    with pytest.raises(
-        ValueError, match="can not shift field defined on 'Cell' from 'Edge' to target"
-    ):
-        wrong(zeros({Cell: 1}), out=zeros({Cell: 1}), offset_provider={"C2E": table})
-
-
 # --- premap: several tables at once, outside of operators ----------------------------------------
-
-
-def test_9_2_premap_reads_through_several_tables_at_once(rng):
-    I, J, P = Dimension("I"), Dimension("J"), Dimension("P")
-    data = rng.standard_normal((4, 5))
-    i, j = rng.integers(0, 4, 7), rng.integers(0, 5, 7)
-    field = as_field([I, J], data)
-
-    result = field.premap(as_connectivity([P], I, i), as_connectivity([P], J, j))
-
-    assert result.domain.dims == (P,)
-    assert np.array_equal(result.asnumpy(), data[i, j])
 
 
 def test_9_2_a_table_may_read_the_dimensions_that_stay(rng):

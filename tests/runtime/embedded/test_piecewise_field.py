@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime.embedded.builtins import (
-    astype,
-    broadcast,
     concat_where,
-    float32,
     float64,
     int32,
-    maximum,
-    where,
 )
 from fieldforge.runtime.embedded.piecewise_field import PiecewiseField
 from fieldforge.runtime.fields.constructors import as_field, zeros
@@ -52,22 +47,6 @@ def test_8_each_branch_needs_data_on_its_own_part_only(a):
     assert np.array_equal(result_of(joined, low, high), a)
     with pytest.raises(IndexOutOfBounds, match=r"no value at 'I=0, K=2'"):
         result_of(joined, low, high[:, 1:])
-
-
-def test_8_pieces_go_through_every_operation(a):
-    @Decorated
-    def everything(x: IKField) -> Field[[I, K], float32]:
-        part = concat_where((K > 1) & (I > 0), x, -2.0)
-        chosen = where(part(I + 1) > 0.0, maximum(part, 0.5), -part)
-        return astype(broadcast(chosen, (I, K)) ** 2.0, float32)
-
-    out = zeros({I: 3, K: 6}, dtype=float32)
-    everything(as_field([I, K], a), out=out)
-
-    part = np.full((4, 6), -2.0)
-    part[1:, 2:] = a[1:, 2:]
-    chosen = np.where(part[1:] > 0.0, np.maximum(part[:-1], 0.5), -part[:-1])
-    assert np.array_equal(out.asnumpy(), (chosen**2.0).astype(np.float32))
 
 
 def test_8_a_whole_field_is_a_field_again():

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime.embedded import embedded
-from fieldforge.runtime.embedded.builtins import concat_where, float64
+from fieldforge.runtime.embedded.builtins import float64
 from fieldforge.runtime.fields.constructors import as_field, zeros
-from fieldforge.runtime.fields.field import Field
-from fieldforge.runtime.language.annotations import Dims
 from fieldforge.runtime.language.definition import ScanOptions
 from fieldforge.runtime.process.errors import (
     ArgumentError,
@@ -17,8 +15,6 @@ from fieldforge.runtime.process.errors import (
 
 from ...dimensions import I, K
 from .decorated import Decorated
-
-IKField = Field[Dims[I, K], float64]
 
 
 def scan(axis=K, forward=True, init=0.0):
@@ -45,32 +41,6 @@ def walked(x, levels, state=0.0):
         state = state * 0.5 + x[..., k]
         result[..., k] = state
     return result
-
-
-def test_6_the_levels_are_those_of_the_output_whatever_consumers_shift(a):
-    @Decorated
-    def shifted(x: IKField) -> IKField:
-        return concat_where(K > 0, running_sum(x)(K - 1), 7.0) + running_sum(x)
-
-    out = zeros({I: 4, K: 6})
-    shifted(as_field([I, K], a), out=out)
-
-    sums = walked(a, range(6))
-    before = np.concatenate([np.full((4, 1), 7.0), sums[:, :-1]], axis=1)
-    assert np.array_equal(out.asnumpy(), before + sums)
-
-
-def test_6_each_output_is_walked_on_its_own_levels(a):
-    @Decorated
-    def nested(x: IKField) -> tuple[IKField, tuple[IKField]]:
-        total = running_sum(x)
-        return total, (total * 2.0,)
-
-    whole, part = zeros({I: 4, K: 6}), zeros({I: 4, K: (2, 5)})
-    nested(as_field([I, K], a), out=(whole, (part,)))
-
-    assert np.array_equal(whole.asnumpy(), walked(a, range(6)))
-    assert np.array_equal(part.asnumpy(), 2.0 * walked(a, range(2, 5))[:, 2:5])
 
 
 @pytest.mark.parametrize("empty", [{I: (0, 4), K: (6, 6)}, {I: (2, 2), K: (0, 6)}])

@@ -1,7 +1,6 @@
 """Section 9.1: devices."""
 
 import importlib.util
-import subprocess
 import sys
 import types
 
@@ -9,6 +8,8 @@ import pytest
 
 from fieldforge.runtime.fields import device
 from fieldforge.runtime.fields.device import CPU, Device, DeviceType
+
+from ...processes import python
 
 
 def test_9_1_device_types_have_the_numbers_of_dlpack():
@@ -27,7 +28,7 @@ def test_9_1_a_device_is_a_type_and_a_number():
 def test_9_1_importing_devices_imports_no_cupy():
     script = "import sys, fieldforge.runtime.fields.device; assert 'cupy' not in sys.modules"
 
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+    assert python("-c", script).returncode == 0
 
 
 @pytest.mark.parametrize(("is_hip", "kind"), [(False, DeviceType.CUDA), (True, DeviceType.ROCM)])

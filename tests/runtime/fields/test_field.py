@@ -144,15 +144,6 @@ def test_assignment_to_read_only_memory_is_refused():
         field[0] = 1.0
 
 
-def test_5_a_shift_relabels_and_moves_nothing(field):
-    moved = field(I + 1, J - 2)
-
-    assert moved.domain == domain({I: (1, 5), J: (1, 4)})
-    assert moved.ndarray is field.ndarray
-    assert field(I + 1, I + 2).domain == field(I + 3).domain
-    assert field.premap(I + 1).domain == field(I + 1).domain
-
-
 def test_5_a_shift_along_a_missing_dimension_is_refused(field):
     with pytest.raises(DomainError, match="Incompatible offset can not shift field"):
         field(K + 1)
@@ -281,16 +272,6 @@ def test_an_unbounded_field_has_no_array_but_can_be_restricted():
     assert part.asnumpy().tolist() == [[1, 2], [1, 2]]
     with pytest.raises(IndexOutOfBounds):
         restricted(spread, domain({I: (0, 2), K: (0, 3)}))
-
-
-def test_operations_of_unbounded_fields_stay_unbounded():
-    a, b = broadcast(2.0, (I,)), broadcast(as_field({K: 2}, [1.0, 2.0]), (I, K))
-
-    result = -(a + b) < 0.0
-
-    assert isinstance(result, UnboundedField)
-    assert result.dtype == np.bool_
-    assert result[domain({I: 1})].asnumpy().tolist() == [[True, True]]
 
 
 def test_2_2_a_field_is_also_an_annotation():

@@ -39,15 +39,6 @@ def test_a_field_keeps_its_indices(field):
     assert ff.as_field([I, J], field, origin={}).domain == domain({I: 3, J: 2})
 
 
-@pytest.mark.parametrize("given", [[J, I], {J: (-1, 1), I: (2, 5)}])
-def test_axes_are_found_by_their_names(field, given):
-    made = ff.as_field(given, field)
-
-    assert made.domain == domain({J: (-1, 1), I: (2, 5)})
-    assert (made.asnumpy() == field.asnumpy().T).all()
-    assert made[I(4), J(0)].as_scalar() == field[I(4), J(0)].as_scalar() == 5.0
-
-
 def test_a_field_on_other_dimensions_is_refused(field):
     with pytest.raises(
         DomainError, match="The data have the dimensions 'I', 'J', expected 'I', 'K'"

@@ -15,17 +15,6 @@ def u():
     return ff.as_field({I: (2, 5), J: 2}, VALUES)
 
 
-@pytest.mark.parametrize(
-    "function", [np.sqrt, np.exp, np.log10, np.sign, np.isnan, np.negative, np.arctan, np.square]
-)
-def test_functions_of_one_field_keep_its_domain(u, function):
-    result = function(u)
-
-    with np.errstate(all="ignore"):
-        np.testing.assert_array_equal(result.asnumpy(), function(VALUES))
-    assert result.domain == u.domain
-
-
 @pytest.mark.parametrize("function", [np.maximum, np.arctan2, np.add, np.less, np.power])
 def test_functions_of_two_fields_meet_on_the_common_domain(u, function):
     other = ff.full({I: (3, 7), J: 2}, 2.0)

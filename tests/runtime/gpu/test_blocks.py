@@ -2,14 +2,13 @@
 
 import re
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from fieldforge.runtime import gpu
-from fieldforge.runtime.process import settings
+
+from ...processes import python
 
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="needs a C++ compiler"
@@ -398,8 +397,8 @@ from fieldforge.runtime import gpu
 x = gpu.Array.zeros(512)
 assert (x.ptr + x.nbytes) % 4096 == 0, hex(x.ptr)
 """
-    environment = settings.environment_with(FIELDFORGE_GPU="null", FIELDFORGE_GPU_GUARD="after")
-    subprocess.run([sys.executable, "-c", told], env=environment, check=True, cwd=tmp_path)
+    environment = {"FIELDFORGE_GPU": "null", "FIELDFORGE_GPU_GUARD": "after"}
+    python("-c", told, check=True, cwd=tmp_path, env=environment)
 
 
 @pytest.mark.expects_problems

@@ -7,6 +7,8 @@ import pytest
 
 from fieldforge.runtime import gpu
 
+from ...processes import python
+
 pytestmark = pytest.mark.needs_gpu
 ROUNDS = 20_000_000
 
@@ -102,8 +104,6 @@ def test_waiting_releases_the_lock(device, spin):
 
 def test_a_fault_of_a_kernel_is_named_by_the_next_wait():
     """In a process of its own, because the context is lost."""
-    import subprocess
-    import sys
 
     code = (
         "from fieldforge.runtime import gpu\n"
@@ -113,5 +113,5 @@ def test_a_fault_of_a_kernel_is_named_by_the_next_wait():
         "try: d.sync()\n"
         "except gpu.GpuError as e: print(e.code, e.where)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = python("-c", code)
     assert done.stdout.split()[:1] in (["700"], ["719"]), done.stderr

@@ -1,15 +1,15 @@
 """Arrays of NumPy and CuPy, which are read without a protocol."""
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fieldforge.runtime import gpu
+
+from ...processes import python
 
 BENCH = Path(__file__).parents[3] / "bench"
 KINDS = ["?", "b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "e", "f", "d", "F", "D"]
@@ -126,9 +126,6 @@ def test_arrays_of_cupy_are_read_by_their_attributes(tmp_path):
     source, library = BENCH / "gpu" / "stub.cpp", tmp_path / "libcuda.so.1"
     subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
 
-    done = subprocess.run(
-        [sys.executable, "-c", CUPY], capture_output=True, text=True, check=False,
-        env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)},
-    )  # fmt: skip
+    done = python("-c", CUPY, env={"LD_LIBRARY_PATH": str(tmp_path)})
 
     assert done.stdout == "all right\n", done.stderr[-2000:]

@@ -1,6 +1,5 @@
 """The table of operations: its rows are complete, consistent and true."""
 
-import linecache
 import warnings
 
 import attrs
@@ -11,6 +10,8 @@ import fieldforge as ff
 from fieldforge.runtime.language.operation_table import NUMBERS, TABLE
 from fieldforge.runtime.language.operations import BY_NAME, POINTWISE
 from fieldforge.runtime.language.types import FLOATS, SCALARS
+
+from ...sources import names_of
 
 I = ff.Dimension("I")
 
@@ -55,14 +56,12 @@ def test_the_example_of_a_row_is_true(row, backend):
     names = {"I": I, "B": ff.Field[ff.Dims[I], ff.bool]}
     names |= {name: getattr(ff, name) for name in ("broadcast", "astype", "int32", "float64")}
     names |= {name: getattr(ff, name) for name in POINTWISE}
-    file = f"<example of {row.name}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    exec(compile(text, file, "exec"), names)
+    holds = names_of(text, **names)["holds"]
     out = ff.zeros({I: 2}, dtype=bool)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # embedded execution says that it is slow
-        ff.field_operator(names["holds"], backend=backend)(out=out, offset_provider={})
+        ff.field_operator(holds, backend=backend)(out=out, offset_provider={})
 
     assert out.asnumpy().all()
 

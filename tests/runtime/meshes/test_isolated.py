@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,8 @@ import pytest
 import fieldforge as ff
 from fieldforge.errors import InputDataError
 from fieldforge.runtime.meshes import isolated
+
+from ...processes import python
 
 CORNERS = np.array([[0, 1, 2], [1, 3, 2]])
 
@@ -53,7 +53,7 @@ def test_this_process_does_not_load_the_library(mesh_file):
         "print('netCDF4' in sys.modules)"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python("-c", code, check=True)
 
     assert done.stdout == "False\n"
 

@@ -1,12 +1,11 @@
 """Notebooks show an error of ours with the user's line, and none of the library's frames."""
 
-import subprocess
-import sys
-
 import pytest
 
 import fieldforge as ff
 from fieldforge.runtime.process.error_text import ask_verbose, lines
+
+from ...processes import python
 
 I = ff.Dimension("I")
 CELL = """
@@ -46,7 +45,7 @@ def test_ipython_shows_it():
         "from IPython.core.interactiveshell import InteractiveShell as S\n"
         f"S.instance().run_cell({CELL!r})"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = python("-c", code)
     shown = done.stdout + done.stderr
     assert "Error" in shown or "OutOfBounds" in shown
     assert "rise(u, out=u)" in shown

@@ -1,12 +1,13 @@
 """Section 13: an uncaught error of the language is printed without Python internals."""
 
-import subprocess
 import sys
 
 import pytest
 
 from fieldforge.runtime.process.errors import DSLError
 from fieldforge.runtime.process.excepthook import install_excepthook
+
+from ...processes import python
 
 SCRIPT = """
 import sys
@@ -24,9 +25,7 @@ call()
 def run(error, switch="", tmp_path=None):
     script = tmp_path / "model.py"
     script.write_text(SCRIPT.format(error=error, switch=switch))
-    done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, check=False
-    )
+    done = python(script)
     assert done.returncode == 1
     return done.stdout, done.stderr
 

@@ -1,14 +1,13 @@
 """Logging is silent and free until somebody listens."""
 
-import subprocess
-import sys
-
 import pytest
 import structlog
 
 from fieldforge.runtime.process import settings
 from fieldforge.runtime.process.log import get_logger
 from fieldforge.runtime.process.settings import Settings
+
+from ...processes import python
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +31,7 @@ def test_structlog_is_not_imported_while_nobody_listens():
         "get_logger().info('stage.finished'); assert 'structlog' not in sys.modules"
     )
 
-    subprocess.run([sys.executable, "-c", script], check=True)
+    python("-c", script, check=True)
 
 
 def test_events_from_the_level_on_are_printed_to_stderr(capsys):

@@ -16,6 +16,8 @@ from fieldforge.runtime.process.collectors import make_collector
 from fieldforge.runtime.process.metrics import Metric, Source
 from fieldforge.runtime.process.settings import current, set_current
 
+from ...processes import python
+
 
 @pytest.fixture(autouse=True)
 def own_sources(monkeypatch):
@@ -185,10 +187,7 @@ def test_metrics_are_written_when_the_process_ends(tmp_path, value, file):
         "metrics.sources['p'].metrics['total'].add_sample(0.5)\n"
     )
 
-    subprocess.run(
-        [sys.executable, "-c", script], check=True, cwd=tmp_path,
-        env={**os.environ, "FIELDFORGE_DUMP_METRICS": value},
-    )  # fmt: skip
+    python("-c", script, check=True, cwd=tmp_path, env={"FIELDFORGE_DUMP_METRICS": value})
 
     text = (tmp_path / file).read_text()
     assert json.loads(text)["p"] if file.endswith(".json") else "5.00000e-01" in text

@@ -4,7 +4,20 @@ No program needs such nodes yet, so each platform is tested with these texts. `u
 dimension along which fields are contiguous.
 """
 
+import ctypes
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
 import numpy as np
+
+from fieldforge.runtime.calls.plan import ENTRY
+from fieldforge.runtime.process.settings import current
+from fieldforge.stages.artifacts import Generated
+from fieldforge.stages.compile.stage import Compile
+from fieldforge.stages.ir.bounds import Bound, DomainSymbol, evaluate
+from fieldforge.stages.ir.strides import Stride
+
+from . import programs
 
 _PLANES = """\
 kernel planes
@@ -211,3 +224,31 @@ def after_scatter(u: np.ndarray, place: np.ndarray) -> np.ndarray:
         for k in range(6):
             made[i, place[i, k]] += u[i, k] * (place[i, k] < 4)
     return made
+
+
+def call(
+    folder: Path, made: Generated, ints: Sequence[Bound | Stride], fields: Mapping[str, np.ndarray]
+) -> int:
+    """Compile a kernel, and call it on fields in the order of its text; return its code."""
+    stage = Compile(flags=programs.FLAGS, variables=current().compiler_variables)
+    folder.joinpath("kernel.so").write_bytes(stage.run(generated=made)["compiled"].library)
+    entry = getattr(ctypes.CDLL(str(folder / "kernel.so")), ENTRY)
+    pointers = (ctypes.c_void_p * len(fields))(*(each.ctypes.data for each in fields.values()))
+    numbers = (ctypes.c_int64 * 64)(*(_integer(each, fields) for each in ints))
+    arena = np.full(1 << 16, 0xFF, np.uint8)
+    aligned = ctypes.c_void_p(-(-arena.ctypes.data // 64) * 64)
+    scalars = (ctypes.c_double * 1)(2.5)
+    nowhere = bytes(256)  # a context without a stream
+    return int(entry(pointers, numbers, scalars, aligned, nowhere))
+
+
+def _integer(source: Bound | Stride, fields: Mapping[str, np.ndarray]) -> int:
+    def end(symbol: object) -> int:
+        assert isinstance(symbol, DomainSymbol)
+        axis = ["I", "K"].index(symbol.dim.value)
+        return 0 if symbol.end == "start" else fields[symbol.field].shape[axis]
+
+    if isinstance(source, Stride):
+        field = fields[source.name]
+        return field.strides[source.axis] // field.itemsize
+    return evaluate(source, end)

@@ -65,30 +65,6 @@ with computation(BACKWARD), interval(1, None):
 )
 
 add(
-    "the level in a sweep",
-    """
-with computation(FORWARD):
-    with interval(0, 1):
-        b = a
-        top = 0
-    with interval(1, None):
-        b = b[0, 0, -1] * 0.5 + a * K
-        if a > 1.0:
-            top = K
-with computation(PARALLEL), interval(...):
-    t = a - K
-    c = t[1, 0, 0] + t
-""",
-    "a: Field[float], b: Field[float], c: Field[float], top: Field[IJ, np.int64]",
-    arrays={
-        "b": np.zeros((2, 2, 5)),
-        "a": some((3, 2, 5), 66),
-        "c": np.zeros((2, 2, 5)),
-        "top": np.ones((2, 2), "int64"),
-    },
-)
-
-add(
     "the level as a short integer",
     """
 with computation(PARALLEL), interval(...):
@@ -195,20 +171,6 @@ with computation(PARALLEL), interval(...):
 )
 
 add(
-    "elements at offsets",
-    """
-with computation(PARALLEL), interval(...):
-    b = v[1, 0, 0][1] - v[0, -1, 0][0]
-with computation(FORWARD), interval(1, None):
-    w[0, 0, 0][0] = w[0, 0, -1][0] * 0.5 + v[0, 0, -1][2]
-""",
-    VECTORS,
-    arrays={**vectors(), "v": some((3, 4, 4, 3), 70)},
-    domain=(2, 3, 4),
-    origin={"v": (0, 1, 0, 0)},
-)
-
-add(
     "vectors",
     """
 with computation(PARALLEL), interval(...):
@@ -229,26 +191,6 @@ with computation(PARALLEL), interval(...):
     w = m.T @ (w + v)
 """,
     VECTORS,
-    arrays=vectors(),
-)
-
-add(
-    "functions of vectors",
-    """
-with computation(PARALLEL), interval(...):
-    b = first(v)
-    w = twice(v)
-""",
-    VECTORS,
-    before="""
-@function
-def first(u):
-    return u[0, 0, 0][1] + u.A[0]
-
-@function
-def twice(u):
-    return u * 2.0
-""",
     arrays=vectors(),
 )
 

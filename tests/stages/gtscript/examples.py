@@ -135,21 +135,6 @@ with computation(PARALLEL), interval(...):
     arrays={"b": row(0, 0), "a": row(2.7, -1.5)},
 )
 
-add(
-    "a plane that persists",
-    """
-with computation(FORWARD):
-    with interval(0, 1):
-        m: Field[IJ, np.float64] = 0.0
-        m = m + a
-    with interval(1, None):
-        m = max(m, a)
-with computation(PARALLEL), interval(...):
-    b = a / m
-""",
-    arrays={"b": np.zeros((2, 2, 5)), "a": some((2, 2, 5), 3, 0.5, 2.0)},
-)
-
 # --- 4 types ----------------------------------------------------------------------------------
 
 add(
@@ -172,22 +157,6 @@ with computation(PARALLEL), interval(...):
     b = t
 """,
     arrays={"b": row(0, 0), "a": row(2.7, -2.7)},
-)
-
-add(
-    "powers and remainders",
-    """
-with computation(PARALLEL), interval(...):
-    b = a ** 2 + a ** 0.5 + mod(a, 3.0) - (-a) % 0.7
-    c = n % 3 + (-n) % 4
-""",
-    "b: Field[float], a: Field[float], c: Field[np.int32], n: Field[np.int32]",
-    arrays={
-        "b": row(0, 0, 0),
-        "a": row(2.0, 9.5, 0.3),
-        "c": row(0, 0, 0, dtype="int32"),
-        "n": row(7, -5, 3, dtype="int32"),
-    },
 )
 
 add(
@@ -216,17 +185,6 @@ with computation(PARALLEL), interval(...):
 """,
     "b: Field[float], a: Field[float], c: Field[bool]",
     arrays={"b": np.zeros((3, 3, 3)), "c": np.zeros((3, 3, 3), bool), "a": some((3, 3, 3), 4)},
-)
-
-add(
-    "error functions",
-    """
-with computation(PARALLEL), interval(...):
-    b = erf(a)
-    c = erfc(a)
-""",
-    "b: Field[float], a: Field[float], c: Field[float]",
-    arrays={"b": np.zeros((3, 3, 3)), "c": np.zeros((3, 3, 3)), "a": some((3, 3, 3), 21)},
 )
 
 add(
@@ -276,58 +234,6 @@ with computation(PARALLEL), interval(...):
 )
 
 add(
-    "nested conditions",
-    """
-with computation(PARALLEL), interval(...):
-    t = 0.0
-    if a > 0 and w > 0.5:
-        if a > 1:
-            t = a
-        elif a > 0.5:
-            t = 2.0 * a
-        b = t + 1.0
-    else:
-        if w > 0.25:
-            b = -a
-        t = 5.0
-    b = b + t
-""",
-    "a: Field[float], b: Field[float], w: float",
-    arrays={"a": some((4, 3, 2), 5), "b": some((4, 3, 2), 6)},
-    scalars={"w": ("float64", 0.75)},
-)
-
-add(
-    "the last level stays",
-    """
-with computation(FORWARD), interval(...):
-    m = a
-    n = n + a
-with computation(BACKWARD), interval(...):
-    o = a
-""",
-    "a: Field[float], m: Field[IJ, float], n: Field[IJ, float], o: Field[IJ, float]",
-    arrays={
-        "a": column(1, 2, 3, 4),
-        "m": np.zeros((1, 1)),
-        "n": np.zeros((1, 1)),
-        "o": np.zeros((1, 1)),
-    },
-)
-
-add(
-    "one level into a plane",
-    """
-with computation(FORWARD), interval(-1, None):
-    m = a[0, 0, -1] + 2.0 * b
-with computation(PARALLEL), interval(0, -1):
-    b = a * m
-""",
-    "a: Field[float], b: Field[float], m: Field[IJ, float]",
-    arrays={"a": some((3, 2, 4), 7), "b": some((3, 2, 4), 8), "m": np.zeros((3, 2))},
-)
-
-add(
     "a tridiagonal solver",
     """
 with computation(FORWARD):
@@ -353,61 +259,7 @@ with computation(BACKWARD):
     },
 )
 
-add(
-    "two levels back",
-    """
-with computation(FORWARD):
-    with interval(0, 2):
-        b = a
-    with interval(2, None):
-        b = a + b[0, 0, -1] * 0.5 + b[0, 0, -2]
-""",
-    arrays={"b": np.zeros((2, 2, 6)), "a": some((2, 2, 6), 13)},
-)
-
-add(
-    "backward with masks",
-    """
-with computation(BACKWARD), interval(0, -1):
-    if a > 0:
-        t = b[0, 0, 1]
-        b = t + a
-    c = c[0, 0, 1] + b if a > -1.0 else b[0, 0, 1]
-""",
-    "a: Field[float], b: Field[float], c: Field[float]",
-    arrays={"a": some((3, 2, 6), 14), "b": some((3, 2, 6), 15), "c": some((3, 2, 6), 16)},
-)
-
-add(
-    "a temporary shifted within a sweep",
-    """
-with computation(FORWARD):
-    with interval(0, 1):
-        s = a
-        b = 2.0 * a[1, 0, 0]
-    with interval(1, None):
-        s = s[0, 0, -1] + a
-        t = 2.0 * s
-        b = t[1, 0, 0]
-""",
-    arrays={"b": np.zeros((1, 1, 4)), "a": np.array([[[4.0, 5, 6, 7]], [[8.0, 9, 10, 11]]])},
-    domain=(1, 1, 4),
-)
-
 # --- 6 extents --------------------------------------------------------------------------------
-
-add(
-    "extents add up",
-    """
-with computation(PARALLEL), interval(...):
-    t = a[1, 0, 0] - a
-    u = t[0, 1, 0] + t
-    b = u[-1, 0, 0]
-""",
-    arrays={"b": np.zeros((2, 2, 1)), "a": some((4, 3, 1), 17)},
-    domain=(2, 2, 1),
-    origin={"a": (1, 0, 0)},
-)
 
 add(
     "a negative boundary",
@@ -429,46 +281,6 @@ with computation(PARALLEL), interval(1, None):
     arrays={"b": column(0, 0, 0, 0), "a": column(1, 2, 3, 4, 5, 6)},
 )
 
-add(
-    "least levels",
-    """
-with computation(PARALLEL):
-    with interval(0, 2):
-        b = 1.0
-    with interval(2, -1):
-        b = 2.0
-    with interval(-1, None):
-        b = a
-""",
-    arrays={"b": column(0, 0, 0, 0, 0), "a": column(1, 2, 3, 4, 5)},
-)
-
-add(
-    "gaps are legal",
-    """
-with computation(PARALLEL):
-    with interval(0, 1):
-        b = a
-    with interval(-1, None):
-        b = 2.0 * a
-""",
-    arrays={"b": column(7, 7, 7, 7), "a": column(1, 2, 3, 4)},
-)
-
-add(
-    "blocks overlap and repeat",
-    """
-with computation(PARALLEL), interval(1, -1):
-    t = a
-    b = t
-with computation(PARALLEL), interval(1, -1):
-    t = t + b[0, 0, -1]
-with computation(BACKWARD), interval(1, -2):
-    b = t[0, 0, 1] + a[0, 0, 1]
-""",
-    arrays={"b": column(7, 8, 9, 1, 2, 3), "a": column(1, 2, 3, 4, 5, 6)},
-)
-
 # --- 7 regions --------------------------------------------------------------------------------
 
 add(
@@ -485,59 +297,6 @@ with computation(PARALLEL), interval(...):
     arrays={"b": np.zeros((3, 3, 1)), "a": plane((0, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11))},
     domain=(3, 3, 1),
     origin={"a": (1, 0, 0)},
-)
-
-add(
-    "reads in a region",
-    """
-with computation(PARALLEL), interval(...):
-    b = a
-    with horizontal(region[I[-1], J[-1]]):
-        b = a[1, 1, 0]
-""",
-    arrays={"b": np.zeros((3, 3, 2)), "a": some((4, 4, 2), 18)},
-    domain=(3, 3, 2),
-)
-
-add(
-    "regions with conditions",
-    """
-with computation(PARALLEL), interval(...):
-    if a > 0:
-        with horizontal(region[I[0] : I[0] + 2, :]):
-            b = 1.0
-            if a > 1:
-                b = 2.0
-    with horizontal(region[I[-1] - 1 : I[-1] + 1, J[0]]):
-        b = b + 10.0
-""",
-    arrays={"b": np.zeros((4, 3, 2)), "a": some((4, 3, 2), 19)},
-)
-
-add(
-    "a region that touches nothing",
-    """
-with computation(PARALLEL), interval(...):
-    b = a
-    with horizontal(region[I[0] - 3, :]):
-        b = c
-""",
-    "a: Field[float], b: Field[float], c: Field[float]",
-    arrays={"b": row(0, 0), "a": row(1, 2), "c": row(3, 4)},
-)
-
-add(
-    "regions in a sweep",
-    """
-with computation(FORWARD):
-    with interval(0, 1):
-        b = a
-    with interval(1, None):
-        b = b[0, 0, -1] + a
-        with horizontal(region[:, J[0]]):
-            b = b[0, 0, -1] * 2.0
-""",
-    arrays={"b": np.zeros((2, 3, 4)), "a": some((2, 3, 4), 20)},
 )
 
 add(

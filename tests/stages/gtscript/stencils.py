@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import linecache
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +19,7 @@ from fieldforge.stages.gtscript.info import StencilInfo
 from fieldforge.stages.gtscript.stage import LowerStencil, ParseStencil
 from fieldforge.stages.interpret.stage import Entry
 
+from ...sources import names_of
 from .words import NAMES
 
 Array = np.ndarray[Any, Any]
@@ -28,10 +28,7 @@ Array = np.ndarray[Any, Any]
 def define(text: str) -> dict[str, Any]:
     """Run the text of a module; return its names."""
     file = f"<stencil {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    names: dict[str, Any] = {"__name__": "stencils", **NAMES}
-    exec(compile(text, file, "exec", dont_inherit=True), names)
-    return names
+    return names_of(text, file, __name__="stencils", **NAMES)
 
 
 def definition_of(text: str, name: str = "s", **options: Any) -> StencilDefinition:

@@ -24,7 +24,7 @@ from fieldforge.stages.lower.domains import whole
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.lower.passes import PASSES, lower
 
-from ..lower.trees import LINE, I, J, K, Tree, copied, difference, parsed, program
+from ..lower.trees import LINE, I, J, K, Tree, difference, parsed, program
 
 
 def field(array, start=0, dim=I):
@@ -53,21 +53,6 @@ def test_an_empty_domain_reads_and_writes_nothing():
     entry(parsed(difference()), Variant(domain=True))(line(1), out, 50, 50)
 
     assert out.ndarray.tolist() == [-1, -1]
-
-
-def test_nothing_is_written_when_a_later_statement_is_refused():
-    operator = difference()
-    calls = [
-        (copied(), ["u"], [syntax.Output("v", ())]),
-        (operator, ["u"], [syntax.Output("w", ())]),
-    ]
-    root = parsed(program(dict.fromkeys("uvw", LINE), *calls), operator, copied())
-    v = line(0, 0)
-
-    with pytest.raises(DomainError):
-        entry(root)(line(1, 2), v, line(0, 0))
-
-    assert v.ndarray.tolist() == [0, 0]
 
 
 PAIRED = """\

@@ -17,11 +17,6 @@ Edges = Field[[Edge, K], float64]
 
 
 @field_operator
-def weighted(u: Cells, w: Field[[Edge, E2CDim], float64]) -> Edges:
-    return neighbor_sum(w * u(E2C), axis=E2CDim)
-
-
-@field_operator
 def there_and_back(u: Cells) -> Cells:
     return neighbor_sum(neighbor_sum(u(E2C), axis=E2CDim)(C2E), axis=C2EDim)
 
@@ -87,15 +82,6 @@ def test_regions_agree_wherever_they_end(n):
     )
 
 
-def test_a_branch_that_is_nowhere_may_lie_outside_its_field():
-    below = ff.as_field({K: (0, 1)}, np.ones(1))
-    out = field(Cell, K)
-
-    interpreted(two_parts, (below, field(Cell, K), np.int32(9)), out, {Cell: (0, 9), K: (0, 1)})
-
-    assert (out.asnumpy()[:, 0] == 1.0).all()
-
-
 @scan_operator(axis=K, forward=True, init=0.0)
 def total(state: float64, a: float64, b: float64) -> float64:
     return state * b + a
@@ -154,12 +140,3 @@ def test_a_table_that_ends_too_early_is_refused():
 
     with pytest.raises(DomainError, match=r"'C2E' is too small: along 'Cell' .* reads 0:9"):
         Entry(lowered)(field(Cell, K), field(Cell, K), offset_provider={**PROVIDER, "C2E": few})
-
-
-def test_a_field_that_lacks_a_neighbour_is_refused():
-    lowered = interpreted(weighted, (field(Cell, K), field(Edge, E2CDim)), field(Edge, K))
-
-    small = ff.as_field({Cell: (0, 8), K: SIZES[K]}, np.zeros((8, SIZES[K])))
-
-    with pytest.raises(DomainError, match="'u' is too small: along 'Cell' the program reads 0:9"):
-        Entry(lowered)(small, field(Edge, E2CDim), field(Edge, K), offset_provider=PROVIDER)

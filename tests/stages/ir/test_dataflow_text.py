@@ -10,7 +10,6 @@ from fieldforge.stages.artifacts import Lowered
 from fieldforge.stages.ir import bounds, dataflow
 from fieldforge.stages.ir.bounds import Const, DomainSymbol, Range, ScalarSymbol
 from fieldforge.stages.ir.dataflow_text import parse
-from fieldforge.stages.ir.verify import verify
 
 I, K = Dimension("I"), Dimension("K", DimensionKind.VERTICAL)
 
@@ -253,24 +252,6 @@ statement
   out[Edge: 0 .. n, K: 0 .. n] = %10
 read 0 u[Cell: $0 .. $1, K: 0 .. n + 1]
 """
-
-
-def squeezed(text: str) -> list[str]:
-    return [" ".join(line.split()) for line in text.splitlines()]
-
-
-def test_tables_regions_and_scans_are_read_as_they_are_written():
-    lowered = Lowered(*parse(GATHERED))
-    values = lowered.program.values
-
-    assert squeezed(lowered.text) == squeezed(GATHERED)
-    assert verify(lowered) is lowered
-    assert lowered.program.tables[0].skip
-    assert isinstance(values[7], dataflow.Region)
-    assert values[7].boxes[0][1].start is None
-    assert isinstance(values[9], dataflow.Scan)
-    assert not values[9].forward
-    assert values[9].body.results == (4,)
 
 
 def test_bounds_of_tables_may_stand_where_they_are_used():

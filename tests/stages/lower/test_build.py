@@ -1,6 +1,5 @@
 import pytest
 
-from fieldforge.runtime.language.types import FieldType
 from fieldforge.runtime.process.errors import DSLError, OptionError
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.ir import syntax
@@ -141,26 +140,6 @@ def with_domain(make):
     return parsed(syntax.Program("run", given, tuple(tree.nodes), (call,)), copied())
 
 
-@pytest.mark.parametrize(
-    ("op", "expected"),
-    [
-        ("add", "m + n + 2"),
-        ("sub", "m + mul(n, -1) + -2"),
-        ("mul", "mul(m, n + 2)"),
-        ("floordiv", "floordiv(m, n + 2)"),
-        ("mod", "mod(m, n + 2)"),
-        ("minimum", "min(m, n + 2)"),
-        ("maximum", "max(m, n + 2)"),
-    ],
-)
-def test_bounds_of_a_domain_are_scalar_expressions(op, expected):
-    def make(tree):
-        right = tree.op("add", tree.name("n", INT32), tree.literal("2", INT32))
-        return tree.literal("0", INT32), tree.op(op, tree.name("m", INT32), right)
-
-    assert stores(with_domain(make)) == [f"v[I: 0 .. {expected}]"]
-
-
 def test_a_power_in_a_bound_is_a_product():
     def make(tree):
         n = tree.name("n", INT32)
@@ -177,19 +156,6 @@ def test_a_bound_that_is_no_integer_expression_is_refused():
         build(with_domain(make), PLAIN)
 
 
-def test_a_static_scalar_is_a_literal_in_values_and_in_bounds():
-    def make(tree):
-        return tree.literal("0", INT32), tree.op(
-            "add", tree.name("n", INT32), tree.name("m", INT32)
-        )
-
-    lowered = build(with_domain(make), Variant(static=(("n", "7"),)))
-
-    assert stores(with_domain(make), Variant(static=(("n", "7"),))) == ["v[I: 0 .. m + 7]"]
-    assert [leaf.name for leaf in lowered.leaves] == ["u", "v", "n", "m", "x"]
-    assert not any(getattr(value, "name", "") == "n" for value in lowered.values)
-
-
 def test_an_unknown_static_scalar_is_refused_with_the_nearest_name():
     tree = Tree()
     operator = tree.operator(
@@ -198,20 +164,6 @@ def test_an_unknown_static_scalar_is_refused_with_the_nearest_name():
 
     with pytest.raises(OptionError, match="Did you mean 'speed'"):
         build(parsed(operator), Variant(static=(("sped", "1.0"),)))
-
-
-def test_a_scalar_for_a_field_without_dimensions_is_a_value():
-    zero = FieldType((), FLOAT64)
-    inner = copied(zero)
-    tree = Tree()
-    call = tree.call(inner, tree.name("x", FLOAT64))
-    operator = tree.operator("outer", {"x": FLOAT64}, syntax.Return(call))
-
-    shown = text(parsed(operator, inner))
-
-    assert "%0 = scalar x : float64" in shown
-    assert "field out: float64" in shown
-    assert "  out[()] = %0" in shown
 
 
 def test_a_program_of_many_statements_reads_parameters_once_each():

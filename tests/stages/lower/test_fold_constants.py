@@ -6,11 +6,8 @@ from fieldforge.runtime.language import operations
 from fieldforge.runtime.language.operation_table import NUMBERS
 from fieldforge.runtime.language.operations import BY_NAME
 from fieldforge.runtime.language.types import FLOATS
-from fieldforge.stages.artifacts import Lowered
 from fieldforge.stages.ir.dataflow import Dataflow, Input, Leaf, Literal, Map, Statement, Store
-from fieldforge.stages.ir.dataflow_text import parse
 from fieldforge.stages.ir.literal import number, spell
-from fieldforge.stages.ir.verify import verify
 from fieldforge.stages.lower.fold_constants import INEXACT, fold_constants, keeps_values
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.lower.rewrite import remove_dead
@@ -204,70 +201,6 @@ def test_folding_gives_the_bits_of_the_operation(op, dtype, numbers):
     if isinstance(values[-1], Literal):
         result = number(values[-1].text, values[-1].dtype)
         assert result.tobytes() == np.dtype(values[-1].dtype).type(expected).tobytes()
-
-
-SCAN = """\
-program run(u, n, out)
-dimension K vertical
-field u: [K] float64
-scalar n: int32
-field out: [K] float64
-%0 = input u : [K] float64
-%1 = literal 0.0 : float64
-%2 = literal 1.0 : float64
-%3 = literal True : bool
-%4 = scan K forward 0 .. n init %1 args %0 %2 %3 : [K] float64
-  %0 = scalar s0 : float64
-  %1 = scalar a0 : float64
-  %2 = scalar a1 : float64
-  %3 = scalar a2 : bool
-  %4 = mul %1 %2 : float64
-  %5 = select %3 %4 %0 : float64
-  %6 = literal 2.0 : float64
-  %7 = literal 3.0 : float64
-  %8 = mul %6 %7 : float64
-  %9 = add %5 %8 : float64
-  next %9
-%5 = result %4 0 : [K] float64
-statement
-  out[K: 0 .. n] = %5
-"""
-
-
-def test_the_body_of_a_scan_is_folded_with_the_arguments_that_are_known():
-    program = remove_dead(fold_constants(parse(SCAN)[0]))
-
-    rows = verify(Lowered(program)).text.splitlines()
-    start = next(index for index, row in enumerate(rows) if " scan " in row)
-    assert rows[start : start + 5] == [
-        "%2 = scan K forward 0 .. n init %1 args %0 : [K] float64",
-        "  %0 = scalar a0 : float64",
-        "  %1 = literal 6.0 : float64",
-        "  %2 = add %0 %1 : float64",
-        "  next %2",
-    ]
-
-
-def test_what_is_folded_away_takes_its_dimensions_and_the_shifts_along_them_with_it():
-    text = """\
-program run(u, a, out)
-dimension I horizontal
-dimension K vertical
-field u: [I, K] float64
-field a: [K] float64
-field out: [I, K] float64
-%0 = input u : [I, K] float64
-%1 = input a : [K] float64
-%2 = literal True : bool
-%3 = select %2 %1 %0 : [I, K] float64
-%4 = shift %3 I+1 : [I, K] float64
-%5 = region [I: 2 ..] %4 %0 : [I, K] float64
-statement
-  out[I: 0 .. 4, K: 0 .. 4] = %5
-"""
-    program = verify(Lowered(remove_dead(fold_constants(parse(text)[0])))).program
-
-    assert [type(value).__name__ for value in program.values] == ["Input", "Input", "Region"]
 
 
 def test_a_float_between_two_integers_stays_where_it_saturates_and_a_cast_would_wrap():

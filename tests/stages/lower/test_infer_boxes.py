@@ -217,36 +217,6 @@ def test_a_gather_at_two_places_asks_for_the_rows_around_both():
     assert reads == ["u[Cell: lowest(E2C[0], 0, n + 2) .. beyond(E2C[0], 0, n + 2), K: 0 .. 5]"]
 
 
-def test_a_reduction_asks_for_all_slots_and_a_slot_for_one():
-    boxes, reads = on_mesh("""\
-%0 = input w : [Edge, E2C] float64
-%1 = sum %0 over E2C : [Edge] float64
-""")
-    _, one = on_mesh("""\
-%0 = input w : [Edge, E2C] float64
-%1 = local %0 E2C[2] : [Edge] float64
-""")
-
-    assert boxes[1] == "Edge: 0 .. n"
-    assert reads == ["w[Edge: 0 .. n, E2C: 0 .. 3]"]
-    assert one == ["w[Edge: 0 .. n, E2C: 2 .. 3]"]
-
-
-def test_each_branch_of_a_region_is_asked_for_on_its_part():
-    boxes, _ = on_mesh("""\
-%0 = literal 1.0 : float64
-%1 = input by : [Edge, K] int32
-%2 = cast %1 : [Edge, K] float64
-%3 = neg %2 : [Edge, K] float64
-%4 = shift %3 K-1 : [Edge, K] float64
-%5 = region [K: 1 .. n] %4 %2 : [Edge, K] float64
-""")
-
-    assert boxes[3] == "Edge: 0 .. n, K: 0 .. min(4, n + -1)"
-    # outside: K below 1, and from n on where that is not below 1 again
-    assert boxes[2] == "Edge: 0 .. n, K: min(0, max(1, n)) .. max(5, min(4, n + -1))"
-
-
 def test_a_displaced_input_is_asked_for_all_that_it_has():
     _, reads = on_mesh("""\
 %0 = input u : [Cell, K] float64
@@ -291,18 +261,6 @@ def test_a_scan_that_is_read_where_it_does_not_walk_is_refused(offset, side):
 
     with pytest.raises(DSLError, match=f"read {side} level"):
         on_mesh(rows, "Edge: 0 .. 3, K: 2 .. n")
-
-
-def test_a_scan_may_be_read_further_on_where_a_region_guards_it():
-    rows = SCAN + (
-        "%5 = shift %4 K-1 : [Edge, K] float64\n"
-        "%6 = literal 0.0 : float64\n"
-        "%7 = region [K: 3 ..] %5 %6 : [Edge, K] float64\n"
-    )
-
-    boxes, _ = on_mesh(rows, "Edge: 0 .. 3, K: 2 .. n")
-
-    assert boxes[3] == "Edge: 0 .. 3, K: 2 .. n + -1"
 
 
 def test_a_long_chain_of_neighbours_has_bounds_that_share_their_parts():
@@ -357,23 +315,6 @@ def test_what_is_needed_hard_anywhere_is_hard_there():
     text = SOFT + "%6 = add %5 %1 : [I, K] float64\n" + STORED.format(row=6)
 
     assert hard(text)["v"] == "I: 0 .. 4, K: 0 .. 8"
-
-
-def test_an_index_below_where_must_exist():
-    text = """\
-%0 = input u : [I, K] float64
-%1 = input v : [I, K] float64
-%2 = cast %1 : [I, K] int32
-%3 = displace %0 K %2 : [I, K] float64
-%4 = shift %3 K+1 : [I, K] float64
-%5 = literal 0.0 : [] float64
-%6 = lt %0 %5 : [I, K] bool
-%7 = select %6 %4 %5 : [I, K] float64
-statement
-  out[I: 0 .. 4, K: 0 .. 8] = %7
-"""
-
-    assert hard(text)["v"] == "I: 0 .. 4, K: 1 .. 9"
 
 
 def test_a_level_is_asked_for_one_index():

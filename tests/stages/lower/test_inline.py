@@ -6,7 +6,7 @@ from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.lower.inline import Inliner
 
-from .trees import BOOL, FLOAT32, FLOAT64, INT32, Tree, key
+from .trees import BOOL, FLOAT64, INT32, Tree, key
 
 
 def run(operator, graph, args, *others):
@@ -56,72 +56,6 @@ def test_tuples_are_dissolved_to_their_leaves():
     result = run(operator, graph, scalars(graph, x="float64", y="int32"))
 
     assert [shown(graph, leaf) for leaf in result] == ["y", "x", "y", "x"]
-
-
-@pytest.mark.parametrize(
-    ("starred", "expected"),
-    [(0, ["ab", "c", "d"]), (1, ["a", "bc", "d"]), (2, ["a", "b", "cd"])],
-)
-def test_unpacking_gives_the_rest_to_the_star(starred, expected):
-    tree = Tree()
-    whole = tree.tuple(*(tree.name(name, FLOAT64) for name in "abcd"))
-    target = ("p", "q", "r")
-    types = [FLOAT64] * 3
-    types[starred] = tree.nodes[tree.tuple(0, 1)].type
-    results = [tree.name(name, type_) for name, type_ in zip(target, types, strict=True)]
-    operator = tree.operator(
-        "op",
-        dict.fromkeys("abcd", FLOAT64),
-        syntax.Unpack(target, starred, whole),
-        syntax.Return(tree.tuple(*results)),
-    )
-    graph = Graph()
-
-    result = run(operator, graph, scalars(graph, **dict.fromkeys("abcd", "float64")))
-
-    assert [shown(graph, leaf) for leaf in result] == list("".join(expected))
-
-
-def test_unpacking_without_a_star_takes_elements_that_are_tuples():
-    tree = Tree()
-    a, b, c = (tree.name(name, FLOAT64) for name in "abc")
-    pair = tree.tuple(a, b)
-    whole = tree.tuple(pair, c)
-    operator = tree.operator(
-        "op",
-        dict.fromkeys("abc", FLOAT64),
-        syntax.Unpack(("p", "q"), -1, whole),
-        syntax.Return(tree.tuple(tree.name("q", FLOAT64), tree.name("p", tree.nodes[pair].type))),
-    )
-    graph = Graph()
-
-    result = run(operator, graph, scalars(graph, **dict.fromkeys("abc", "float64")))
-
-    assert [shown(graph, leaf) for leaf in result] == ["c", "a", "b"]
-
-
-def test_an_if_selects_every_variable_that_a_branch_changed():
-    tree = Tree()
-    condition = tree.name("c", BOOL)
-    negative = tree.op("neg", tree.name("x", FLOAT64))
-    root = tree.op("sqrt", tree.name("x", FLOAT64))
-    body = (
-        syntax.If(
-            condition,
-            (syntax.Assign("x", negative), syntax.Assign("y", negative)),
-            (syntax.Assign("y", root),),
-        ),
-        syntax.Return(tree.tuple(tree.name("x", FLOAT64), tree.name("y", FLOAT64))),
-    )
-    operator = tree.operator("op", {"c": BOOL, "x": FLOAT64}, *body)
-    graph = Graph()
-
-    result = run(operator, graph, scalars(graph, c="bool", x="float64"))
-
-    assert [shown(graph, leaf) for leaf in result] == [
-        "select(c, neg(x), x)",
-        "select(c, neg(x), sqrt(x))",
-    ]
 
 
 def test_a_name_of_one_branch_is_undefined_afterwards():
@@ -196,26 +130,6 @@ def truth(graph, ref, conditions):
         case "or":
             return args[0] or args[1]
     return args[1] if args[0] else args[2]
-
-
-def test_casts_and_selects_reach_every_element_of_a_tuple():
-    tree = Tree()
-    x, c = tree.name("x", FLOAT64), tree.name("c", BOOL)
-    pair = tree.tuple(x, tree.tuple(x))
-    single = type(tree.nodes[pair].type)
-    type_ = single((FLOAT32, single((FLOAT32,))))
-    cast = tree.add(syntax.Cast(arg=pair, type=type_))
-    other = tree.tuple(tree.literal("1", FLOAT32), tree.tuple(tree.literal("2", FLOAT32)))
-    select = tree.add(syntax.Select(condition=c, then=cast, otherwise=other, type=type_))
-    operator = tree.operator("op", {"x": FLOAT64, "c": BOOL}, syntax.Return(select))
-    graph = Graph()
-
-    result = run(operator, graph, scalars(graph, x="float64", c="bool"))
-
-    assert [shown(graph, leaf) for leaf in result] == [
-        "select(c, cast(x), 1.0)",
-        "select(c, cast(x), 2.0)",
-    ]
 
 
 def test_calling_twice_with_the_same_arguments_inlines_once():

@@ -31,16 +31,6 @@ def test_several_cartesian_offsets_are_applied_from_left_to_right(rows):
     ]  # fmt: skip
 
 
-def test_a_field_is_applied_in_two_steps(rows):
-    found = rows(
-        "def f(c: CK, n: NCK):\n    return c(C2C2[0])(as_offset(Koff, n(C2C2[0]) + 1))(K - 1)"
-    )
-
-    assert "%1  neighbour %0 C2C2[0] : Field[[Cell, K], float64]" in found
-    assert "%6  displace %1 K %5 : Field[[Cell, K], float64]" in found
-    assert "%7  shift %6 K-1 : Field[[Cell, K], float64]" in found
-
-
 def test_a_displacement_brings_its_dimensions_along(rows):
     found = rows("def f(x: FK, n: NCK):\n    return x(as_offset(Koff, n))")
 
@@ -55,17 +45,6 @@ def test_neighbours_are_reduced(name, op, rows):
 
     assert "%3  mul %0 %2 : Field[[Cell, C2E, K], float64]" in found
     assert f"%4  reduce {op} %3 C2E : Field[[Cell, K], float64]" in found
-
-
-def test_reductions_are_shifted_and_reduced_again(rows):
-    found = rows(
-        "def f(c: FC):\n"
-        "    e = neighbor_sum(c(E2C), axis=E2CDim)\n"
-        "    return neighbor_sum(e(C2E) - c, axis=C2EDim)"
-    )
-
-    assert "%6  sub %4 %5 : Field[[Cell, C2E], float64]" in found
-    assert "%7  reduce sum %6 C2E : Field[[Cell], float64]" in found
 
 
 def test_elements_of_sparse_fields_are_read(rows):

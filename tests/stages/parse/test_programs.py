@@ -87,41 +87,10 @@ def test_a_call_says_what_it_writes(call, statement, calls):
     assert calls(call)[-1] == statement
 
 
-def test_scalar_expressions_are_arguments(calls):
-    found = calls("scale(a, -1.0 * (k + 2.0), n=minimum(n // 2, 3) % n, out=b)")
-
-    assert [row.split()[1] for row in found[:-1]] == [
-        "a", "k", "literal", "add", "literal", "mul",
-        "n", "literal", "floordiv", "literal", "minimum", "n", "mod",
-    ]  # fmt: skip
-    assert found[-1] == "scale(%0, %5, %12) -> b"
-
-
-def test_a_domain_holds_scalar_expressions(calls):
-    found = calls("copy(a, out=b, domain={I: (0, n - 1)})")
-
-    assert found[1:] == [
-        "%1  literal 0 : int32",
-        "%2  n : int32",
-        "%3  literal 1 : int32",
-        "%4  sub %2 %3 : int32",
-        "copy(%0) -> b on {I: %1 .. %4}",
-    ]
-
-
 def test_one_domain_serves_every_field_of_a_tuple(calls):
     found = calls("pair(a, out=(a, b), domain={I: (n, 5)})")
 
     assert found[-1] == "pair(%0) -> a on {I: %1 .. %2}, b on {I: %1 .. %2}"
-
-
-def test_a_tuple_of_domains_has_the_structure_of_the_output(calls):
-    found = calls("deep(a, ij, out=q, domain=({I: (0, 1)}, ({I: (2, 3)}, {I: (4, 5), J: (6, 7)})))")
-
-    assert found[-1] == (
-        "deep(%0, %1) -> q.0 on {I: %2 .. %3}, q.1.0 on {I: %4 .. %5}, "
-        "q.1.1 on {I: %6 .. %7, J: %8 .. %9}"
-    )
 
 
 def test_calls_follow_each_other_behind_a_docstring(calls):

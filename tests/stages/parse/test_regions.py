@@ -28,33 +28,11 @@ def test_a_condition_compares_a_dimension(text, expected, rows):
     assert regions == expected
 
 
-def test_regions_of_several_dimensions_have_all_of_them(rows):
-    found = rows(
-        "def f(x: FK, n: int32):\n"
-        "    return concat_where((0 < K) & (K < n) & (n <= Cell) & (Cell < 9), x, 0.0)"
-    )
-
-    assert "%10  and of regions %7 %9 : Domain[Cell, K]" in found
-    assert "%13  concat %10 %11 %12 : Field[[Cell, K], float64]" in found
-
-
 def test_a_condition_may_have_a_name(rows):
     found = rows("def f(x: FK):\n    top = K < 2\n    return concat_where(top, x, -x)")
 
     assert "%2  top : Domain[K]" in found
     assert "top = %1" in found
-
-
-def test_branches_are_tuples_nested_and_choices(rows):
-    found = rows(
-        "def f(x: FK, y: CK):\n"
-        "    inner = concat_where(K == 0, x, 0.0)\n"
-        "    return concat_where(K < 5, (x, (y, 1.0)), (inner, (0.0, 2.0)))"
-    )
-
-    assert found[-3].endswith(
-        ": tuple[Field[[K], float64], tuple[Field[[Cell, K], float64], Field[[K], float64]]]"
-    )
 
 
 REFUSED = [

@@ -1,7 +1,6 @@
 """Scan operators: their rules, their trees, and calls of them."""
 
 # ruff: noqa: E501 - tables of snippets and messages
-from dataclasses import make_dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -49,47 +48,6 @@ def test_without_a_field_the_result_is_a_column(scan, rows):
     assert any(
         "Field[[K], int32]" in line for line in rows("def f():\n    return count()", count=count)
     )
-
-
-def test_tuples_are_passed_and_collections_returned(scan, rows):
-    walk = scan(
-        "def walk(s: Column, t: tuple[float, bool]):\n"
-        "    return Column(s.mass + t[0], (t[1], s.seen[1]))",
-        init=Column(0.0, (False, 0)), Column=Column,
-    )  # fmt: skip
-
-    found = rows(
-        "def f(c: FC, b: BK):\n    r = walk((c, b))\n    return r.mass, r.seen[1]", walk=walk
-    )
-
-    [call] = [line for line in found if "call walk" in line]
-    assert "Column(mass: Field[[Cell, K], float64], seen: tuple[" in call
-    assert found[-3].endswith("tuple[Field[[Cell, K], float64], Field[[Cell, K], int32]]")
-
-
-def test_a_body_calls_operators_on_scalars_and_chooses(scan, operator, rows):
-    add = operator("def add(a: float, b: float):\n    return a + b")
-    text = (
-        "def walk(s: tuple[float, bool], x: float):\n"
-        "    if s[1]:\n        r = add(s[0], x)\n"
-        "    else:\n        r = x if x > 0.0 else -x\n"
-        "    return r, not s[1]"
-    )
-    walk = scan(text, init=(0.0, True), add=add)
-
-    assert rows("def f(k: FK):\n    return walk(k)", walk=walk)
-
-
-def test_programs_call_scans(scan, parse):
-    walk = scan("def walk(s: tuple[float, float], x: float):\n    return s[1], x", init=(0.0, 1.0))
-
-    parsed = parse(
-        "def p(k: FK, a: FK, b: FK, n: int32):\n"
-        "    walk(k, out=(a, b), domain={K: (1, n - 1)})",
-        "program", walk=walk,
-    )["parsed"]  # fmt: skip
-
-    assert "-> a on {K: %1 .. %4}, b on {K: %1 .. %4}" in parsed.text
 
 
 SCAN = "def scan(s: float, x: float):\n    return s + x"
@@ -164,18 +122,6 @@ def test_scans_of_one_program_share_an_axis(scan, operator, refused):
 
     assert isinstance(error, TypeError)
     assert error.message == "The scans that 'f' reaches walk along different axes: 'K', 'L'."
-
-
-def test_a_dataclass_can_be_a_state(scan, rows):
-    pair = make_dataclass("Pair", [("a", float), ("b", bool)])
-    walk = scan(
-        "def walk(s: Pair):\n    return Pair(b=not s.b, a=s.a)", init=pair(0.0, True), Pair=pair
-    )
-
-    assert any(
-        "Pair(a: Field[[K], float64]" in row
-        for row in rows("def f():\n    return walk()", walk=walk)
-    )
 
 
 def test_other_first_states_are_other_keys(scan, define):

@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import pytest
 
 from fieldforge.runtime.process.errors import OptionError
@@ -21,6 +18,8 @@ from fieldforge.workflows.backends.first_tier import first_tier
 from fieldforge.workflows.engine.handle import own_components
 from fieldforge.workflows.graph.graph import Workflow
 from fieldforge.workflows.graph.text import show_value
+
+from ...processes import python
 
 
 def nothing_changes(program):
@@ -167,9 +166,7 @@ def test_import_neither_probes_the_machine_nor_loads_what_is_heavy():
         "print(sorted(heavy & set(sys.modules)))"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    done = python("-c", script, check=True)
 
     assert done.stdout.strip() == "[]"
 

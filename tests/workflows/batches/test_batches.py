@@ -1,7 +1,6 @@
 """Batches of real programs: by workers, by any executor, and ended by Ctrl-C without a trace."""
 
 import importlib.util
-import linecache
 import multiprocessing
 import os
 import shutil
@@ -24,6 +23,7 @@ from fieldforge.workflows.builds import pool as module
 from fieldforge.workflows.engine.events import Finished
 
 from ...dimensions import I, Line
+from ...sources import names_of
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -38,11 +38,7 @@ def operators(count, backend=ff.cpu):
     """Make operators of text, as a file would."""
     found = []
     for number in range(count):
-        text = TEXT.format(number=number)
-        name = f"<batch {number}>"
-        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-        space = {"ff": ff, "Line": Line, "I": I}
-        exec(compile(text, name, "exec"), space)
+        space = names_of(TEXT.format(number=number), ff=ff, Line=Line, I=I)
         found.append(space[f"scaled_{number}"].with_backend(backend))
     return found
 

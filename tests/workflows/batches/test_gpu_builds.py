@@ -1,9 +1,6 @@
 """Builds for GPUs: variants, architectures, refusals."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -22,6 +19,7 @@ from fieldforge.workflows.engine.policy import policy
 
 from ...dimensions import E2C, Cell, E2CDim, Edge
 from ...end_to_end.gpu_calls import SIMULATED, I, J, halve, plane
+from ...processes import python
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -170,8 +168,6 @@ def test_a_device_that_is_not_there_is_refused(simulated):
 
 def test_devices_of_the_null_platform_are_counted_by_a_setting():
     script = "from fieldforge.runtime import gpu; print(gpu.device_count(), gpu.Device(4))"
-    environment = {**os.environ, "FIELDFORGE_GPU": "null", "FIELDFORGE_GPU_DEVICES": "5"}
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
-    )
+    environment = {"FIELDFORGE_GPU": "null", "FIELDFORGE_GPU_DEVICES": "5"}
+    done = python("-c", script, check=True, env=environment)
     assert done.stdout == "5 <Device null:4>\n"

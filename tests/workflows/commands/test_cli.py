@@ -10,6 +10,8 @@ from fieldforge.runtime.process import settings
 from fieldforge.workflows.commands import cli, start
 from fieldforge.workflows.commands.cli import main
 
+from ...processes import python
+
 MODEL = """
 from fieldforge.runtime.embedded.builtins import float64
 from fieldforge.runtime.language.dimension import Dimension
@@ -232,7 +234,7 @@ def test_help_imports_no_command():
         "assert 'bisect' in done.output, done.output\n"
         "print(*sorted(n for n in set(sys.modules) - before if n.startswith('fieldforge.')))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python("-c", code, check=True)
     own = [
         name
         for name in done.stdout.split()

@@ -1,6 +1,3 @@
-import os
-import subprocess
-import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +15,7 @@ from fieldforge.workflows.builds.background import wait_for_compilation
 from fieldforge.workflows.entries.decorators import field_operator, program
 
 from ...dimensions import I, J, Plane
+from ...processes import python
 
 pytestmark = pytest.mark.usefixtures("own_engine")
 
@@ -100,16 +98,9 @@ def test_default_backend_is_read_from_the_environment(tmp_path):
         "def op(u: Field[[I], float64]) -> Field[[I], float64]:\n"
         "    return u + 1.0\n"
     )
-    environment = {
-        **os.environ,
-        "FIELDFORGE_BACKEND": "reference",
-        "FIELDFORGE_CACHE_DIR": str(tmp_path / "cache"),
-    }
+    variables = {"FIELDFORGE_BACKEND": "reference", "FIELDFORGE_CACHE_DIR": str(tmp_path / "cache")}
 
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, env=environment,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = python("-c", script, cwd=tmp_path, env=variables)
 
     assert (done.stdout, done.stderr) == ("reference\n", "")
 

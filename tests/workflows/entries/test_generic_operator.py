@@ -1,6 +1,5 @@
 """Operators generic by type variables, in all executions."""
 
-import linecache
 import pickle
 import sys
 from typing import TypeVar
@@ -14,6 +13,7 @@ from fieldforge.workflows.batches.lock_file import read
 from fieldforge.workflows.entries.generic_operator import GenericOperator
 
 from ...dimensions import I, K
+from ...sources import names_of
 
 T = TypeVar("T", ff.float32, ff.float64)
 N = TypeVar("N", ff.int32, ff.int64)
@@ -278,14 +278,7 @@ def doubled[S: (ff.float32, ff.float64)](u: ff.Field[ff.Dims[I], S]) -> ff.Field
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="'def f[T]' is written since Python 3.12")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_type_parameters_are_type_variables(backend):
-    linecache.cache["doubled.py"] = (
-        len(PARAMETERS),
-        None,
-        PARAMETERS.splitlines(True),
-        "doubled.py",
-    )
-    names = {"ff": ff, "I": I}
-    exec(compile(PARAMETERS, "doubled.py", "exec"), names)
+    names = names_of(PARAMETERS, ff=ff, I=I)
     for dtype in DTYPES:
         out = line(dtype, 0)
 

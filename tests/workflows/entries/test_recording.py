@@ -3,7 +3,6 @@
 import contextlib
 import threading
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -207,12 +206,6 @@ def test_numbers_of_slots_are_arguments_of_their_own(now, new):
     refused = pytest.raises(ArgumentError, match="No recorded call takes the number of slot 'more'")
     with refused, ff.record(more=more):
         add(now, 1.0, new)
-
-
-@dataclass
-class Pair:
-    one: Line
-    two: Line
 
 
 @ff.field_operator

@@ -5,7 +5,6 @@ import itertools
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from fieldforge.workflows.export import export as exporting
 from fieldforge.workflows.export.program import DTYPES
 
 from ...dimensions import I, J, K, Levels, Plane
+from ...processes import python
 from ...selection import NONE
 
 SOURCES = Path(example.__file__).parent
@@ -361,10 +361,7 @@ def test_a_forked_process_calls_with_threads_of_its_own(in_any_layout):
         path=in_any_layout.library._name, name=in_any_layout.name,
     )  # fmt: skip
 
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    done = python("-W", "ignore", "-c", script, timeout=120)
 
     assert done.stdout.split() == ["3", "4", "3"], done.stderr
 

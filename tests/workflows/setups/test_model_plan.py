@@ -1,9 +1,5 @@
 """A plan: what is missing, one build for all, and a time loop in which nothing compiles."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -14,6 +10,7 @@ from fieldforge.workflows.engine.policy import NotStoredError
 from fieldforge.workflows.setups.request import SetUpWarning
 
 from ...dimensions import I, Line
+from ...processes import python
 
 
 @ff.field_operator
@@ -157,13 +154,9 @@ def test_the_log_at_exit_has_the_total_of_all_loops(tmp_path):
         "with ff.plan().loop():\n"
         "    loose(u, 3.0, out)\n"
     )
-    environment = {
-        **os.environ, "FIELDFORGE_LOG": "warning", "FIELDFORGE_CACHE_DIR": str(tmp_path / "store"),
-    }  # fmt: skip
+    variables = {"FIELDFORGE_LOG": "warning", "FIELDFORGE_CACHE_DIR": str(tmp_path / "store")}
 
-    done = subprocess.run(
-        [sys.executable, script], env=environment, check=True, capture_output=True, text=True
-    )
+    done = python(script, check=True, env=variables)
 
     (line,) = [
         each for each in (done.stdout + done.stderr).splitlines() if "loops.compiled" in each

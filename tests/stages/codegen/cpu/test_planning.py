@@ -1,9 +1,6 @@
 """The option `effort` searches for a plan: of values by default, of all decisions, or not."""
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 from tests.generated.large import large_case, program_of
@@ -20,6 +17,8 @@ from fieldforge.stages.sizes import Patches
 from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import trace
 from fieldforge.workflows.tuning.subject import make_subject
+
+from ....processes import python
 
 STENCILS, MESH, GRID = 51, 17, 13  # seeds
 SHOW = """
@@ -67,11 +66,7 @@ def test_a_plan_is_what_its_options_make():
 def test_two_processes_find_one_plan():
     found = set()
     for seed in ("0", "1"):
-        env = {**os.environ, "PYTHONHASHSEED": seed}
-        done = subprocess.run(
-            [sys.executable, "-c", SHOW], capture_output=True, text=True, env=env, check=True
-        )
-        found.add(done.stdout)
+        found.add(python("-c", SHOW, check=True, env={"PYTHONHASHSEED": seed}).stdout)
 
     assert found == {generated(STENCILS, effort=2).text + "\n"}
 

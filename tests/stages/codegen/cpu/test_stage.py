@@ -1,12 +1,10 @@
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from fieldforge.stages.artifacts import Generated, Interface, Variant
 from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.lower.graph import Graph
 
+from ....processes import python
 from ..programs import REAL, TARGET, I, J, laplacians, make_program, whole
 
 PRINT_FILES = """
@@ -30,16 +28,9 @@ def test_artifacts_survive_their_files() -> None:
 
 def test_bytes_do_not_depend_on_the_seed_of_hashes() -> None:
     here = Path(__file__).parents[1]
-    command = [sys.executable, "-c", PRINT_FILES.format(module="programs")]
+    script = PRINT_FILES.format(module="programs")
     outputs = [
-        subprocess.run(
-            command,
-            cwd=here,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        python("-c", script, check=True, cwd=here, env={"PYTHONHASHSEED": seed}).stdout
         for seed in ("1", "2")
     ]
     assert outputs[0] == outputs[1]

@@ -2,8 +2,6 @@
 
 import hashlib
 import os
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pytest
 
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 
+from ....processes import python
 from ..grids import K, units
 from ..programs import TARGET
 from ..test_random_programs import Drawing
@@ -60,14 +59,9 @@ def test_threads_and_seeds_of_hashes_change_no_byte(drawn: str) -> None:
     """Two threads of this process write what one of a process with another seed of hashes does."""
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     other = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    output = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PRINT, "1", drawn],
-        env={**os.environ, "PYTHONHASHSEED": other, "PYTHONPATH": os.pathsep.join(paths)},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    variables = {"PYTHONHASHSEED": other, "PYTHONPATH": os.pathsep.join(paths)}
+    words = ("-W", "ignore", "-c", PRINT, "1", drawn)
+    output = python(*words, check=True, cwd=ROOT, env=variables).stdout
 
     assert output.count("\n") >= 2 * len(drawn.split(","))
     assert written(2, tuple(map(int, drawn.split(",")))) == output.rstrip("\n")

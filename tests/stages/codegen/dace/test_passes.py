@@ -59,10 +59,6 @@ def text_of(lowered: Any, variant: Variant | None = None, **options: Any) -> Any
     return stage.run(lowered=lowered, variant=variant or Variant())["generated"]
 
 
-def leave_alone(sdfg: Any) -> None:
-    sdfg.name = sdfg.name
-
-
 def grow(sdfg: Any) -> None:
     for number in range(200):
         sdfg.add_state_after(sdfg.sink_nodes()[0], f"more{number}")

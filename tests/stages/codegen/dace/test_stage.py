@@ -1,7 +1,5 @@
 import hashlib
 import os
-import subprocess
-import sys
 import threading
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -19,6 +17,7 @@ from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.ir.bounds import Const, Range
 from fieldforge.stages.lower.graph import Graph
 
+from ....processes import python
 from .. import programs
 
 # What is true of the compiled code of the CPU backend is true of this one's.
@@ -58,19 +57,17 @@ def results_of(lowered: Any, variant: Variant | None = None, **options: Any) -> 
 
 
 def print_files(directory: Path, **variables: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-c", PRINT_FILES],
+    return python(
+        "-c",
+        PRINT_FILES,
+        check=True,
         cwd=directory,
         env={
-            **os.environ,
             "PYTHONPATH": os.pathsep.join(
                 [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
             ),
             **variables,
         },
-        capture_output=True,
-        text=True,
-        check=True,
     ).stdout
 
 
@@ -248,7 +245,7 @@ def test_the_version_of_dace_is_known_without_importing_it() -> None:
         "import sys; from fieldforge.stages.codegen.dace.stage import CodegenDace;"
         "print(CodegenDace().environment()['dace'], 'dace' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python("-c", code, check=True)
     version, is_imported = done.stdout.split()
     assert version == dace_version()
     assert is_imported == "False"
@@ -301,4 +298,4 @@ assert all(name in sys.modules for name in MODULES)
 assert gc.isenabled() is {enabled}
 assert gc.get_freeze_count() == 0
 """
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    python("-c", code, check=True, cwd=tmp_path)

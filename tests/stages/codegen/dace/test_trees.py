@@ -1,13 +1,10 @@
-"""Kernels written by hand as trees, in DaCe's words: what no program needs yet."""
+"""Kernels written by hand as trees, for CPUs and in DaCe's words: what no program needs yet."""
 
-import ctypes
 from functools import partial
 
 import numpy as np
 import pytest
 
-from fieldforge.runtime.calls.plan import ENTRY
-from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated
 from fieldforge.stages.codegen.dace.arrangement import arranged
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
@@ -17,14 +14,12 @@ from fieldforge.stages.codegen.dace.source import dace_text
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.codegen.errors import CodegenError
 from fieldforge.stages.codegen.integers import integers
-from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir.bounds import Bound
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.verify import verify
 from fieldforge.stages.ir.strides import Stride
 
-from .. import programs
-from ..cpu.text.test_nodes import integer
+from ..cpu.text.test_nodes import run as by_cpu
 from ..tree_kernels import (
     CHOICE,
     SCATTER,
@@ -32,12 +27,14 @@ from ..tree_kernels import (
     after_nested,
     after_planes,
     after_scatter,
+    call,
     columns,
     nested,
     planes,
 )
 
-pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
+pytestmark = pytest.mark.needs_compiler
+needs_dace = pytest.mark.needs_dace
 
 RANDOM = np.random.default_rng(5)
 
@@ -45,23 +42,16 @@ RANDOM = np.random.default_rng(5)
 STAGES = {"dace_cpu": CodegenDace(), "dace_gpu-host": CodegenDaceGpu(host=True)}
 
 
-@pytest.fixture(params=STAGES)
+@pytest.fixture(params=["cpu", *(pytest.param(each, marks=needs_dace) for each in STAGES)])
 def run(request, tmp_path):
     """Return a function that calls a kernel on fields in its order, and returns the listing."""
 
     def called(text: str, **fields: np.ndarray) -> str:
+        if request.param == "cpu":
+            assert by_cpu(tmp_path, text, **fields) == 0
+            return ""
         ints, made = generated(STAGES[request.param], text)
-        stage = Compile(flags=programs.FLAGS, variables=current().compiler_variables)
-        library = stage.run(generated=made)["compiled"].library
-        tmp_path.joinpath("kernel.so").write_bytes(library)
-        entry = getattr(ctypes.CDLL(str(tmp_path / "kernel.so")), ENTRY)
-        pointers = (ctypes.c_void_p * len(fields))(*(each.ctypes.data for each in fields.values()))
-        numbers = (ctypes.c_int64 * 64)(*(integer(each, fields) for each in ints))
-        arena = np.full(1 << 16, 0xFF, np.uint8)
-        aligned = ctypes.c_void_p(-(-arena.ctypes.data // 64) * 64)
-        scalars = (ctypes.c_double * 1)(2.5)
-        nowhere = bytes(256)  # a context without a stream
-        assert entry(pointers, numbers, scalars, aligned, nowhere) == 0
+        assert call(tmp_path, made, ints, fields) == 0
         return made.loops
 
     return called
@@ -83,9 +73,8 @@ def test_a_loop_runs_nests_for_one_plane_after_the_other(run, backward):
     u = np.asfortranarray(RANDOM.random((16, 9)))
     expected = after_planes(u, backward=backward)
 
-    listing = run(planes("I", backward=backward), u=u)
+    run(planes("I", backward=backward), u=u)
 
-    assert "loop o_K = " in listing
     np.testing.assert_array_equal(u, expected)
 
 
@@ -149,7 +138,7 @@ def test_columns_sweep_choose_and_repeat(run, kind):
 
     listing = run(columns("I", kind), u=u, out=out)
 
-    assert "tasklet column" in listing
+    assert not listing or "tasklet column" in listing
     np.testing.assert_array_equal(out, expected)
 
 
@@ -191,17 +180,20 @@ def test_columns_read_numbers_of_a_call(run):
     np.testing.assert_array_equal(u, expected)
 
 
+@needs_dace
 def test_checked_columns_are_refused():
     with pytest.raises(CodegenError, match="cannot test the values that columns of 'scatter'"):
         generated(CodegenDace(checked=True), SCATTER)
 
 
+@needs_dace
 @pytest.mark.parametrize("name", STAGES)
 def test_a_choice_is_refused(name):
     with pytest.raises(CodegenError, match="'Choice'"):
         generated(STAGES[name], CHOICE)
 
 
+@needs_dace
 def test_a_loop_stands_in_the_block_of_its_statement():
     _, made = generated(CodegenDace(), planes("I"), steps=(1,))
 

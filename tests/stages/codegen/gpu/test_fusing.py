@@ -1,4 +1,4 @@
-"""One kernel for nests that read the same: when, what the listing says, and how to do without."""
+"""One kernel for nests that read the same: the points of a call decide, and the same bits."""
 
 from typing import Any
 
@@ -14,14 +14,8 @@ from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.bounds import evaluate
-from fieldforge.stages.ir.loops.gpu import Patches
-from fieldforge.stages.ir.loops.kernel import Choice, steps_of
-from fieldforge.stages.ir.loops.nest import Load, Nest, Store
-from fieldforge.stages.ir.loops.reader import read
-from fieldforge.stages.ir.loops.traverse import nests_of, nodes_of
 from fieldforge.workflows.backends.backend import BACKENDS
 
-TARGET = GpuTarget("sm_90")
 HOST = BACKENDS["gpu-host"]
 LEVELS = 6
 MESH = icosahedral(3, 0)
@@ -59,22 +53,6 @@ def both(
     )  # fmt: skip
 
 
-@ff.field_operator
-def on_both_apart(
-    vn: EdgeField, vt: EdgeField, weights: OfCellEdges, linear: OfEdgeCells
-) -> tuple[EdgeField, CellField]:
-    inner = energy(vn, vt, weights)
-    return neighbor_sum(inner(E2C) * linear, axis=E2CDim), neighbor_sum(vn(C2E), axis=C2EDim)
-
-
-@ff.program
-def little(
-    vn: EdgeField, vt: EdgeField, weights: OfCellEdges, linear: OfEdgeCells,
-    climb: EdgeField, drift: CellField,
-):  # fmt: skip
-    on_both_apart(vn, vt, weights, linear, out=(climb, drift))
-
-
 def fields(allocator: object = None) -> dict[str, Any]:
     """Return arguments of `both` for whole fields."""
     numbers = np.random.default_rng(4)
@@ -92,54 +70,15 @@ def fields(allocator: object = None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def generated(unit: str, program: Any = both, **options: object) -> Any:
-    lowered = program.with_backend(BACKENDS["gpu"]).trace(
+def test_the_points_of_a_call_decide() -> None:
+    lowered = both.with_backend(BACKENDS["gpu"]).trace(
         until="lower", offset_provider=MESH.connectivities()
     )["lower"].artifact  # fmt: skip
-    leaves = [leaf for leaf in lowered.program.leaves if leaf.kind == "field"]
-    own = {"K": "K", "horizontal": ""}[unit]
+    unit = {leaf.name: leaf.dims for leaf in lowered.program.leaves if leaf.kind == "field"}
     variant = Variant(
-        unit=tuple(
-            (leaf.name, own if own in [d.value for d in leaf.dims] else leaf.dims[0].value)
-            for leaf in leaves
-        )
+        unit=tuple((name, "K" if K in dims else dims[0].value) for name, dims in unit.items())
     )
-    return CodegenGpu(TARGET, **options).run(lowered=lowered, variant=variant)
-
-
-def fused(loops: str) -> list[Choice]:
-    """Return the nests that run in place of others."""
-    return [each for each in nodes_of(read(loops), Choice) if isinstance(each.then, Nest)]
-
-
-@pytest.mark.parametrize("unit", ["K", "horizontal"])
-def test_one_kernel_fills_an_array_beside_the_stores_that_read_the_same(unit: str) -> None:
-    loops = generated(unit)["generated"].loops
-    (choice,) = fused(loops)
-    assert choice.reason.endswith(" from what nest 1 reads too")
-    names = [row.buffer for row in choice.then.body if isinstance(row, Load)]
-    assert names.count("vn") == 3  # once for each edge of a cell
-    assert sum(isinstance(row, Store) for row in choice.then.body) == 2
-    assert len(nests_of(choice.otherwise)) == 2
-
-
-def test_without_the_pass_each_nest_is_a_kernel() -> None:
-    made = generated("K", passes=without(GPU_PASSES, "fuse", "patch"))
-    assert not fused(made["generated"].loops)
-    assert len(made["interface"].launches) == 3
-
-
-def test_nests_that_read_little_in_common_stay_apart() -> None:
-    assert not fused(generated("K", program=little)["generated"].loops)
-
-
-def test_nests_in_place_of_others_do_not_keep_patches_away() -> None:
-    (choice, *_) = nodes_of(read(generated("K")["generated"].loops), Choice)
-    assert any(isinstance(node, Patches) for node in steps_of(choice.then))
-
-
-def test_the_points_of_a_call_decide() -> None:
-    made = generated("K", patches=False)
+    made = CodegenGpu(GpuTarget("sm_90"), patches=False).run(lowered=lowered, variant=variant)
     interface = made["interface"]
     first, second, fused, last = interface.launches
     blocks = [interface.ints[launch.blocks[0]] for launch in (first, second, fused, last)]

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge.runtime import gpu
 from fieldforge.runtime.language.operation_table import TABLE
 from fieldforge.runtime.process.errors import CompilerNotFoundError
 from fieldforge.runtime.process.settings import current
@@ -22,25 +21,14 @@ from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.sizes import ThreadBlock
 from fieldforge.workflows.backends.backend import BACKENDS
 
-from .....end_to_end.gpu_calls import I, J, K, Plane, halve, sweep
+from .....end_to_end.gpu_calls import I, J, K, sweep
 from ...programs import laplacians, make_program, whole
 
 pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 
 HOST = BACKENDS["dace_gpu-host"]
-SIMULATED = HOST.with_options(on_device=True)
 AMD = GpuTarget("gfx90a")
 WAITS = ("Synchronize", "cudaMalloc", "hipMalloc", "cudaFree", "hipFree", "nullptr", "Memcpy")
-
-
-@ff.field_operator
-def inverse(a: Plane) -> Plane:
-    return 1.0 / a
-
-
-@ff.program
-def invert(a: Plane, out: Plane):
-    inverse(a, out=out)
 
 
 def largest(dtype: str) -> Lowered:
@@ -87,14 +75,6 @@ def lowered_sweep() -> Lowered:
     found = sweep.with_backend(HOST).trace(a, out)["lower"].artifact
     assert isinstance(found, Lowered)
     return found
-
-
-@pytest.fixture
-def simulated(monkeypatch: pytest.MonkeyPatch) -> Any:
-    with gpu.use_platform("null"):
-        gpu.null.forget_problems()
-        yield BACKENDS["gpu"].allocator
-        assert gpu.null.problems() == []
 
 
 # --- text ----------------------------------------------------------------------------
@@ -196,36 +176,6 @@ def test_sweeps_have_the_bits_of_the_cpu(options: dict[str, Any]) -> None:
         sweep.with_backend(backend)(a, out)
         results.append(out.asnumpy().tobytes())
     assert results[0] == results[1]
-
-
-def test_a_dimension_may_need_more_blocks_than_a_grid_has() -> None:
-    a = ff.as_field([I, J], np.arange(2.0 * 530_000).reshape(2, -1))
-    out = ff.zeros({I: 2, J: 530_000})
-
-    halve.with_backend(HOST)(a, out)
-
-    assert (out.asnumpy() == 0.5 * a.asnumpy()).all()
-
-
-def test_an_entry_point_queues_its_own_work_on_the_simulated_device(simulated: Any) -> None:
-    values = np.random.default_rng(1).random((5, 40, 9))
-    expected = ff.zeros({I: 5, J: 40, K: 9})
-    sweep.with_backend("cpu")(ff.as_field([I, J, K], values), expected)
-    a = ff.as_field([I, J, K], values, allocator=simulated)
-    out = ff.zeros({I: 5, J: 40, K: 9}, allocator=simulated)
-
-    sweep.with_backend(SIMULATED)(a, out)
-
-    assert out.asnumpy().tobytes() == np.array(expected.asnumpy()).tobytes()
-
-
-def test_a_checked_program_names_the_field(simulated: Any) -> None:
-    a, out = (ff.zeros({I: 3, J: 4}, allocator=simulated) for _ in range(2))
-    with pytest.raises(ff.errors.CheckError, match="'out' of 'inverse' is inf"):
-        invert.with_backend(SIMULATED).checked(a, out)
-    a = ff.full({I: 3, J: 4}, 2.0, allocator=simulated)
-    invert.with_backend(SIMULATED).checked(a, out)
-    assert (out.asnumpy() == 0.5).all()
 
 
 # --- the vendor's compiler -----------------------------------------------------------
