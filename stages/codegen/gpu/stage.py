@@ -35,13 +35,15 @@ class CodegenGpu(GpuOptions, Stage):
         from ..interface import describe, step_numbers
         from ..passes import make_loops
         from ..rows.checks import codes, statuses
-        from ..soft_reads import clamping_of
+        from ..soft_reads import Calls, clamping_of
         from .launches import orders_of, with_launches
         from .text.kernel import write_gpu
 
         tree, groups = make_loops(lowered, variant, self.rules(), gpu_passes(self.passes))
         ints = integers(tree)
-        clamping = clamping_of(lowered.program, groups, ints)
+        is_apart = self.many_outputs and not self.checked  # few calls of adjoints read beyond
+        calls: Calls = "beyond" if variant.beyond else "inside" if is_apart else "all"
+        clamping = clamping_of(lowered.program, groups, ints, calls)
         source, kernels = write_gpu(tree, ints, self._writer_options(), self.vendor, clamping)
         orders = orders_of(tree, kernels, step_numbers(groups))
         interface = describe(
