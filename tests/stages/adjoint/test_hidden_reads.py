@@ -48,6 +48,15 @@ def test_a_sum_over_levels_reads_what_where_takes(name):
     np.testing.assert_allclose(factor_b.asnumpy(), expected, rtol=1e-13)
 
 
+def test_kernels_of_adjoints_for_calls_beyond_fields_are_apart():
+    forward = scale.with_backend(ff.gpu_host)
+    made = [forward, ff.adjoint(forward, wrt=("factor",))]
+
+    sources = [each.trace(until="codegen")["codegen"].artifact.source for each in made]
+
+    assert ["within(" in each for each in sources] == [True, False]
+
+
 @ff.field_operator(backend=None)
 def around(u: Edges, v: Cells) -> Cells:
     return where(concat_where(Cell > 0, True, False), u(C2E[1]) * v, u(C2E[0]))
