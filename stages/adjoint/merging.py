@@ -25,6 +25,7 @@ from ..ir.dataflow import (
     Shift,
     Side,
 )
+from ..lower.boxes.infer_boxes import infer_boxes
 from ..lower.graph import Graph
 from ..lower.rewrite import with_operands, with_values
 from ..lower.scans import trimmed
@@ -33,9 +34,14 @@ Inlined: TypeAlias = dict[Ref, tuple[str, int]]  # rows that are results or stat
 
 
 def merged(program: Dataflow) -> Dataflow:
-    """Return the program with as few scans as its directions allow."""
-    while (pair := next(_pairs(program), None)) is not None:
-        program = pair.merged()
+    """Return the program with as few scans as its directions allow, none of which reads more."""
+    reads = None
+    pairs = _pairs(program)
+    while (pair := next(pairs, None)) is not None:
+        reads = reads or infer_boxes(program).reads
+        made = pair.merged()
+        if infer_boxes(made).reads == reads:
+            program, pairs = made, _pairs(made)
     return program
 
 

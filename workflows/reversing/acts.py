@@ -50,14 +50,18 @@ class Act:
             leaves = leaves_of(each) if isinstance(each, tuple) else [((), each)]
             yield from (leaf.name for _, leaf in leaves if isinstance(leaf, Slot))
 
-    def do(self, given: Mapping[str, Any]) -> None:
-        """Do it, with values for the slots."""
-        arguments = {
+    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments, with values for the slots."""
+        return {
             name: map_leaves(lambda leaf: _given(leaf, given), each)
             if isinstance(each, tuple)
             else _given(each, given)
             for name, each in self.arguments.items()
         }
+
+    def do(self, given: Mapping[str, Any]) -> None:
+        """Do it, with values for the slots."""
+        arguments = self.values(given)
         if self.provider is None:
             self.run(**arguments)
         else:

@@ -15,6 +15,7 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from ...runtime.process import classes
+from ..variants.builds import Variants
 from .acts import Act, Slot, Wanted, copy
 from .backward import Backward, Derived
 from .forward import Purpose, Save, forward
@@ -110,13 +111,20 @@ class Replay:
 
     def __init__(self, acts: Sequence[Act], record: Record, most_ready: int = 8) -> None:
         self.acts = tuple(acts)
+        self._is_built = False
         self._parts = [
             _recorded(list(group), record, most_ready) if native else _one_by_one(list(group))
             for native, group in groupby(acts, key=lambda act: act.is_native)
         ]
 
     def __call__(self, given: Mapping[str, Any]) -> None:
-        """Do them all."""
+        """Do them all; the first time, build side by side what they call."""
+        if not self._is_built:
+            self._is_built = True
+            for act in self.acts:
+                variants = getattr(act.run, "_variants", None)
+                if isinstance(variants, Variants):
+                    variants.begin_awaited(act.values(given), act.provider)
         for part in self._parts:
             part(given)
 

@@ -205,6 +205,14 @@ class Variants:
             order = Order(definition, backend, variant, used, task, is_alone=True)
             self.table.begin(variant, background.begin(order))
 
+    def begin_awaited(self, arguments: Mapping[str, Any], provider: Provider) -> None:
+        """Start in the background the build that a call will wait for, if there is one."""
+        if self.backend is None or tiers_of(self.backend) != "compiled":
+            return
+        variant = self.variant((), arguments, provider)
+        if current().jobs and not has_policy() and variant not in self.table:
+            self.begin([(variant, provider)])
+
     def allow(self, variant: Variant, enable_jit: bool | None) -> None:
         """Refuse a call that would build where that is off; the call's own choice comes first.
 

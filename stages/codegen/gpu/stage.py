@@ -41,7 +41,7 @@ class CodegenGpu(GpuOptions, Stage):
         from ..passes import make_loops
         from ..rows.checks import codes, statuses
         from ..schedule.schedule import remembered
-        from ..soft_reads import clamping_of
+        from ..soft_reads import Calls, clamping_of
         from .launches import orders_of, with_launches
         from .text.kernel import write_gpu
 
@@ -50,7 +50,9 @@ class CodegenGpu(GpuOptions, Stage):
         rules, passes = stage._schedule()
         tree, groups = make_loops(lowered, variant, rules, passes, scheduled=scheduled)
         ints = integers(tree)
-        clamping = clamping_of(lowered.program, groups, ints)
+        is_apart = self.many_outputs and not self.checked  # few calls of adjoints read beyond
+        calls: Calls = "beyond" if variant.beyond else "inside" if is_apart else "all"
+        clamping = clamping_of(lowered.program, groups, ints, calls)
         source, kernels = write_gpu(tree, ints, self._writer_options(), self.vendor, clamping)
         orders = orders_of(tree, kernels, step_numbers(groups))
         interface = describe(
@@ -86,7 +88,7 @@ class CodegenGpu(GpuOptions, Stage):
         self, scheduled: Scheduled, lowered: Lowered, variant: Variant
     ) -> tuple[Self, tuple[str, ...]]:
         """Return the stage with the options that a search prefers, and what it tells of them."""
-        if not self.effort or self.checked:
+        if not self.effort or self.checked or variant.beyond:
             return self, ()
         from ..plan.arrays import Subject, with_arrays
         from ..plan.gpu_seconds import GpuModel

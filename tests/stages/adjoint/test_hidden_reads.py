@@ -1,5 +1,7 @@
 """Adjoints of programs whose `where` hides what lies outside of a field."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ Plane = ff.Field[ff.Dims[I, K], float64]
 Line = ff.Field[ff.Dims[I], float64]
 Cells = ff.Field[ff.Dims[Cell], float64]
 Edges = ff.Field[ff.Dims[Edge], float64]
+Mask = ff.Field[ff.Dims[I, K], bool]
 BACKENDS = {"interpreted": None, "rows": "rows", "gpu-host": ff.gpu_host, "cpu": "cpu"}
 
 
@@ -45,6 +48,15 @@ def test_a_sum_over_levels_reads_what_where_takes(name):
     np.testing.assert_allclose(factor_b.asnumpy(), expected, rtol=1e-13)
 
 
+def test_kernels_of_adjoints_for_calls_beyond_fields_are_apart():
+    forward = scale.with_backend(ff.gpu_host)
+    made = [forward, ff.adjoint(forward, wrt=("factor",))]
+
+    sources = [each.trace(until="codegen")["codegen"].artifact.source for each in made]
+
+    assert ["within(" in each for each in sources] == [True, False]
+
+
 @ff.field_operator(backend=None)
 def around(u: Edges, v: Cells) -> Cells:
     return where(concat_where(Cell > 0, True, False), u(C2E[1]) * v, u(C2E[0]))
@@ -74,3 +86,48 @@ def test_what_is_missing_in_another_slot_is_not_taken(name):
     run(given["u"], given["v"], copied(out_b), u_b, offset_provider=mesh)
 
     np.testing.assert_allclose(u_b.asnumpy(), expected, rtol=1e-13)
+
+
+@ff.field_operator(backend=None)
+def ends(a: Line, mask: Mask, b: Plane) -> Plane:
+    return concat_where(I >= 2, a, where(mask, a, b))
+
+
+@ff.program(backend=None)
+def mask_ends(a: Line, mask: Mask, b: Plane, out: Plane):
+    ends(a, mask, b, out=out)
+
+
+@ff.field_operator(backend=None)
+def squared(a: Line, mask: Mask, b: Plane) -> Plane:
+    chosen = ends(a, mask, b)
+    return chosen * chosen
+
+
+@ff.program(backend=None)
+def mask_squares(a: Line, mask: Mask, b: Plane, out: Plane):
+    squared(a, mask, b, out=out)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("program", [mask_ends, mask_squares], ids=["linear", "squared"])
+def test_sums_walk_apart_where_together_they_would_read_more(program, name):
+    rng = np.random.default_rng(0)
+    given = {
+        "a": ff.as_field([I], rng.uniform(size=7)),
+        "mask": ff.as_field([I, K], np.eye(2, 3) == 1.0),
+        "b": ff.as_field([I, K], rng.uniform(size=(2, 3))),
+        "out": ff.as_field([I, K], rng.uniform(size=(7, 3))),
+    }
+    _, pull = ff.vjp(program, given)
+    meant = pull({"out": given["out"]})
+    found = {each: ff.full(given[each].domain, np.nan) for each in "ab"}
+
+    run = ff.adjoint(program, wrt=("a", "b")).with_backend(BACKENDS[name])
+    places = {"out_b": given["out"], "a_b": found["a"], "b_b": found["b"]}
+    run(
+        **{each: {**given, **places}[each] for each in inspect.signature(run.definition).parameters}
+    )
+
+    for each in "ab":
+        np.testing.assert_allclose(found[each].asnumpy(), meant[each].asnumpy(), rtol=1e-13)

@@ -1,11 +1,15 @@
 """`step.adjoint`: time levels, fields that are overwritten, halos, one memory by two names."""
 
+import threading
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import fieldforge as ff
 from fieldforge.errors import ArgumentError, DerivativeError
+from fieldforge.runtime.process import classes
+from fieldforge.workflows.builds import background
 
 from .steps import (
     COUNT,
@@ -183,3 +187,22 @@ def test_the_tape_gives_the_same():
     step.adjoint(wrt=["now"], of=["new"])(new_b=field(weights), now_b=found)
 
     assert_allclose(found.asnumpy(), pull({"out": weights})["u"].asnumpy(), rtol=1e-14)
+
+
+def test_adjoints_of_a_step_are_built_side_by_side(setting, monkeypatch):
+    setting(jobs=2, tiers="compiled")
+    step = recorded(["first", "all of c", "squares"])
+    back, found = step.adjoint(wrt=["now"], of=["new"]), blank()
+    begun, meet = [], threading.Barrier(2, timeout=60)
+    alone = background.begin
+
+    def begin(order):
+        begun.append(order.name)
+        first = classes.evolve(order, finish=lambda: (meet.wait(), order.finish())[1])
+        return alone(first if len(begun) <= 2 else order)
+
+    monkeypatch.setattr(background, "begin", begin)
+    back(now=field(drawn(9)), new=blank(), new_b=field(drawn(10)), now_b=found)
+
+    assert len(begun) == len(set(begun)) + 1  # 'multiply' has two adjoints
+    assert found.asnumpy().any()

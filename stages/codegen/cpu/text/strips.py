@@ -14,7 +14,7 @@ from .....runtime.process import classes
 from ....ir.loops import Buffer, Compute, Instruction, Load, Nest, Row, Store
 from ....ir.loops.cpu import marks_of
 from ...rows.addresses import Address, Element, InRow
-from ...rows.body import Body, line, name, written
+from ...rows.body import NAMELESS, Body, line, name, written
 from ...rows.expressions import TYPES
 from ...rows.scope import Scope, stored_type
 from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
@@ -269,8 +269,10 @@ def _changed(strips: Strips) -> list[Row]:
     handed on, compilers make no masks.
     """
     if _is_tested_before(strips):
-        rows = (row for row in strips.nest.body if row.level == strips.body.depth)
-        return sorted({each for row in rows for each in conditions_of(strips.nest, row)})
+        nest = strips.nest
+        rows = (row for row in nest.body if row.level == strips.body.depth)
+        taken = {each for row in rows for each in conditions_of(nest, row)}
+        return sorted(each for each in taken if not isinstance(nest.body[each], NAMELESS))
     body, changed = strips.body, {row for row, _ in marks_of(strips.nest).usual}
     for number, row in enumerate(body.rows):
         if row.level < body.depth and not changed.isdisjoint(row.operands):

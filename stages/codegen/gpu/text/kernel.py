@@ -50,7 +50,7 @@ def write_gpu(
     """Return the source of a program, and its kernels.
 
     A call passes the integers `ints`. With `clamping`, a version of each that clamps indices
-    follows all of them.
+    follows all of them, or stands alone in code for calls that read beyond fields.
     """
     scope = Scope(
         kernel,
@@ -60,10 +60,10 @@ def write_gpu(
         tests=tested_stores(kernel) if options.checked else {},
     )
     versions = [(scope, "k", kernel)]
-    if clamping is not None and not options.checked:
+    if clamping is not None and clamping.ends and not options.checked:
         places = places_of((*ints, *clamping.integers))
         clamped = classes.evolve(scope, places=places, clamped=clamping.ends)
-        versions.append((clamped, "c", clamping_version(kernel)))
+        versions = [*versions, (clamped, "c", clamping_version(kernel))][clamping.flag < 0 :]
     texts: list[str] = []
     found: list[Written] = []
     for version, (each, letter, tree) in enumerate(versions):
@@ -76,7 +76,7 @@ def write_gpu(
             found.append(classes.evolve(written, version=number))
     functions = [text for _, text in sorted(scope.uses.functions.items())]
     tests = [on_device(line) for line in test_functions(scope) if line != NOTE]
-    tests += [on_device(WITHIN)] if len(versions) > 1 else []
+    tests += [on_device(WITHIN)] if versions[-1][0].clamped else []
     source = "\n".join([vendor.dialect(scope.uses.names), *tests, *functions, "", *texts, ""])
     return source, tuple(found)
 
