@@ -12,7 +12,7 @@ from ...ir.bounds import Bound, DomainSymbol, Range, Ranges, ScalarSymbol
 from ...ir.loops import Buffer, Column, Kernel, Loop, Nest, NestLoop, arrays_of, walk
 from ...ir.strides import Stride
 from ..integers import split
-from ..rows.operations import TYPES
+from ..rows import TYPES
 from .arrangement import needs_guard
 
 SDFG_NAME: Final = "kernel"  # never the user's: C++ names functions after it

@@ -17,10 +17,7 @@ from ...ir.strides import Stride
 from ..cpu.text.kernel import ENDS, Writing, definitions, write_steps
 from ..cpu.text.units import defined, flat
 from ..entry_point import UNUSED
-from ..rows.checks import beyond
-from ..rows.dialect import cpp
-from ..rows.options import Steps, WriterOptions
-from ..rows.scope import WITHIN, Scope, places_of
+from ..rows import WITHIN, Scope, Steps, WriterOptions, beyond, cpp, places_of
 from .loops import SdfgLoops
 
 # Few calls run it, so it is optimised for size and compiles fast.

@@ -7,7 +7,7 @@ from typing import Any
 
 from ....runtime.process import classes
 from ...ir.bounds import Bound
-from ..rows.dialect import Dialect
+from ..rows import Dialect
 from .grid import GridOptions
 from .names import STATUS, GuardedStop, SdfgNames, stored_dtype
 

@@ -18,9 +18,7 @@ from ...ir.loops import (
     instructions,
 )
 from ..errors import CodegenError
-from ..rows.acts import write_acts
-from ..rows.options import WriterOptions
-from ..rows.scope import Scope
+from ..rows import Scope, WriterOptions, write_acts
 from .names import NEST, STATUS, THREAD, words
 from .rooms import Build, Room
 from .tasklet import Block, SdfgNest, block_of, first_state, ranged_axes

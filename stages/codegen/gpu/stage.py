@@ -14,7 +14,7 @@ from .options import GpuOptions
 from .pass_list import gpu_passes
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ..rows.options import WriterOptions
+    from ..rows import WriterOptions
 
 
 @classes.frozen

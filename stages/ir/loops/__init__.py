@@ -1,5 +1,6 @@
 """The loop IR: a tree of loop nests, its text form and its rules."""
 
+from .axes import Places, axis_along, is_told, row_of
 from .buffers import Buffer, empty_where
 from .column import Act, Column, Get, If, Set, Sweep, While
 from .group import Member, NestGroup, PatchGroup, groups_of
@@ -65,6 +66,7 @@ __all__ = [
     "Node",
     "Number",
     "PatchGroup",
+    "Places",
     "Reading",
     "Row",
     "Seq",
@@ -76,6 +78,7 @@ __all__ = [
     "While",
     "accesses",
     "arrays_of",
+    "axis_along",
     "bodies",
     "children",
     "code_of",
@@ -83,10 +86,12 @@ __all__ = [
     "groups_of",
     "in_order",
     "instructions",
+    "is_told",
     "nests_of",
     "nodes_of",
     "reached",
     "rewrite",
+    "row_of",
     "steps_of",
     "touches",
     "walk",

@@ -20,9 +20,7 @@ from ....ir.loops import (
     Sweep,
     instructions,
 )
-from ...rows.body import Body
-from ...rows.expressions import TYPES, is_float
-from ...rows.scope import Scope, stored_type
+from ...rows import TYPES, Body, Scope, is_float, stored_type
 from ...schedule.costs import ITEMSIZES
 from .streams import LINE
 from .strips import registers_of

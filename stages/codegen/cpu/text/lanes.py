@@ -13,7 +13,7 @@ from itertools import count
 from .....runtime.process import classes
 from ....ir.loops import Access, Act, Column, Sweep, instructions
 from ...acts.act_trees import below
-from ...rows.scope import Scope
+from ...rows import Scope
 from .column_blocks import BLOCK, ColumnBlock
 from .lane_parts import LanePart
 from .one_by_one import gathers, write_one_by_one

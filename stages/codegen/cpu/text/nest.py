@@ -8,10 +8,7 @@ from typing import Final, TypeAlias
 from ....ir.bounds import Range, difference
 from ....ir.loops import Column, Compute, Index, Load, Nest, Row, Store, instructions
 from ....ir.loops.cpu import marks_of
-from ...rows.acts import loop_over, write_acts
-from ...rows.body import Body, body_of, pointers, states, written
-from ...rows.checks import tests_of
-from ...rows.scope import Scope
+from ...rows import Body, Scope, body_of, loop_over, pointers, states, tests_of, write_acts, written
 from ...schedule.costs import ITEMSIZES
 from .elements import FEW, as_usual, usual_tests
 from .streams import named_ahead

@@ -9,12 +9,7 @@ from .....runtime.process import classes
 from ....ir.loops import Act, Compute, Get, If, Load, Set, Sweep, While
 from ...acts.act_trees import below, rows_of
 from ...acts.free_levels import read_first
-from ...rows.acts import acts_of, loop_over
-from ...rows.addresses import DIRECT
-from ...rows.alike_fields import with_alike_fields
-from ...rows.body import Body, element
-from ...rows.expressions import TYPES
-from ...rows.usual_levels import CPU
+from ...rows import CPU, DIRECT, TYPES, Body, acts_of, element, loop_over, with_alike_fields
 from ...schedule.costs import ITEMSIZES, row_cost
 from .column_blocks import ColumnBlock
 from .streams import LINE

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from .....runtime.process import classes
 from ....ir.loops import Instruction, Load, Row, Store, reached
-from ...rows.body import NAMELESS, Body, line
-from ...rows.expressions import TYPES
+from ...rows import NAMELESS, TYPES, Body, line
 from ...schedule.costs import ITEMSIZES
 from ..passes.sliding import live_rows
 from .streams import LINE

@@ -13,10 +13,7 @@ from typing import Final
 from .....runtime.process import classes
 from ....ir.loops import Buffer, Compute, Instruction, Load, Nest, Row, Store
 from ....ir.loops.cpu import marks_of
-from ...rows.addresses import Address, Element, InRow
-from ...rows.body import Body, line, name, written
-from ...rows.expressions import TYPES
-from ...rows.scope import Scope, stored_type
+from ...rows import TYPES, Address, Body, Element, InRow, Scope, line, name, stored_type, written
 from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
 from ..passes.unswitching import conditions_of

@@ -18,9 +18,7 @@ from ...gpu.passes.thread_blocks import spread
 from ...gpu.text.grid import MOST_BLOCKS, axes_of
 from ...gpu.text.kernel import Written, write_version
 from ...gpu.text.spellings import dialect_of
-from ...rows.checks import beyond
-from ...rows.options import WriterOptions
-from ...rows.scope import Scope, places_of
+from ...rows import Scope, WriterOptions, beyond, places_of
 from ..entry import defined
 from ..loops import SdfgLoops, SdfgRules
 from ..rare import RareVersion

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ....vendors.vendor import Vendor
 from ...gpu.text.spellings import on_device
-from ...rows.checks import NOTE, functions
-from ...rows.scope import WITHIN
+from ...rows import NOTE, WITHIN, functions
 from ..entry import Entry
 from ..loops import SdfgRules
 from ..settings import DaceConfig

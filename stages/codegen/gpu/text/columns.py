@@ -6,7 +6,7 @@ from collections.abc import Collection, Container, Iterator, Sequence
 
 from ....ir.loops import Load, Nest
 from ....ir.loops.gpu import Columns, Landed, Landing, Long, RowTiles, marked
-from ...rows.scope import Scope, stored_type
+from ...rows import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from .grid import axes_of, flat_places
 from .landing import write_landing

@@ -8,7 +8,7 @@ from .....runtime.process import classes
 from ....ir.bounds import Bound, Const, PatchBound
 from ....ir.loops import Choice, Each, Load, Nest, Node, Seq, Store, arrays_of, nodes_of, steps_of
 from ....ir.loops.gpu import Patches
-from ...rows.scope import Scope, stored_type
+from ...rows import Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from ..passes.sharing_in_patches import fillers_of
 from .lines import arrays as define, buffers_of, indented, shared_arrays

@@ -9,8 +9,7 @@ from ....gpu_target import WIDEST
 from ....ir.bounds import Range
 from ....ir.loops import Load, Nest, Row, Store
 from ....ir.loops.gpu import Columns, RowTiles
-from ...rows.expressions import TYPES
-from ...rows.scope import Scope, stored_type
+from ...rows import TYPES, Scope, stored_type
 from ...schedule.costs import ITEMSIZES
 from .grid import axes_of, places
 from .lines import braced, shared_arrays
