@@ -115,8 +115,8 @@ def ours(names: tuple[str, ...]) -> set[str]:
 def test_an_import_alone_brings_nothing_but_the_face():
     found = {name for name in imported(IMPORT) if name.partition(".")[0] == "fieldforge"}
 
-    assert found == {"fieldforge", *ours(("runtime", "runtime.process"))} | ours(
-        ("runtime.process.error_text", "runtime.process.excepthook", "runtime.process.own_modules")
+    assert found == {"fieldforge", *ours(("runtime", "runtime.start"))} | ours(
+        ("runtime.start.error_text", "runtime.start.excepthook", "runtime.start.own_modules")
     )
     assert imported(IMPORT).isdisjoint({*FOREIGN, "attrs", "numpy"})
 

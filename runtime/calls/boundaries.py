@@ -21,7 +21,7 @@ from ..fields.device import DeviceType
 from ..fields.field import Field
 from ..language import Dimension, Domain, DomainLike
 from ..language.domain import domain as make_domain
-from ..process.errors import ArgumentError
+from ..process import ArgumentError
 from .halo_transfers import (
     NEGATE,
     NUMBER,

@@ -11,13 +11,7 @@ from ..fields.bare_array import with_fields
 from ..fields.neighbour_table import beyond
 from ..language import Dimension, FieldType, ScalarType, UnitRange, elements
 from ..meshes.transposed_tables import table_in
-from ..process.errors import (
-    ArgumentError,
-    DomainError,
-    MissingOffsetError,
-    OverlapError,
-    ReadOnlyError,
-)
+from ..process import ArgumentError, DomainError, MissingOffsetError, OverlapError, ReadOnlyError
 from .plan import Argument, Plan
 
 

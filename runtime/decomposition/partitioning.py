@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..fields.neighbour_table import Connectivity
-from ..process import classes
-from ..process.errors import ArgumentError
+from ..process import ArgumentError, classes
 from .pattern import Indices
 
 Method: TypeAlias = Literal["metis", "bisection", "order"]

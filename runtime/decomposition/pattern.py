@@ -13,8 +13,7 @@ from ..fields.constructors import as_connectivity
 from ..fields.neighbour_table import Connectivity
 from ..language import Dimension
 from ..language.table_order import ordered
-from ..process import classes
-from ..process.errors import ArgumentError
+from ..process import ArgumentError, classes
 
 Indices: TypeAlias = NDArray[np.int64]
 Places: TypeAlias = tuple[Indices, ...]  # one array for each dimension of the pattern

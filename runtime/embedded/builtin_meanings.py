@@ -29,7 +29,7 @@ from ..language import (
 from ..language.operation_table import Operation
 from ..language.operations import literal
 from ..language.regions import Region, as_region, outside
-from ..process.errors import ArgumentError, DomainError, EmbeddedExecutionError
+from ..process import ArgumentError, DomainError, EmbeddedExecutionError
 from .active_values import alike
 from .partial import PartialField, chosen, lack_of, origins_of, settled, sure_of, value_of
 from .piecewise_field import (

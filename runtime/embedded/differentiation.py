@@ -33,8 +33,7 @@ from ..language.active_numbers import Tape, is_active, plain, taped
 from ..language.argument_binding import bind_arguments
 from ..language.domain import domain as make_domain
 from ..language.operations import literal
-from ..process import classes
-from ..process.errors import ArgumentError
+from ..process import ArgumentError, classes
 from .embedded import evaluated, instance_for, prepared
 from .missing_values import check_exists
 from .piecewise_field import AnyValue, on_box

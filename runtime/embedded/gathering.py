@@ -25,7 +25,7 @@ from ..language import (
     NeighbourOffset,
     UnitRange,
 )
-from ..process.errors import ArgumentError, NonContiguousDomain
+from ..process import ArgumentError, NonContiguousDomain
 from .displacing import displaced
 from .origins import MissingNeighbour
 from .partial import PartialField, lack_of, lacking, origins_of, required, sure_of, value_of

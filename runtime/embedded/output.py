@@ -15,13 +15,13 @@ from ..language import Dimension, DimensionKind, Domain, UnitRange, leaves_of
 from ..language.active_numbers import lifted
 from ..language.operations import literal
 from ..language.output_domains import domain_at, written_domain
-from ..process import classes
-from ..process.errors import (
+from ..process import (
     ArgumentError,
     IndexOutOfBounds,
     MissingArgumentError,
     OverlapError,
     ReadOnlyError,
+    classes,
 )
 from .arguments import describe
 from .invalid_values import check_written

@@ -35,8 +35,7 @@ from ..language import (
     in_canonical_order,
     operations,
 )
-from ..process import classes
-from ..process.errors import EmbeddedExecutionError, IndexOutOfBounds
+from ..process import EmbeddedExecutionError, IndexOutOfBounds, classes
 
 _SMALL: Final = 4096  # elements of an array that pieces are always merged into
 

@@ -28,8 +28,7 @@ from ..language import (
 )
 from ..language.active_numbers import is_active, lifted
 from ..language.operations import literal
-from ..process import classes
-from ..process.errors import ArgumentError, EmbeddedExecutionError, IndexOutOfBounds
+from ..process import ArgumentError, EmbeddedExecutionError, IndexOutOfBounds, classes
 from .arguments import MISFIT, as_number, converted_to, describe
 from .lanes import Diverged, Lanes, Undecided, decided, lack_of_lanes, unwrapped
 from .origins import VALID

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..language import Domain, DomainLike, NamedIndex, as_dtype, domain_of_memory
-from ..process.errors import DomainError
+from ..process import DomainError
 from .allocators.standard import CPUAllocator, find_allocator
 from .device import Device, DeviceType
 from .field import Field, make

@@ -9,7 +9,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from ..language import Dimension, DimensionKind, Domain, DomainLike, NamedIndex, dtype_of_number
-from ..process.errors import DomainError
+from ..process import DomainError
 from .allocation import allocated, copy_in, fill, finite
 from .allocators.standard import find_allocator
 from .device import Device, DeviceType

@@ -29,7 +29,7 @@ from ..language import (
     operations,
 )
 from ..language.active_numbers import is_active, plain_dtype
-from ..process.errors import (
+from ..process import (
     ArgumentError,
     DomainError,
     EmbeddedExecutionError,

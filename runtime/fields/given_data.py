@@ -9,7 +9,7 @@ import numpy as np
 
 from ..language import Dimension, Domain, DomainLike, axis_name
 from ..language.domain import domain as make_domain
-from ..process.errors import DeviceError, DomainError
+from ..process import DeviceError, DomainError
 from .alignment import first
 from .device import Device, DeviceType
 

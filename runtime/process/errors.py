@@ -40,7 +40,7 @@ class FieldforgeError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """Return what IPython and Jupyter show: the error and the user's own line."""
-        from .error_text import lines
+        from ..start.error_text import lines
 
         return lines(self)
 

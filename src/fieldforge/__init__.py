@@ -14,11 +14,11 @@ array([1., 2., 4.])
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Final as _Final
 
-from .runtime.process.own_modules import find_own_modules as _find_own_modules
+from .runtime.start.own_modules import find_own_modules as _find_own_modules
 
 _find_own_modules(__spec__)  # before more modules are imported
 
-from .runtime.process.excepthook import install_excepthook as _install_excepthook  # noqa: E402
+from .runtime.start.excepthook import install_excepthook as _install_excepthook  # noqa: E402
 
 if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACES'
     from . import errors
@@ -282,7 +282,7 @@ if not _TYPE_CHECKING:  # with it, type checkers would accept every name
 
         from importlib import import_module
 
-        from .runtime.process.garbage import without_collections
+        from .runtime.start.garbage import without_collections
 
         with without_collections():
             if name in _MODULES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process import FieldforgeError
 
 
 class CodegenError(FieldforgeError):

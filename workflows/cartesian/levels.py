@@ -11,8 +11,7 @@ from ...runtime.fields.device import DeviceType
 from ...runtime.fields.field import make
 from ...runtime.language import leaves_of
 from ...runtime.language.domain import domain
-from ...runtime.process import classes
-from ...runtime.process.errors import CheckError
+from ...runtime.process import CheckError, classes
 from ...stages.artifacts import Variant
 from ...stages.gtscript.axes import AXES, I, J, K, size_of
 from ...stages.gtscript.guards import NOTES, Guarded, Watched, guarded

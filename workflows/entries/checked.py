@@ -20,8 +20,7 @@ from ...runtime.fields import context
 from ...runtime.fields.device import DeviceType
 from ...runtime.fields.field import Field
 from ...runtime.language import Definition, leaves_of
-from ...runtime.process import classes
-from ...runtime.process.errors import CheckError, CompilerNotFoundError
+from ...runtime.process import CheckError, CompilerNotFoundError, classes
 from ...stages.ir import syntax
 from ..backends.backend import Backend
 from ..builds.building import OUT, parsed

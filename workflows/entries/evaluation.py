@@ -8,7 +8,7 @@ from typing import Any
 from ...runtime.fields.constructors import empty
 from ...runtime.language import Dimension, Domain, FieldType, ScalarType, leaves_of
 from ...runtime.language.domain import domain as make_domain
-from ...runtime.process.errors import ArgumentError, DomainError
+from ...runtime.process import ArgumentError, DomainError
 
 Scratch = dict[tuple[Domain, str], list[Any]]
 

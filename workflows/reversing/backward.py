@@ -12,8 +12,7 @@ from typing import Any
 
 from ...runtime.calls.boundaries import NATIVE, fill_halo_adjoint
 from ...runtime.fields.device import DeviceType
-from ...runtime.process import classes
-from ...runtime.process.errors import DerivativeError
+from ...runtime.process import DerivativeError, classes
 from ...stages.adjoint.names import partner
 from ...stages.ir.dataflow import Input
 from ..derivatives.derivative import adjoint

@@ -13,8 +13,7 @@ from ...runtime.calls.machine import processor
 from ...runtime.fields.constructors import as_field
 from ...runtime.fields.device import DeviceType
 from ...runtime.fields.field import Field
-from ...runtime.process import classes
-from ...runtime.process.errors import ArgumentError, FieldforgeError
+from ...runtime.process import ArgumentError, FieldforgeError, classes
 from ...stages.interpret.work import work_of
 from ..backends.backend import Backend
 from ..batches import lock_file

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from ...runtime.language import Dimension, FieldType, Type, leaves, leaves_of
 from ...runtime.language.domain import domain as make_domain
-from ...runtime.process.errors import ArgumentError, DomainError, did_you_mean
+from ...runtime.process import ArgumentError, DomainError, did_you_mean
 from .naming import leaf_name
 
 KnownRanges: TypeAlias = tuple[tuple[str, str, int, int], ...]  # leaf, dimension, start, stop

@@ -10,8 +10,7 @@ import numpy as np
 from ... import gpu
 from ...gpu.errors import GpuError
 from ...language import Dimension, DimensionKind, Domain, DType
-from ...process import classes
-from ...process.errors import DeviceError
+from ...process import DeviceError, classes
 from ..alignment import first
 from ..device import PLATFORM_OF, Device, DeviceType
 from ..layout import memory_order

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
-from ....runtime.process.errors import OptionError
+from ....runtime.process import OptionError
 from ...artifacts import Lowered, Variant
 from ...ir.loops import Kernel, nests_of, nodes_of
 from ...ir.loops.cpu import Portions, Tiles, marks_of

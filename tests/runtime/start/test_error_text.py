@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import fieldforge as ff
-from fieldforge.runtime.process.error_text import ask_verbose, lines
+from fieldforge.runtime.start.error_text import ask_verbose, lines
 
 I = ff.Dimension("I")
 CELL = """
