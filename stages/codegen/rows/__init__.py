@@ -9,7 +9,6 @@ from .addresses import (
     addresses_of,
     is_given,
 )
-from .alike_fields import with_alike_fields
 from .body import (
     NAMELESS,
     Body,
@@ -45,7 +44,7 @@ from .scope import (
     stored_type,
     strides,
 )
-from .usual_levels import CPU, GPU
+from .usual_levels import CPU, GPU, with_alike_fields
 
 __all__ = [
     "CPU",
