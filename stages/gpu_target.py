@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from ..runtime.fields.device import DeviceType
+from ..runtime.fields import DeviceType
 from ..runtime.process import OptionError, classes
 from .option_kinds import Kind
 from .vendors.known import GPUS, vendor_of

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, TypeAlias
 
-from ..fields.device import DeviceType
+from ..fields import DeviceType
 from ..language import Dimension
 from ..process import classes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..fields.device import DeviceType
+from ..fields import DeviceType
 from ..process import classes
 from .plan import Access, Argument, Box, Code, Plan, Word
 

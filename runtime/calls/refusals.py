@@ -9,8 +9,8 @@ import enum
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
+from ..fields import DeviceType
 from ..fields.bare_array import device_of
-from ..fields.device import DeviceType
 from ..language import argument_binding
 from ..process import ArgumentError, DeviceError, FieldforgeError, OverlapError
 from . import refused_arguments

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fields.neighbour_table import Connectivity
+from ..fields import Connectivity
 from ..process import ArgumentError, classes
 from .pattern import Indices
 

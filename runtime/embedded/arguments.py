@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..fields import ActiveNumber, combined, make
 from ..fields.bare_array import advice, describe_array, is_array, with_fields
-from ..fields.field import ActiveNumber, make
-from ..fields.operators import combined
 from ..language import (
     CollectionType,
     Domain,

@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.alignment import extents, view_on
-from ..fields.context import table_along
-from ..fields.field import make, values_of
-from ..fields.neighbour_table import Connectivity
-from ..fields.operators import Operators, combined, common_dtype, converted
+from ..fields import (
+    Connectivity,
+    Operators,
+    combined,
+    common_dtype,
+    converted,
+    extents,
+    make,
+    table_along,
+    values_of,
+    view_on,
+)
 from ..language import (
     FLOATS,
     Dimension,

@@ -13,9 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..fields.alignment import first
-from ..fields.context import running
-from ..fields.field import AnyField, make, values_of
+from ..fields import AnyField, first, make, running, values_of
 from ..language import Dimension, Domain, UnitRange, in_canonical_order
 from ..process import CheckError
 from .gathering import applied

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..fields.alignment import view_on
+from ..fields import view_on
 from ..language import Domain
 from ..process import PYTHON_PARSER, IndexOutOfBounds, Span
 from .origins import VALID, Choice, MissingNeighbour, origin_of

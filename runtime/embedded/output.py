@@ -7,10 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..fields import context
-from ..fields.alignment import is_same_array, overlaps_itself, view_on
-from ..fields.field import ActiveField, Field, make, values_of
-from ..fields.neighbour_table import beyond
+from ..fields import (
+    ActiveField,
+    Field,
+    beyond,
+    context,
+    is_same_array,
+    make,
+    overlaps_itself,
+    values_of,
+    view_on,
+)
 from ..language import Dimension, DimensionKind, Domain, UnitRange, leaves_of
 from ..language.active_numbers import lifted
 from ..language.operations import literal

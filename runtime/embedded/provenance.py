@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Final, TypeAlias
 
-from ..fields.context import tables
+from ..fields import tables
 from ..process import Span, classes
 from .piecewise_field import AnyValue
 from .rewriting import APPLY, CALLEE

@@ -10,9 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..fields.alignment import extents, reordered, view_on
-from ..fields.context import levels_along
-from ..fields.field import make, values_of
+from ..fields import extents, levels_along, make, reordered, values_of, view_on
 from ..language import (
     Dimension,
     Domain,

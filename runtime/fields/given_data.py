@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..language import Dimension, Domain, DomainLike, axis_name
-from ..language.domain import domain as make_domain
+from ..language import Dimension, Domain, DomainLike, axis_name, domain as make_domain
 from ..process import DeviceError, DomainError
 from .alignment import first
 from .device import Device, DeviceType

@@ -8,9 +8,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..fields.constructors import as_connectivity
+from ..fields import Connectivity, as_connectivity
 from ..fields.named_axes import to_named, xarray_module
-from ..fields.neighbour_table import Connectivity
 from ..language import Dimension, FieldOffset
 from ..process import DomainError, InputDataError, classes
 from .numbering import Indices, renumbered, reverse_cuthill_mckee

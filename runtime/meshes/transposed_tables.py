@@ -13,9 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..fields.constructors import as_connectivity
-from ..fields.device import Device, DeviceType
-from ..fields.neighbour_table import SKIP, Connectivity
+from ..fields import SKIP, Connectivity, Device, DeviceType, as_connectivity
 from ..language import Dimension, DimensionKind, Domain, is_neighbour_table
 from ..language.table_order import known_order
 

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from ...runtime.calls.refused_arguments import too_small
-from ...runtime.fields.alignment import is_same_array
+from ...runtime.fields import is_same_array
 from ...runtime.process import OverlapError, classes
 from ..artifacts import Lowered
 from ..ir.bounds import Const, Range

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from ...runtime.fields.device import DeviceType
+from ...runtime.fields import DeviceType
 from ...runtime.process import classes
 
 KIB = 1024

@@ -11,9 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ...runtime.fields.constructors import as_field
-from ...runtime.fields.field import make
-from ...runtime.fields.neighbour_table import Connectivity
+from ...runtime.fields import Connectivity, as_field, make
 from ...runtime.language import Dimension, Domain, elements
 from ...runtime.process import FieldforgeError, classes
 

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.fields.device import DeviceType
-from ...runtime.fields.field import make
-from ...runtime.language import leaves_of
-from ...runtime.language.domain import domain
+from ...runtime.fields import DeviceType, make
+from ...runtime.language import domain, leaves_of
 from ...runtime.process import CheckError, classes
 from ...stages.artifacts import Variant
 from ...stages.gtscript.axes import AXES, I, J, K, size_of

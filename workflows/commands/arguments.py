@@ -14,7 +14,7 @@ import numpy as np
 
 from ...cache.memory import Memory
 from ...cache.store import Store
-from ...runtime.fields.constructors import as_field
+from ...runtime.fields import as_field
 from ...runtime.language import FieldType, ScalarType, Type, elements
 from ...runtime.meshes import isolated
 from ...runtime.process import DomainError, FieldforgeError, OptionError

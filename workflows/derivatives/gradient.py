@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ...runtime.fields.constructors import full
-from ...runtime.fields.device import Device
+from ...runtime.fields import Device, full
 from ...runtime.fields.reductions import sum as sum_of
 from ...runtime.language import elements, leaves_of
 from ...runtime.language.argument_binding import bind_arguments

@@ -16,9 +16,7 @@ import numpy as np
 
 from ...runtime.calls.program_errors import NotFiniteError, ReadBeyondError
 from ...runtime.embedded import invalid_values, provenance
-from ...runtime.fields import context
-from ...runtime.fields.device import DeviceType
-from ...runtime.fields.field import Field
+from ...runtime.fields import DeviceType, Field, context
 from ...runtime.language import Definition, leaves_of
 from ...runtime.process import CheckError, CompilerNotFoundError, classes
 from ...stages.ir import syntax

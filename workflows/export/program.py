@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ...runtime.calls.plan import Plan
-from ...runtime.fields.device import DeviceType
+from ...runtime.fields import DeviceType
 from ...runtime.language import Dimension, FieldType, ScalarType, leaves
 from ...runtime.process import OptionError, classes
 from ...stages.artifacts import Generated, Interface, Variant

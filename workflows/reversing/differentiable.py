@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.fields import DeviceType, make
 from ...runtime.fields.bare_array import device_of
-from ...runtime.fields.device import DeviceType
-from ...runtime.fields.field import make
-from ...runtime.language import Domain, DomainLike, FieldType
-from ...runtime.language.domain import domain as make_domain
+from ...runtime.language import Domain, DomainLike, FieldType, domain as make_domain
 from ...runtime.process import ArgumentError, DerivativeError, classes
 from ...stages.adjoint.names import partner
 from ..derivatives.derivative import adjoint

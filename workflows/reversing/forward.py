@@ -11,7 +11,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from ...runtime.calls.boundaries import fill_halo
-from ...runtime.fields.device import DeviceType
+from ...runtime.fields import DeviceType
 from ...runtime.language import map_leaves
 from ...runtime.process import classes
 from .acts import Act, Entry, Slot, Wanted, copy, exchanging

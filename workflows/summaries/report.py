@@ -10,9 +10,7 @@ from time import perf_counter
 from typing import Any, Final, TypeAlias
 
 from ...runtime.calls.machine import processor
-from ...runtime.fields.constructors import as_field
-from ...runtime.fields.device import DeviceType
-from ...runtime.fields.field import Field
+from ...runtime.fields import DeviceType, Field, as_field
 from ...runtime.process import ArgumentError, FieldforgeError, classes
 from ...stages.interpret.work import work_of
 from ..backends.backend import Backend

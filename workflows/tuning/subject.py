@@ -7,10 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...runtime.fields.constructors import as_connectivity, as_field
-from ...runtime.fields.device import DeviceType
-from ...runtime.fields.field import Field
-from ...runtime.fields.neighbour_table import Connectivity
+from ...runtime.fields import Connectivity, DeviceType, Field, as_connectivity, as_field
 from ...runtime.language import leaves_of, map_leaves
 from ...runtime.process import ArgumentError, classes
 from ...stages.artifacts import Variant

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ....runtime.fields.device import DeviceType
+from ....runtime.fields import DeviceType
 from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
