@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from ..runtime.fields import DeviceType
-from ..runtime.process import OptionError, classes
+from ..runtime.process import DeviceType, OptionError, classes
 from .option_kinds import Kind
 from .vendors.known import GPUS, vendor_of
 from .vendors.vendor import Vendor

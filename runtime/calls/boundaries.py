@@ -16,9 +16,9 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from .. import _core
-from ..fields import DeviceType, Field, copy_in
+from ..fields import Field, copy_in
 from ..language import Dimension, Domain, DomainLike, domain as make_domain
-from ..process import ArgumentError
+from ..process import ArgumentError, DeviceType
 from .halo_transfers import (
     NEGATE,
     NUMBER,

@@ -4,7 +4,6 @@ from .alignment import extents, first, is_same_array, overlaps_itself, reordered
 from .allocation import copy_in, fill
 from .constructors import as_connectivity, as_field, empty, from_xarray, full, ones, zeros
 from .context import active, levels_along, running, table_along, tables
-from .device import Device, DeviceType
 from .field import (
     ActiveField,
     ActiveNumber,
@@ -28,8 +27,6 @@ __all__ = [
     "AnyField",
     "Connectivity",
     "ConnectivityType",
-    "Device",
-    "DeviceType",
     "Field",
     "Operators",
     "UnboundedField",

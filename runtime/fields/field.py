@@ -30,6 +30,7 @@ from ..language import (
 )
 from ..language.active_numbers import is_active, plain_dtype
 from ..process import (
+    CPU,
     ArgumentError,
     DomainError,
     EmbeddedExecutionError,
@@ -38,7 +39,6 @@ from ..process import (
 )
 from .alignment import align, first, fitted, view_on
 from .context import active
-from .device import CPU
 from .indexing import resolve
 from .interchange import Interchange
 from .layout import allocate

@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..fields import SKIP, Connectivity, Device, DeviceType, as_connectivity
+from ..fields import SKIP, Connectivity, as_connectivity
 from ..language import Dimension, DimensionKind, Domain, is_neighbour_table
 from ..language.table_order import known_order
+from ..process import Device, DeviceType
 
 ROWS, SLOTS = "t", "s"
 _KEPT: Final = "__fieldforge_transposed__"  # of a table: what it is transposed, by name

@@ -1,6 +1,7 @@
 """The process: settings, logging, hooks, metrics, errors, places in the source."""
 
 from . import classes
+from .device import CPU, PLATFORM_OF, Device, DeviceType
 from .errors import (
     LAST_LINES,
     ArgumentError,
@@ -44,7 +45,9 @@ from .errors import (
 from .source import PYTHON_PARSER, SourceText, Span
 
 __all__ = [
+    "CPU",
     "LAST_LINES",
+    "PLATFORM_OF",
     "PYTHON_PARSER",
     "ArgumentError",
     "CallError",
@@ -55,7 +58,9 @@ __all__ = [
     "DSLTypeError",
     "DaceNotFoundError",
     "DerivativeError",
+    "Device",
     "DeviceError",
+    "DeviceType",
     "DomainError",
     "EmbeddedExecutionError",
     "FieldforgeError",

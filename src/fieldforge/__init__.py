@@ -36,7 +36,6 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
         ones,
         zeros,
     )
-    from .runtime.fields.device import Device, DeviceType
     from .runtime.fields.field import Field
     from .runtime.fields.field_constructor import FieldConstructor
     from .runtime.fields.neighbour_table import Connectivity
@@ -55,6 +54,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .runtime.meshes.isolated import read_mesh
     from .runtime.meshes.mesh import Mesh
     from .runtime.meshes.transposed_tables import transposed
+    from .runtime.process.device import Device, DeviceType
     from .stages.sizes import Patches, ThreadBlock, ThreadPoints
     from .workflows.backends import recipes
     from .workflows.backends.backend import (
@@ -201,7 +201,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".runtime.fields.constructors": (
         "as_connectivity", "as_field", "empty", "from_xarray", "full", "ones", "zeros",
     ),
-    ".runtime.fields.device": ("Device", "DeviceType"),
+    ".runtime.process.device": ("Device", "DeviceType"),
     ".runtime.fields.field": ("Field",),
     ".runtime.fields.field_constructor": ("FieldConstructor",),
     ".runtime.fields.neighbour_table": ("Connectivity",),

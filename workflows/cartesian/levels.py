@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.fields import DeviceType, make
+from ...runtime.fields import make
 from ...runtime.language import domain, leaves_of
-from ...runtime.process import CheckError, classes
+from ...runtime.process import CheckError, DeviceType, classes
 from ...stages.artifacts import Variant
 from ...stages.gtscript.axes import AXES, I, J, K, size_of
 from ...stages.gtscript.guards import NOTES, Guarded, Watched, guarded

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.fields import DeviceType, make
+from ...runtime.fields import make
 from ...runtime.fields.bare_array import device_of
 from ...runtime.language import Domain, DomainLike, FieldType, domain as make_domain
-from ...runtime.process import ArgumentError, DerivativeError, classes
+from ...runtime.process import ArgumentError, DerivativeError, DeviceType, classes
 from ...stages.adjoint.names import partner
 from ..derivatives.derivative import adjoint
 from ..derivatives.programs import Program, program_of

@@ -10,8 +10,8 @@ from time import perf_counter
 from typing import Any, Final, TypeAlias
 
 from ...runtime.calls.machine import processor
-from ...runtime.fields import DeviceType, Field, as_field
-from ...runtime.process import ArgumentError, FieldforgeError, classes
+from ...runtime.fields import Field, as_field
+from ...runtime.process import ArgumentError, DeviceType, FieldforgeError, classes
 from ...stages.interpret.work import work_of
 from ..backends.backend import Backend
 from ..batches import lock_file

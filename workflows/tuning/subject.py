@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...runtime.fields import Connectivity, DeviceType, Field, as_connectivity, as_field
+from ...runtime.fields import Connectivity, Field, as_connectivity, as_field
 from ...runtime.language import leaves_of, map_leaves
-from ...runtime.process import ArgumentError, classes
+from ...runtime.process import ArgumentError, DeviceType, classes
 from ...stages.artifacts import Variant
 from ..backends.backend import BACKENDS, Backend, reference
 from ..backends.first_tier import compiled_only

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ....runtime.fields import DeviceType
-from ....runtime.process import classes
+from ....runtime.process import DeviceType, classes
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
 from ...vendors.vendor import Vendor
