@@ -9,7 +9,7 @@ import numpy as np
 
 from ...runtime.language.operations import BY_NAME
 from ..codegen.errors import CodegenError
-from ..codegen.schedule.costs import ITEMSIZES
+from ..ir.loops import ITEMSIZES
 
 Emit = Callable[[str, Sequence[str], str], str]  # from a name, operands and a dtype to a place
 

@@ -13,8 +13,9 @@ from ....runtime.language import DimensionKind
 from ....runtime.process import classes
 from ...ir.bounds import Ranges
 from ...ir.dataflow import Literal, Map, Region
+from ...ir.loops import ITEMSIZES
 from ...machine import Machine
-from .costs import COMPUTED, ITEMSIZES, own_cost, point_costs, users_of
+from .costs import COMPUTED, own_cost, point_costs, users_of
 from .needs import Need
 from .order import level_of, loops_over, order_dims
 from .places import Coords, still

@@ -1,7 +1,7 @@
 """The loop IR: a tree of loop nests, its text form and its rules."""
 
 from .axes import Places, axis_along, is_told, row_of
-from .buffers import Buffer, empty_where
+from .buffers import ITEMSIZES, Buffer, empty_where
 from .column import Act, Column, Get, If, Set, Sweep, While
 from .group import Member, NestGroup, PatchGroup, groups_of
 from .kernel import Choice, Kernel, Loop, Node, Seq, Step, in_order, steps_of
@@ -42,6 +42,7 @@ from .traverse import (
 )
 
 __all__ = [
+    "ITEMSIZES",
     "Access",
     "Act",
     "Advance",

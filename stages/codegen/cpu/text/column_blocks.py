@@ -8,6 +8,7 @@ from typing import Final
 from .....runtime.language import Dimension
 from .....runtime.process import classes
 from ....ir.loops import (
+    ITEMSIZES,
     Access,
     Column,
     Get,
@@ -21,7 +22,6 @@ from ....ir.loops import (
     instructions,
 )
 from ...rows import TYPES, Body, Scope, is_float, stored_type
-from ...schedule.costs import ITEMSIZES
 from .streams import LINE
 from .strips import registers_of
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from .....runtime.process import classes
 from ....ir.loops import (
+    ITEMSIZES,
     Access,
     Act,
     Column,
@@ -28,7 +29,7 @@ from ....ir.loops import (
 from ...acts.act_trees import below, rows_of
 from ...acts.free_levels import read_first
 from ...rows import CPU, DIRECT, TYPES, Body, Scope, acts_of, element, loop_over, with_alike_fields
-from ...schedule.costs import ITEMSIZES, row_cost
+from ...schedule.costs import row_cost
 from .column_blocks import BLOCK, ColumnBlock
 from .lane_parts import LanePart
 from .streams import LINE

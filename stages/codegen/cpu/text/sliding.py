@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from .....runtime.process import classes
-from ....ir.loops import Instruction, Load, Row, Store, reached
+from ....ir.loops import ITEMSIZES, Instruction, Load, Row, Store, reached
 from ...rows import NAMELESS, TYPES, Body, line
-from ...schedule.costs import ITEMSIZES
 from ..passes.sliding import live_rows
 from .streams import LINE
 from .threads import indented

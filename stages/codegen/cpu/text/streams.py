@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from .....runtime.language import flip_staggered
 from .....runtime.process import classes
-from ....ir.loops import Access, Buffer, Load, Nest, Row, arrays_of, is_told, reached
+from ....ir.loops import ITEMSIZES, Access, Buffer, Load, Nest, Row, arrays_of, is_told, reached
 from ....ir.loops.cpu import marks_of
 from ...rows import (
     NAMELESS,
@@ -29,7 +29,6 @@ from ...rows import (
     start_of_row,
     stored_type,
 )
-from ...schedule.costs import ITEMSIZES
 from ...schedule.usual import unclamped
 from ..passes.tiling import USUAL
 from .threads import points

@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.loops import Buffer, Compute, Instruction, Load, Nest, Row, Store
+from ....ir.loops import ITEMSIZES, Buffer, Compute, Instruction, Load, Nest, Row, Store
 from ....ir.loops.cpu import marks_of
 from ...rows import TYPES, Address, Body, Element, InRow, Scope, line, name, stored_type, written
-from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
+from ...schedule.costs import TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
 from ..passes.unswitching import conditions_of
 from .around import Around, around_of, outside

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from .....runtime.process import classes
-from ....ir.loops import Buffer, Load, Nest, Row
+from ....ir.loops import ITEMSIZES, Buffer, Load, Nest, Row
 from ....ir.loops.cpu import marks_of
 from ...cpu.text.streams import LINE, aligned, indices, is_far, rows_ahead, stored_strips
 from ...cpu.text.strips import SIMD, lanes_of
@@ -26,7 +26,6 @@ from ...rows import (
     pointers,
     stored_type,
 )
-from ...schedule.costs import ITEMSIZES
 from ..names import SdfgNames, words
 
 # Names that no field has: see `names.py`.

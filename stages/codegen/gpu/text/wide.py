@@ -10,10 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from .....runtime.process import classes
 from ....gpu_target import WIDEST
-from ....ir.loops import Load, Row, Store, axis_along
+from ....ir.loops import ITEMSIZES, Load, Row, Store, axis_along
 from ....vendors.dialect import ONCE, WIDE
 from ...rows import TYPES, Body, InRow, Scope, name, operand, stored_type
-from ...schedule.costs import ITEMSIZES
 
 
 @classes.frozen
