@@ -356,6 +356,10 @@ class NotCompilableError(OptionError, RuntimeError):
     """There is nothing to compile: the program runs embedded."""
 
 
+class CodegenError(FieldforgeError):
+    """A backend cannot write code for this program."""
+
+
 class CompilerNotFoundError(FieldforgeError):
     """No C++ compiler was found."""
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from ...runtime.language.operations import BY_NAME
-from ..codegen.errors import CodegenError
+from ...runtime.process import CodegenError
 from ..ir.loops import ITEMSIZES
 
 Emit = Callable[[str, Sequence[str], str], str]  # from a name, operands and a dtype to a place

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...runtime.process import classes
-from ..codegen.errors import CodegenError
+from ...runtime.process import CodegenError, classes
 from ..ir.loops import ITEMSIZES, Advance, Compute, Index, Load, Nest, Row, Store
 from ..ir.loops.cpu import marks_of
 from . import program as encoded

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 
 from ...runtime.language import Dimension
-from ..codegen.errors import CodegenError
+from ...runtime.process import CodegenError
 from ..ir.loops import (
     ITEMSIZES,
     Argument,

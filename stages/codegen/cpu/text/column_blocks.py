@@ -21,8 +21,8 @@ from ....ir.loops import (
     Sweep,
     instructions,
 )
+from ....ir.loops.cpu import LINE
 from ...rows import TYPES, Body, Scope, is_float, stored_type
-from .streams import LINE
 from .strips import registers_of
 
 BLOCK: Final = 64  # columns that walk the levels together

@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 from .....runtime.process import classes
 from ....ir.loops import Act, Get, If, Instruction, Row, Set, Store, Sweep, While
+from ....ir.loops.cpu import LINE
 from ...rows import DIRECT, NAMELESS, TYPES, Body, element, line, loop_over, name, operand
 from .column_blocks import ColumnBlock
 from .lane_work import is_heavy, is_serial
-from .streams import LINE
 from .strips import SIMD
 from .threads import indented
 

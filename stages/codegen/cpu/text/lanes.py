@@ -26,13 +26,13 @@ from ....ir.loops import (
     While,
     instructions,
 )
+from ....ir.loops.cpu import LINE
 from ...acts.act_trees import below, rows_of
 from ...acts.free_levels import read_first
 from ...rows import CPU, DIRECT, TYPES, Body, Scope, acts_of, element, loop_over, with_alike_fields
 from ...schedule.costs import row_cost
 from .column_blocks import BLOCK, ColumnBlock
 from .lane_parts import LanePart
-from .streams import LINE
 from .threads import END, extents, flat_loops, guard, indented, opened
 
 

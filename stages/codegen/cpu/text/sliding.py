@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from .....runtime.process import classes
 from ....ir.loops import ITEMSIZES, Instruction, Load, Row, Store, reached
+from ....ir.loops.cpu import LINE
 from ...rows import NAMELESS, TYPES, Body, line
 from ..passes.sliding import live_rows
-from .streams import LINE
 from .threads import indented
 
 

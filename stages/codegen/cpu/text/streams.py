@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from .....runtime.language import flip_staggered
 from .....runtime.process import classes
 from ....ir.loops import ITEMSIZES, Access, Buffer, Load, Nest, Row, arrays_of, is_told, reached
-from ....ir.loops.cpu import marks_of
+from ....ir.loops.cpu import LINE, marks_of
 from ...rows import (
     NAMELESS,
     Body,
@@ -33,7 +33,6 @@ from ...schedule.usual import unclamped
 from ..passes.tiling import USUAL
 from .threads import points
 
-LINE: Final = 64
 _STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
 Stored: TypeAlias = Mapping[str, tuple[str, Buffer]]
 # The names of the first point of a strip, and of the test for such stores.

@@ -12,7 +12,7 @@ from typing import Final
 
 from .....runtime.process import classes
 from ....ir.loops import ITEMSIZES, Buffer, Compute, Instruction, Load, Nest, Row, Store
-from ....ir.loops.cpu import marks_of
+from ....ir.loops.cpu import LINE, marks_of
 from ...rows import TYPES, Address, Body, Element, InRow, Scope, line, name, stored_type, written
 from ...schedule.costs import TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
@@ -21,7 +21,6 @@ from .around import Around, around_of, outside
 from .elements import index_test, without_conditions
 from .sliding import Slides, before_strips, slides_of, sliding_strip
 from .streams import (
-    LINE,
     aligned,
     are_rows_alike,
     is_far,

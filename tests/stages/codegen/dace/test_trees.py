@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime.calls.plan import ENTRY
+from fieldforge.runtime.process import CodegenError
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated
 from fieldforge.stages.codegen.dace.arrangement import arranged
@@ -15,7 +16,6 @@ from fieldforge.stages.codegen.dace.loops import SdfgLoops
 from fieldforge.stages.codegen.dace.sdfg_stage import SdfgStage
 from fieldforge.stages.codegen.dace.source import dace_text
 from fieldforge.stages.codegen.dace.stage import CodegenDace
-from fieldforge.stages.codegen.errors import CodegenError
 from fieldforge.stages.codegen.integers import integers
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir.bounds import Bound
