@@ -192,11 +192,6 @@ def _loops_of(node: Nest | Column) -> Nest:
     return Nest(node.group, loops, (), node.reason)
 
 
-def stored_dtype(dtype: str) -> str:
-    """Return the NumPy name of an element in memory; a bool is a byte."""
-    return "uint8" if dtype == "bool" else dtype
-
-
 def type_name(dtype: str) -> str:
     """Return the C++ name of a value."""
     return TYPES[dtype][0]
