@@ -1,4 +1,4 @@
-"""The polynomials of `stages/codegen/rows/mathematics`: python bench/coefficients.py [name ...].
+"""The polynomials of `stages/codegen/mathematics`: python bench/coefficients.py [name ...].
 
 Each is the polynomial of its degree with the smallest largest error, found by Remez' exchange
 (Muller et al., "Handbook of Floating-Point Arithmetic", 2nd edition, section 10.3) in 60 digits.

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 from call_programs import arguments, write_module
 
-from fieldforge.runtime.fields.device import DeviceType
+from fieldforge.runtime.process.device import DeviceType
 
 Call = tuple[str, Any, tuple[Any, ...], tuple[str, ...]]
 

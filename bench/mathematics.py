@@ -20,8 +20,8 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
+from fieldforge.stages.codegen import mathematics
 from fieldforge.stages.codegen.cpu.stage import FLAGS, VECTOR_MATH
-from fieldforge.stages.codegen.rows import mathematics
 from fieldforge.stages.codegen.rows.operations import DECLARATION, LIBRARY, TYPES, VECTORISED
 from fieldforge.stages.target import Target
 

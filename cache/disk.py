@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..runtime.process.errors import CompilationError
+from ..runtime.process import CompilationError
 from . import root as layout
 from .faults import Faults
 from .files import publish, publish_all, read_file, set_aside

@@ -10,8 +10,7 @@ import json
 import os
 from typing import Final
 
-from ..runtime.process import classes
-from ..runtime.process.errors import CompilationError
+from ..runtime.process import CompilationError, classes
 from .sealed import seal, unseal
 
 _KIND: Final = "fieldforge-failure-1"

@@ -6,7 +6,7 @@ import errno
 import threading
 from collections import Counter
 
-from ..runtime.process.errors import StoreError, StoreReadError, StoreWriteError
+from ..runtime.process import StoreError, StoreReadError, StoreWriteError
 from .store import OnEvent
 
 

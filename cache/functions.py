@@ -9,8 +9,8 @@ import weakref
 from types import FunctionType
 from typing import Any, TypeAlias
 
+from ..runtime.process import PYTHON_PARSER
 from ..runtime.process.sha256 import sha256
-from ..runtime.process.source import PYTHON_PARSER
 
 PACKAGE = __name__.partition(".")[0]
 

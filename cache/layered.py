@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..runtime.process.errors import CompilationError
+from ..runtime.process import CompilationError
 from .memory import Memory
 from .record import Record
 from .store import Files, Stats, Store

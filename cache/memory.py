@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
-from ..runtime.process.errors import CompilationError
+from ..runtime.process import CompilationError
 from .fingerprint import artifact_digest
 from .record import Record, is_content
 from .store import Files, Stats, Store

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from ..runtime.process import CompilationError, StoreError, StorePermissionError
 from ..runtime.process.archive import Archive, ArchiveError
-from ..runtime.process.errors import CompilationError, StoreError, StorePermissionError
 from ..runtime.process.shapes import anything, list_of, mapping, parse_json
 from .faults import Faults
 from .layered import Layered

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Final
 
-from ..runtime.process.errors import StorePermissionError
+from ..runtime.process import StorePermissionError
 from ..runtime.process.private_folder import Folder, open_folder
 from .faults import Faults
 from .files import names_in, publish_all, sweep

@@ -14,8 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from ..runtime.process import classes
-from ..runtime.process.errors import CompilationError, StoreError
+from ..runtime.process import CompilationError, StoreError, classes
 from .record import Record, describe
 
 if TYPE_CHECKING:  # most processes meet no failure

@@ -17,7 +17,7 @@ from .ir import codec
 # their contents with the first value of a kind: see docs/decisions/0005.
 if TYPE_CHECKING:
     from ..runtime.calls.plan import Launch, Plan, Repeat, StatusKind
-    from ..runtime.process.source import Span
+    from ..runtime.process import Span
     from .encode import program as encoded
     from .ir import bounds, dataflow, syntax
     from .ir.strides import Stride

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from ..runtime.fields.device import DeviceType
-from ..runtime.process import classes
-from ..runtime.process.errors import OptionError
+from ..runtime.process import DeviceType, OptionError, classes
 from .option_kinds import Kind
 from .vendors.known import GPUS, vendor_of
 from .vendors.vendor import Vendor

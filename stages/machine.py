@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ..runtime.fields.device import DeviceType
+from ..runtime.process import DeviceType
 
 
 class Machine(Protocol):

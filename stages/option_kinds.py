@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, Final
 
-from ..runtime.process import classes
+from ..runtime.process import OptionError, classes
 from ..runtime.process.class_fields import Field
-from ..runtime.process.errors import OptionError
 from ..runtime.process.outside import warn_of_old
 from .base import TUNE, WAS
 from .numbers import Numbers

@@ -9,8 +9,7 @@ import functools
 import os
 from typing import Any, Final, Self
 
-from ..runtime.fields.device import DeviceType
-from ..runtime.process import classes
+from ..runtime.process import DeviceType, classes
 from .option_kinds import Kind
 
 _LEVELS: Final = {

@@ -16,12 +16,9 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from .. import _core
-from ..fields.allocation import copy_in
-from ..fields.device import DeviceType
-from ..fields.field import Field
-from ..language import Dimension, Domain, DomainLike
-from ..language.domain import domain as make_domain
-from ..process.errors import ArgumentError
+from ..fields import Field, copy_in
+from ..language import Dimension, Domain, DomainLike, domain as make_domain
+from ..process import ArgumentError, DeviceType
 from .halo_transfers import (
     NEGATE,
     NUMBER,

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, Final, Self
 
 from .. import _core
-from ..process.errors import ArgumentError
+from ..process import ArgumentError
 
 _MOST_THREADS: Final = 1 << 16
 

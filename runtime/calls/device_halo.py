@@ -16,8 +16,7 @@ import numpy as np
 
 from .. import gpu
 from ..fields.device_reductions import C_TYPES
-from ..language import Dimension, DomainLike
-from ..language.domain import domain as make_domain
+from ..language import Dimension, DomainLike, domain as make_domain
 from .halo_transfers import NEGATE, SET, Sides, Transfer, check_sides, number_of, transfers_of
 
 # Axis, kind and steps of a transfer, and whether it has a number: its text depends on these alone.

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..language import Dimension, Domain, UnitRange
 from ..language.axes import is_staggered
-from ..process.errors import ArgumentError, DomainError
+from ..process import ArgumentError, DomainError
 
 NUMBER: Final = float  # in the place of one, so that all numbers share a program
 Name: TypeAlias = str | type[float] | None

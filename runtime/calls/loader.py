@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from .. import _core
-from ..process.errors import LibraryError
+from ..process import LibraryError
 from ..process.library_file import placed, write_all
 from ..process.sha256 import sha256
 from .elf import fault_in

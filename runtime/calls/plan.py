@@ -24,9 +24,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, TypeAlias
 
-from ..fields.device import DeviceType
 from ..language import Dimension
-from ..process import classes
+from ..process import DeviceType, classes
 
 ABI_VERSION: Final = 1
 ENTRY: Final = f"fieldforge_entry_v{ABI_VERSION}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..fields.device import DeviceType
-from ..process import classes
+from ..process import DeviceType, classes
 from .plan import Access, Argument, Box, Code, Plan, Word
 
 _INFIX: Final = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}

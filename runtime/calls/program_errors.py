@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..process.errors import FieldforgeError
+from ..process import FieldforgeError
 
 
 class ProgramFailedError(FieldforgeError, RuntimeError):

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from ..fields.bare_array import device_of
-from ..fields.device import DeviceType
 from ..language import argument_binding
-from ..process.errors import ArgumentError, DeviceError, FieldforgeError, OverlapError
+from ..process import ArgumentError, DeviceError, DeviceType, FieldforgeError, OverlapError
 from . import refused_arguments
 from .plan import Plan
 from .program_errors import NotFiniteError, ProgramFailedError, ReadBeyondError

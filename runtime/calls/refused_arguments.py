@@ -7,17 +7,11 @@ from typing import Any
 
 from .._core import FieldView
 from ..embedded.arguments import describe, wrong_structure, wrong_types
+from ..fields import beyond
 from ..fields.bare_array import with_fields
-from ..fields.neighbour_table import beyond
 from ..language import Dimension, FieldType, ScalarType, UnitRange, elements
 from ..meshes.transposed_tables import table_in
-from ..process.errors import (
-    ArgumentError,
-    DomainError,
-    MissingOffsetError,
-    OverlapError,
-    ReadOnlyError,
-)
+from ..process import ArgumentError, DomainError, MissingOffsetError, OverlapError, ReadOnlyError
 from .plan import Argument, Plan
 
 

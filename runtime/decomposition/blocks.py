@@ -20,8 +20,7 @@ from itertools import product
 import numpy as np
 
 from ..language import Dimension, Domain
-from ..process import classes
-from ..process.errors import ArgumentError
+from ..process import ArgumentError, classes
 from .pattern import Indices, Pattern, Places
 
 Bounds = tuple[int, int]

@@ -14,8 +14,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from .. import _core, gpu
 from ..language import Dimension
-from ..process import classes
-from ..process.errors import ArgumentError, FieldforgeError
+from ..process import ArgumentError, FieldforgeError, classes
 from .messages import Bytes, Messages, messages
 from .pattern import Pattern, check_size, owned_box
 

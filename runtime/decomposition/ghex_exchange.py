@@ -11,8 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..language import Dimension
-from ..process import classes
-from ..process.errors import ArgumentError
+from ..process import ArgumentError, classes
 from .exchange import Exchange
 from .mpi_exchange import MpiExchange
 from .pattern import LocalMesh, Pattern, check_size, points_first

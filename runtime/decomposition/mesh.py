@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 
 from ..language import Dimension
 from ..language.table_order import width_back
-from ..process import classes
-from ..process.errors import ArgumentError
+from ..process import ArgumentError, classes
 from .pattern import Indices, Kind, LocalMesh, Pattern, Points, Table, Tables
 
 FAR: Final = 1 << 30

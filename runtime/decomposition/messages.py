@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import gpu
-from ..process import classes
-from ..process.errors import ArgumentError
+from ..process import ArgumentError, classes
 from .pattern import Indices, Pattern, Places, points_first, positions, shape_first
 
 Bytes: TypeAlias = NDArray[np.uint8]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .. import gpu
-from ..process.errors import FieldforgeError
+from ..process import FieldforgeError
 
 NAME: Final = "libnccl.so.2"
 BYTE: Final = 1  # ncclUint8

@@ -17,9 +17,8 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fields.neighbour_table import Connectivity
-from ..process import classes
-from ..process.errors import ArgumentError
+from ..fields import Connectivity
+from ..process import ArgumentError, classes
 from .pattern import Indices
 
 Method: TypeAlias = Literal["metis", "bisection", "order"]

@@ -8,13 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fields.alignment import first
-from ..fields.constructors import as_connectivity
-from ..fields.neighbour_table import Connectivity
+from ..fields import Connectivity, as_connectivity, first
 from ..language import Dimension
 from ..language.table_order import ordered
-from ..process import classes
-from ..process.errors import ArgumentError
+from ..process import ArgumentError, classes
 
 Indices: TypeAlias = NDArray[np.int64]
 Places: TypeAlias = tuple[Indices, ...]  # one array for each dimension of the pattern

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable
 from typing import Any, Final, TypeVar
 
-from ..process.errors import ArgumentError
+from ..process import ArgumentError
 
 T = TypeVar("T")
 TAG: Final = 71

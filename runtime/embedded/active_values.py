@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.field import AnyField, make, values_of
+from ..fields import AnyField, make, values_of
 from ..language import Domain
 from ..language.active_numbers import is_active, lifted
 from .piecewise_field import AnyValue, Piece, PiecewiseField, pieces_of

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..fields import ActiveNumber, combined, make
 from ..fields.bare_array import advice, describe_array, is_array, with_fields
-from ..fields.field import ActiveNumber, make
-from ..fields.operators import combined
 from ..language import (
     CollectionType,
     Domain,
@@ -25,7 +24,7 @@ from ..language import (
 )
 from ..language.argument_binding import bind_arguments
 from ..language.operations import literal, member_value, of_same_value
-from ..process.errors import ArgumentError
+from ..process import ArgumentError
 from ..process.outside import from_outside
 from .lanes import Lanes
 from .piecewise_field import AnyValue

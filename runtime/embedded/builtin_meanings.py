@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.alignment import extents, view_on
-from ..fields.context import table_along
-from ..fields.field import make, values_of
-from ..fields.neighbour_table import Connectivity
-from ..fields.operators import Operators, combined, common_dtype, converted
+from ..fields import (
+    Connectivity,
+    Operators,
+    combined,
+    common_dtype,
+    converted,
+    extents,
+    make,
+    table_along,
+    values_of,
+    view_on,
+)
 from ..language import (
     FLOATS,
     Dimension,
@@ -29,7 +36,7 @@ from ..language import (
 from ..language.operation_table import Operation
 from ..language.operations import literal
 from ..language.regions import Region, as_region, outside
-from ..process.errors import ArgumentError, DomainError, EmbeddedExecutionError
+from ..process import ArgumentError, DomainError, EmbeddedExecutionError
 from .active_values import alike
 from .partial import PartialField, chosen, lack_of, origins_of, settled, sure_of, value_of
 from .piecewise_field import (

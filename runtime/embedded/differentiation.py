@@ -11,9 +11,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ..fields import ActiveField, ActiveNumber, Field, make, running
 from ..fields.bare_array import with_fields
-from ..fields.context import running
-from ..fields.field import ActiveField, ActiveNumber, Field, make
 from ..language import (
     FLOATS,
     CollectionType,
@@ -24,6 +23,7 @@ from ..language import (
     ScalarType,
     TupleType,
     Type,
+    domain as make_domain,
     elements,
     leaves_of,
     map_leaves,
@@ -31,10 +31,8 @@ from ..language import (
 )
 from ..language.active_numbers import Tape, is_active, plain, taped
 from ..language.argument_binding import bind_arguments
-from ..language.domain import domain as make_domain
 from ..language.operations import literal
-from ..process import classes
-from ..process.errors import ArgumentError
+from ..process import ArgumentError, classes
 from .embedded import evaluated, instance_for, prepared
 from .missing_values import check_exists
 from .piecewise_field import AnyValue, on_box

@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.alignment import extents, first, reordered, view_on
-from ..fields.field import make, values_of
-from ..fields.premap import check_codomain
+from ..fields import check_codomain, extents, first, make, reordered, values_of, view_on
 from ..language import (
     CartesianConnectivity,
     Dimension,

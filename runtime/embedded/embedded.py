@@ -16,9 +16,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..fields import Operators, active, combined, running
 from ..fields.bare_array import with_fields
-from ..fields.context import active, running
-from ..fields.operators import Operators, combined
 from ..language import (
     CollectionType,
     Definition,

@@ -11,11 +11,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..fields.alignment import first, reordered
-from ..fields.field import make
-from ..fields.neighbour_table import Connectivity
-from ..fields.operators import combined
-from ..fields.premap import check_codomain, replaced, resolved
+from ..fields import (
+    Connectivity,
+    check_codomain,
+    combined,
+    first,
+    make,
+    reordered,
+    replaced,
+    resolved,
+)
 from ..language import (
     CartesianConnectivity,
     Displacement,
@@ -25,7 +30,7 @@ from ..language import (
     NeighbourOffset,
     UnitRange,
 )
-from ..process.errors import ArgumentError, NonContiguousDomain
+from ..process import ArgumentError, NonContiguousDomain
 from .displacing import displaced
 from .origins import MissingNeighbour
 from .partial import PartialField, lack_of, lacking, origins_of, required, sure_of, value_of

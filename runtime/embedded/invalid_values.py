@@ -13,11 +13,9 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..fields.alignment import first
-from ..fields.context import running
-from ..fields.field import AnyField, make, values_of
+from ..fields import AnyField, first, make, running, values_of
 from ..language import Dimension, Domain, UnitRange, in_canonical_order
-from ..process.errors import CheckError
+from ..process import CheckError
 from .gathering import applied
 from .piecewise_field import AnyValue, Piece, assembled, pieces_of
 from .provenance import Checking, Made, current_checking

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..fields.operators import Operators
+from ..fields import Operators
 from ..language import DType, operations
 from ..language.active_numbers import plain_dtype
 from .origins import VALID

@@ -8,10 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..fields.alignment import view_on
+from ..fields import view_on
 from ..language import Domain
-from ..process.errors import IndexOutOfBounds
-from ..process.source import PYTHON_PARSER, Span
+from ..process import PYTHON_PARSER, IndexOutOfBounds, Span
 from .origins import VALID, Choice, MissingNeighbour, origin_of
 from .partial import PartialField
 from .piecewise_field import AnyValue, on_box

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..fields.neighbour_table import Connectivity
+from ..fields import Connectivity
 from ..language import Domain
 from ..process import classes
 from .provenance import Place

@@ -7,21 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from ..fields import context
-from ..fields.alignment import is_same_array, overlaps_itself, view_on
-from ..fields.field import ActiveField, Field, make, values_of
-from ..fields.neighbour_table import beyond
+from ..fields import (
+    ActiveField,
+    Field,
+    beyond,
+    context,
+    is_same_array,
+    make,
+    overlaps_itself,
+    values_of,
+    view_on,
+)
 from ..language import Dimension, DimensionKind, Domain, UnitRange, leaves_of
 from ..language.active_numbers import lifted
 from ..language.operations import literal
 from ..language.output_domains import domain_at, written_domain
-from ..process import classes
-from ..process.errors import (
+from ..process import (
     ArgumentError,
     IndexOutOfBounds,
     MissingArgumentError,
     OverlapError,
     ReadOnlyError,
+    classes,
 )
 from .arguments import describe
 from .invalid_values import check_written

@@ -14,10 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..fields import context
-from ..fields.alignment import extents
-from ..fields.field import AnyField, make, values_of
-from ..fields.operators import Operators, combined
+from ..fields import AnyField, Operators, combined, context, extents, make, values_of
 from ..language import Dimension, DimensionKind, Domain, DType, UnitRange, in_canonical_order
 from ..language.regions import without
 from .active_values import alike

@@ -13,18 +13,20 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..fields.alignment import reordered, view_on
-from ..fields.field import (
+from ..fields import (
     ActiveField,
     AnyField,
     Field,
+    Operators,
     UnboundedField,
+    combined,
     make,
+    reordered,
     restricted as restrict_field,
+    shifted,
     values_of,
+    view_on,
 )
-from ..fields.operators import Operators, combined
-from ..fields.premap import shifted
 from ..language import (
     Dimension,
     DimensionKind,
@@ -35,8 +37,7 @@ from ..language import (
     in_canonical_order,
     operations,
 )
-from ..process import classes
-from ..process.errors import EmbeddedExecutionError, IndexOutOfBounds
+from ..process import EmbeddedExecutionError, IndexOutOfBounds, classes
 
 _SMALL: Final = 4096  # elements of an array that pieces are always merged into
 

@@ -12,9 +12,8 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Final, TypeAlias
 
-from ..fields.context import tables
-from ..process import classes
-from ..process.source import Span
+from ..fields import tables
+from ..process import Span, classes
 from .piecewise_field import AnyValue
 from .rewriting import APPLY, CALLEE
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from types import CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any, Final
 
-from ..process.source import PYTHON_PARSER, SourceText
+from ..process import PYTHON_PARSER, SourceText
 
 APPLY: Final = "__fieldforge_apply__"
 CALLEE: Final = "__fieldforge_callee__"

@@ -10,9 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..fields.alignment import extents, reordered, view_on
-from ..fields.context import levels_along
-from ..fields.field import make, values_of
+from ..fields import extents, levels_along, make, reordered, values_of, view_on
 from ..language import (
     Dimension,
     Domain,
@@ -28,8 +26,7 @@ from ..language import (
 )
 from ..language.active_numbers import is_active, lifted
 from ..language.operations import literal
-from ..process import classes
-from ..process.errors import ArgumentError, EmbeddedExecutionError, IndexOutOfBounds
+from ..process import ArgumentError, EmbeddedExecutionError, IndexOutOfBounds, classes
 from .arguments import MISFIT, as_number, converted_to, describe
 from .lanes import Diverged, Lanes, Undecided, decided, lack_of_lanes, unwrapped
 from .origins import VALID

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.alignment import extents, first, view_on
-from ..fields.field import values_of
+from ..fields import extents, first, values_of, view_on
 from ..language import Dimension, Domain, NamedRange, UnitRange
 from ..process import classes
 from .piecewise_field import AnyValue, Piece, hull, narrowed, pieces_of

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..language import Domain, DomainLike, NamedIndex, as_dtype, domain_of_memory
-from ..process.errors import DomainError
+from ..process import Device, DeviceType, DomainError
 from .allocators.standard import CPUAllocator, find_allocator
-from .device import Device, DeviceType
 from .field import Field, make
 
 

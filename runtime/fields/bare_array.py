@@ -24,7 +24,7 @@ from ..language import (
     elements,
     rebuilt,
 )
-from .device import DeviceType
+from ..process import DeviceType
 from .field import Field
 
 _HOST: Final = (1, 3, 11)  # memory that the CPU can reach, as DLPack counts

@@ -9,10 +9,9 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from ..language import Dimension, DimensionKind, Domain, DomainLike, NamedIndex, dtype_of_number
-from ..process.errors import DomainError
+from ..process import Device, DeviceType, DomainError
 from .allocation import allocated, copy_in, fill, finite
 from .allocators.standard import find_allocator
-from .device import Device, DeviceType
 from .field import Field
 from .given_data import array_for, device_of, is_function, placed, ranges_in, values_at
 from .neighbour_table import SKIP, Connectivity, as_indices

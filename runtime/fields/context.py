@@ -8,8 +8,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from ..language import Dimension, UnitRange, is_table
-from ..process import classes
-from ..process.errors import ArgumentError, MissingOffsetError
+from ..process import ArgumentError, MissingOffsetError, classes
 from .neighbour_table import Connectivity
 
 

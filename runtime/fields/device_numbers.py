@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import gpu
-from .device import PLATFORM_OF, DeviceType
+from ..process import PLATFORM_OF, DeviceType
 
 
 def number_on(value: Any, dtype: str, device_type: int, device_id: int) -> gpu.Array:

@@ -29,7 +29,8 @@ from ..language import (
     operations,
 )
 from ..language.active_numbers import is_active, plain_dtype
-from ..process.errors import (
+from ..process import (
+    CPU,
     ArgumentError,
     DomainError,
     EmbeddedExecutionError,
@@ -38,7 +39,6 @@ from ..process.errors import (
 )
 from .alignment import align, first, fitted, view_on
 from .context import active
-from .device import CPU
 from .indexing import resolve
 from .interchange import Interchange
 from .layout import allocate

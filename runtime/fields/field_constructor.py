@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..language import Dimension, DomainLike, NamedIndex
-from ..process import classes
+from ..process import Device, classes
 from .allocators.standard import CPUAllocator, GPUAllocator, GuardedAllocator, find_allocator
 from .constructors import as_connectivity, as_field, empty, full, ones, zeros
-from .device import Device
 from .field import Field
 from .neighbour_table import Connectivity
 

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..language import Dimension, Domain, DomainLike, axis_name
-from ..language.domain import domain as make_domain
-from ..process.errors import DeviceError, DomainError
+from ..language import Dimension, Domain, DomainLike, axis_name, domain as make_domain
+from ..process import Device, DeviceError, DeviceType, DomainError
 from .alignment import first
-from .device import Device, DeviceType
 
 MANAGED = 13  # memory of CUDA that moves to where it is used, as DLPack numbers it
 

@@ -6,7 +6,7 @@ import operator
 from typing import Any, TypeAlias
 
 from ..language import Dimension, Domain, NamedIndex, NamedRange, UnitRange
-from ..process.errors import IndexOutOfBounds
+from ..process import IndexOutOfBounds
 from .alignment import first
 
 Place: TypeAlias = int | slice  # into the array: counted from the first element, never negative

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..language import Dimension, DimensionKind, axis_name, flip_staggered, is_staggered
 from ..language.dimension import SUFFIX
-from ..process.errors import ArgumentError, DomainError, MissingPackageError
+from ..process import ArgumentError, DomainError, MissingPackageError
 
 Array: TypeAlias = np.ndarray[Any, Any]
 START: Final = "start_index"

@@ -9,8 +9,7 @@ import numpy as np
 
 from .._core import FieldView
 from ..language import Dimension, DimensionKind, Domain, DType, NamedRange, UnitRange
-from ..process import classes
-from ..process.errors import ArgumentError, DomainError, NonContiguousDomain, ReadOnlyError
+from ..process import ArgumentError, DomainError, NonContiguousDomain, ReadOnlyError, classes
 from .alignment import first
 from .given_data import array_on_host
 from .indexing import resolve

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..language import axis_name
-from .device import DeviceType
+from ..process import DeviceType
 
 MOST: Final = 50_000_000  # elements up to which statistics are worth their time
 _CELL: Final = "text-align:left;padding:.1em .9em .1em 0;border-bottom:1px solid currentColor"

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..language import Dimension, Domain
-from ..process.errors import ArgumentError, DomainError
+from ..process import ArgumentError, DomainError
 from . import reductions
 from .operators import Operators
 

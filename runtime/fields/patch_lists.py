@@ -7,8 +7,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from ..process import DeviceType
 from ..process.sha256 import sha256
-from .device import DeviceType
 
 
 class Lists:
@@ -47,7 +47,7 @@ def _made(data: bytes, device_type: DeviceType, device_id: int) -> Lists | None:
         array = numbers.copy()
         return Lists(array, array.ctypes.data)
     from .. import gpu  # a first call on a CPU does not import it, see decision 0005
-    from .device import PLATFORM_OF
+    from ..process.device import PLATFORM_OF
 
     place = gpu.Device(device_id, platform=PLATFORM_OF[device_type])
     if gpu.current_stream(place).capturing:

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ..language import Dimension, DimensionKind, axis_name, is_staggered
-from ..process.errors import DomainError, MissingPackageError
+from ..process import DomainError, MissingPackageError
 
 Array: TypeAlias = np.ndarray[Any, Any]
 _LEFT: Final[Mapping[bool, float]] = {False: 0.0, True: 0.5}  # staggered cells lie half below

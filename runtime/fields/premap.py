@@ -17,7 +17,7 @@ from ..language import (
     UnitRange,
     in_canonical_order,
 )
-from ..process.errors import (
+from ..process import (
     ArgumentError,
     DomainError,
     EmbeddedExecutionError,

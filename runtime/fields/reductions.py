@@ -14,9 +14,8 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from .. import _core
-from ..language import SCALARS, Domain
-from ..language.domain import domain as make_domain
-from ..process.errors import ArgumentError, DomainError
+from ..language import SCALARS, Domain, domain as make_domain
+from ..process import ArgumentError, DomainError
 from .alignment import first
 from .given_data import array_of, array_on_host
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..process.errors import FieldforgeError
+from ..process import FieldforgeError
 from ..process.log import get_logger
 
 OUT_OF_MEMORY: Final = 2

@@ -24,7 +24,7 @@ from .dimension import (
     promote_dims,
     union_of,
 )
-from .domain import Domain, DomainLike, NamedRange, domain_of_memory
+from .domain import MOST, Domain, DomainLike, NamedRange, domain, domain_of_memory
 from .dtype import DType, as_dtype, dtype_of_number
 from .ranges import Infinity, UnitRange
 from .structure import elements, leaves_of, map_leaves, rebuilt
@@ -48,6 +48,7 @@ from .types import (
 __all__ = [
     "FLOATS",
     "INTEGERS",
+    "MOST",
     "SCALARS",
     "CartesianConnectivity",
     "CollectionType",
@@ -80,6 +81,7 @@ __all__ = [
     "as_non_staggered",
     "axis_name",
     "check_dims",
+    "domain",
     "domain_of_memory",
     "dtype_of_number",
     "elements",

@@ -15,8 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..process import classes
-from ..process.errors import DerivativeError
+from ..process import DerivativeError, classes
 from . import operation_values
 from .derivatives import Derivative
 from .operation_table import TABLE, Operation

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, cast
 
 import numpy as np
 
-from ..process.errors import ArgumentError, FieldforgeError
+from ..process import ArgumentError, FieldforgeError
 from . import collection
 from .dimension import Dimension, check_dims
 from .structure import elements, rebuilt

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..process.errors import ArgumentError, did_you_mean
+from ..process import ArgumentError, did_you_mean
 
 
 def bind_arguments(

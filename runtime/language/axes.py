@@ -14,8 +14,7 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final, Literal, NamedTuple, cast, overload
 
-from ..process import classes
-from ..process.errors import DomainError, OptionError
+from ..process import DomainError, OptionError, classes
 from .ranges import Infinity, RangeLike, UnitRange, as_bound, unit_range
 
 STAGGERED: Final = "_Staggered"

@@ -12,9 +12,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from ..process import classes
-from ..process.errors import ArgumentError, DSLError
-from ..process.source import PYTHON_PARSER, SourceText, Span
+from ..process import PYTHON_PARSER, ArgumentError, DSLError, SourceText, Span, classes
 from .annotations import FieldAlias, holds_text, type_from_annotation, type_variables
 from .definition import Definition, Kind, ScanOptions
 from .generics import at_types

@@ -12,8 +12,7 @@ import operator
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from ..process import classes
-from ..process.errors import DomainError
+from ..process import DomainError, classes
 from .axes import CartesianConnectivity, Dimension, DimensionKind, as_non_staggered, shift
 
 __all__ = [

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
-from ..process import classes
-from ..process.source import SourceText
+from ..process import SourceText, classes
 
 Kind: TypeAlias = Literal["field_operator", "scan_operator", "program"]
 

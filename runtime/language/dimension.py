@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from ..process.errors import DomainError
+from ..process import DomainError
 from .axes import (
     STAGGERED,
     SUFFIX,

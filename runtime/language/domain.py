@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from ..process.errors import DomainError
+from ..process import DomainError
 from .axes import Dimension, Domain, NamedRange, SliceAt, named_range
 from .ranges import Infinity, RangeLike, UnitRange, unit_range
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..process import classes
-from ..process.errors import ArgumentError
+from ..process import ArgumentError, classes
 from .types import SCALARS, ScalarType
 
 

@@ -15,8 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..process import classes
-from ..process.errors import DSLTypeError
+from ..process import DSLTypeError, classes
 from .annotations import (
     AnnotationError,
     in_type,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..process.errors import DomainError
+from ..process import DomainError
 from .dimension import Dimension
 from .domain import Domain, domain as make_domain
 from .structure import elements

@@ -7,8 +7,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, overload
 
-from ..process import classes
-from ..process.errors import DomainError
+from ..process import DomainError, classes
 from .exact_integers import exact
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from ..process import classes
-from ..process.errors import ArgumentError
+from ..process import ArgumentError, classes
 from .dimension import Dimension, DimensionKind, in_canonical_order
 from .domain import Domain, NamedRange
 from .ranges import UnitRange

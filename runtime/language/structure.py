@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from ..process.errors import ArgumentError
+from ..process import ArgumentError
 from .collection import is_collection, keys_of
 
 Kinds: TypeAlias = type | tuple[type, ...]

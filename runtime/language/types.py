@@ -8,8 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..process import classes
-from ..process.errors import ArgumentError, DSLTypeError
+from ..process import ArgumentError, DSLTypeError, classes
 from . import collection, structure
 from .dimension import Dimension, promote_dims
 

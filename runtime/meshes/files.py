@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..process.errors import InputDataError, MissingPackageError
+from ..process import InputDataError, MissingPackageError
 from .mesh import UGRID, Mesh
 from .tables import KINDS, as_table, check, kinds_of, sizes_of
 

@@ -8,12 +8,10 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..fields.constructors import as_connectivity
+from ..fields import Connectivity, as_connectivity
 from ..fields.named_axes import to_named, xarray_module
-from ..fields.neighbour_table import Connectivity
 from ..language import Dimension, FieldOffset
-from ..process import classes
-from ..process.errors import DomainError, InputDataError
+from ..process import DomainError, InputDataError, classes
 from .numbering import Indices, renumbered, reverse_cuthill_mckee
 from .tables import KINDS, Table, as_table, check_sizes, derive, kinds_of, sizes_of
 

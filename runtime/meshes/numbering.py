@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..process.errors import InputDataError, MissingPackageError
+from ..process import InputDataError, MissingPackageError
 from .tables import Table, kinds_of
 
 Indices: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..process.errors import InputDataError
+from ..process import InputDataError
 
 KINDS: Final[Mapping[str, str]] = {"C": "cells", "E": "edges", "V": "vertices"}
 

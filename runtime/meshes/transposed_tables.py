@@ -13,11 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..fields.constructors import as_connectivity
-from ..fields.device import Device, DeviceType
-from ..fields.neighbour_table import SKIP, Connectivity
+from ..fields import SKIP, Connectivity, as_connectivity
 from ..language import Dimension, DimensionKind, Domain, is_neighbour_table
 from ..language.table_order import known_order
+from ..process import Device, DeviceType
 
 ROWS, SLOTS = "t", "s"
 _KEPT: Final = "__fieldforge_transposed__"  # of a table: what it is transposed, by name

@@ -7,7 +7,7 @@ subclasses by attrs see a class of attrs: its description is made when somebody 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
@@ -28,7 +28,7 @@ from .class_fields import (
     with_inherited,
 )
 
-__all__ = ["as_tuple", "asdict", "astuple", "define", "evolve", "field", "fields", "frozen", "has"]
+__all__ = ["asdict", "astuple", "define", "evolve", "field", "fields", "frozen", "has"]
 
 Value = TypeVar("Value")
 # With other options, attrs makes all methods.
@@ -83,15 +83,6 @@ def asdict(value: Any) -> dict[str, Any]:
 def astuple(value: Any) -> tuple[Any, ...]:
     """Return the fields of a value in order, as they are."""
     return tuple(asdict(value).values())
-
-
-def as_tuple(values: Iterable[Value]) -> tuple[Value, ...]:
-    """Convert to a tuple; for `tuple` itself, attrs would tokenize the text of its signature.
-
-    >>> as_tuple("ab")
-    ('a', 'b')
-    """
-    return tuple(values)
 
 
 def _decorated(cls: type | None, kind: str, options: dict[str, Any]) -> Any:

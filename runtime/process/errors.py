@@ -40,7 +40,7 @@ class FieldforgeError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """Return what IPython and Jupyter show: the error and the user's own line."""
-        from .error_text import lines
+        from ..start.error_text import lines
 
         return lines(self)
 
@@ -354,6 +354,10 @@ class OptionError(FieldforgeError, ValueError):
 
 class NotCompilableError(OptionError, RuntimeError):
     """There is nothing to compile: the program runs embedded."""
+
+
+class CodegenError(FieldforgeError):
+    """A backend cannot write code for this program."""
 
 
 class CompilerNotFoundError(FieldforgeError):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.layout import ALIGNMENT, aligned_memory, padded_strides
+from ..fields import ALIGNMENT, aligned_memory, padded_strides
 from ..process import classes
 from .arrays import asarray, cupy
 from .layout import AXES, LayoutInfo, inwards_to_outwards

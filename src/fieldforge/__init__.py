@@ -14,11 +14,11 @@ array([1., 2., 4.])
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Final as _Final
 
-from .runtime.process.own_modules import find_own_modules as _find_own_modules
+from .runtime.start.own_modules import find_own_modules as _find_own_modules
 
 _find_own_modules(__spec__)  # before more modules are imported
 
-from .runtime.process.excepthook import install_excepthook as _install_excepthook  # noqa: E402
+from .runtime.start.excepthook import install_excepthook as _install_excepthook  # noqa: E402
 
 if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACES'
     from . import errors
@@ -36,7 +36,6 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
         ones,
         zeros,
     )
-    from .runtime.fields.device import Device, DeviceType
     from .runtime.fields.field import Field
     from .runtime.fields.field_constructor import FieldConstructor
     from .runtime.fields.neighbour_table import Connectivity
@@ -55,6 +54,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .runtime.meshes.isolated import read_mesh
     from .runtime.meshes.mesh import Mesh
     from .runtime.meshes.transposed_tables import transposed
+    from .runtime.process.device import Device, DeviceType
     from .stages.sizes import Patches, ThreadBlock, ThreadPoints
     from .workflows.backends import recipes
     from .workflows.backends.backend import (
@@ -201,7 +201,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".runtime.fields.constructors": (
         "as_connectivity", "as_field", "empty", "from_xarray", "full", "ones", "zeros",
     ),
-    ".runtime.fields.device": ("Device", "DeviceType"),
+    ".runtime.process.device": ("Device", "DeviceType"),
     ".runtime.fields.field": ("Field",),
     ".runtime.fields.field_constructor": ("FieldConstructor",),
     ".runtime.fields.neighbour_table": ("Connectivity",),
@@ -282,7 +282,7 @@ if not _TYPE_CHECKING:  # with it, type checkers would accept every name
 
         from importlib import import_module
 
-        from .runtime.process.garbage import without_collections
+        from .runtime.start.garbage import without_collections
 
         with without_collections():
             if name in _MODULES:

@@ -11,8 +11,8 @@ from .runtime.fields.allocators.standard import (
     GPUAllocator,
     find_allocator,
 )
-from .runtime.fields.device import DeviceType
 from .runtime.fields.field_constructor import FieldsOnCPU
+from .runtime.process.device import DeviceType
 
 __all__ = [
     "Allocator",

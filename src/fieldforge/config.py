@@ -22,7 +22,7 @@ from typing import Any
 import attrs
 
 from .forwarding import Elsewhere, ForwardingModule
-from .runtime.process.errors import OptionError
+from .runtime.process import OptionError
 from .runtime.process.settings import METRICS_FILE, METRICS_LEVELS, current, set_current
 
 

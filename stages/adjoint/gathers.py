@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from ...runtime.language import Dimension, DimensionKind
 from ...runtime.meshes.transposed_tables import ROWS, transposed_names
-from ...runtime.process import classes
-from ...runtime.process.errors import DerivativeError
+from ...runtime.process import DerivativeError, classes
 from ..artifacts import Variant
 from ..ir.dataflow import Collect, Dataflow, Gather, Map, Neighbours, Reduce, Ref, Table
 from .joining import sides_of

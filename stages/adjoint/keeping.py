@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ...runtime.process import classes
-from ...runtime.process.errors import DerivativeError
+from ...runtime.process import DerivativeError, classes
 from ..ir.dataflow import Dataflow, Input, Ref, Region, Store, Value
 from ..lower.rewrite import reachable
 from .joining import joined

@@ -9,8 +9,7 @@ import numpy as np
 from ...runtime.language import FLOATS, union_of
 from ...runtime.language.derivatives import RECIPROCAL, Derivative
 from ...runtime.language.operations import BY_NAME
-from ...runtime.process import classes
-from ...runtime.process.errors import DerivativeError
+from ...runtime.process import DerivativeError, classes
 from ..ir.dataflow import Literal, Map, Ref, Value
 from ..ir.literal import spell
 from ..lower.fold_constants import folded

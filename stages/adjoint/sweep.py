@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from ...runtime.language import Dimension
-from ...runtime.process import classes
-from ...runtime.process.errors import DerivativeError
+from ...runtime.process import DerivativeError, classes
 from ..ir.bounds import Ranges
 from ..ir.dataflow import Literal, Map, Ref, Table, Value
 from ..lower.graph import Graph

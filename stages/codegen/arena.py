@@ -8,6 +8,7 @@ from typing import TypeAlias
 from ...runtime.process import classes
 from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
 from ..ir.loops import (
+    ITEMSIZES,
     Buffer,
     Choice,
     Kernel,
@@ -22,7 +23,6 @@ from ..ir.loops import (
     rewrite,
     steps_of,
 )
-from .schedule.costs import ITEMSIZES
 from .schedule.rules import Rules
 
 Life: TypeAlias = tuple[int, int]  # from the first node to the last

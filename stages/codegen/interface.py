@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from ...runtime.calls.plan import ABI_VERSION, StatusKind
-from ...runtime.fields.device import DeviceType
-from ...runtime.process import classes
+from ...runtime.process import DeviceType, classes
 from ..artifacts import Interface
 from ..ir import dataflow
 from ..ir.bounds import Bound, Const, Ranges, hull

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
+from ...runtime.process import OptionError
 from ...runtime.process.class_fields import Field
-from ...runtime.process.errors import OptionError
 from ..base import Stage
 from ..option_kinds import Kind, listed
 

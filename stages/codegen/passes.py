@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from ...runtime.process.errors import OptionError
+from ...runtime.process import OptionError
 from ..artifacts import Lowered, Variant
 from ..ir.loops import Kernel
 from ..ir.loops.verify import verify

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from ...runtime.language.operations import BY_NAME
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process import FieldforgeError
 
 Spelling = TypeVar("Spelling")
 

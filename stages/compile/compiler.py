@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...cache.files import keep_note, read_note
 from ...cache.sealed import seal, unseal
 from ...runtime.calls.plan import ENTRY
-from ...runtime.process import classes
-from ...runtime.process.errors import CompilerNotFoundError
+from ...runtime.process import CompilerNotFoundError, classes
 from ...runtime.process.sha256 import sha256
 
 if TYPE_CHECKING:  # imported where a compiler runs, see docs/decisions/0005

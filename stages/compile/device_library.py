@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ...runtime.calls.plan import ENTRY
-from ...runtime.process import classes
-from ...runtime.process.errors import CompilerNotFoundError
+from ...runtime.process import CompilerNotFoundError, classes
 from ..gpu_target import GPU_TARGET, GpuTarget
 from ..option_kinds import PAIRS, PATH, TEXT, TEXTS, option, optional
 from ..vendors.vendor import Library

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
 from ...runtime.calls.images import pack_images, unpack_images
-from ...runtime.process import classes
-from ...runtime.process.errors import CompilationError, CompilerNotFoundError
+from ...runtime.process import CompilationError, CompilerNotFoundError, classes
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
 from ..gpu_target import GPU_TARGET, GpuTarget

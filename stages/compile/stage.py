@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ...runtime.process import classes
-from ...runtime.process.errors import CompilerNotFoundError
+from ...runtime.process import CompilerNotFoundError, classes
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
 from ..option_kinds import PAIRS, PATH, PATHS, TEXT, TEXTS, option, optional

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 
 from ...runtime.language.operations import BY_NAME
-from ..codegen.errors import CodegenError
-from ..codegen.schedule.costs import ITEMSIZES
+from ...runtime.process import CodegenError
+from ..ir.loops import ITEMSIZES
 
 Emit = Callable[[str, Sequence[str], str], str]  # from a name, operands and a dtype to a place
 
@@ -50,7 +50,7 @@ def compute(
 def _is_our_function(op: str, dtype: str) -> bool:
     if op not in BY_NAME or BY_NAME[op].ulps == 0:
         return False
-    from ..codegen.rows.mathematics import NAMES  # with their texts
+    from ..codegen.mathematics import NAMES  # with their texts
 
     return f"{op}_{_SHORT.get(dtype)}" in NAMES
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...runtime.process import classes
-from ..codegen.errors import CodegenError
-from ..codegen.schedule.costs import ITEMSIZES
-from ..ir.loops import Advance, Compute, Index, Load, Nest, Row, Store
+from ...runtime.process import CodegenError, classes
+from ..ir.loops import ITEMSIZES, Advance, Compute, Index, Load, Nest, Row, Store
 from ..ir.loops.cpu import marks_of
 from . import program as encoded
 from .lanes import FIRST

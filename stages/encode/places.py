@@ -6,9 +6,20 @@ import functools
 from collections.abc import Mapping, Sequence
 
 from ...runtime.language import Dimension
-from ..codegen.errors import CodegenError
-from ..codegen.schedule.costs import ITEMSIZES
-from ..ir.loops import Argument, Compute, Constant, Index, Load, Nest, Number, Row, State, Store
+from ...runtime.process import CodegenError
+from ..ir.loops import (
+    ITEMSIZES,
+    Argument,
+    Compute,
+    Constant,
+    Index,
+    Load,
+    Nest,
+    Number,
+    Row,
+    State,
+    Store,
+)
 from ..ir.loops.cpu import marks_of
 from . import program as encoded
 from .instructions import Emit, compute

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from ...runtime.language import Dimension
 from ...runtime.process import classes
-from ..codegen.schedule.costs import ITEMSIZES
-from ..ir.loops import Advance, Compute, Index, Load, Row, State, Store, reached
+from ..ir.loops import ITEMSIZES, Advance, Compute, Index, Load, Row, State, Store, reached
 from .lanes import FIRST
 from .places import Places
 from .program import Place, Step

@@ -42,12 +42,12 @@ class Encode(CodegenOptions, Stage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the steps and what they expect of a call."""
+        from ...runtime.process import CodegenError
         from ..codegen.arena import plan_arena
         from ..codegen.cpu.options import CpuOptions
         from ..codegen.cpu.passes.prefetching import prefetch
         from ..codegen.cpu.passes.streaming import stream
         from ..codegen.cpu.passes.tiling import tile
-        from ..codegen.errors import CodegenError
         from ..codegen.integers import integers
         from ..codegen.interface import describe, step_numbers, step_place
         from ..codegen.passes import make_loops

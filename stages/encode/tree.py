@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...runtime.language import Dimension
-from ...runtime.process import classes
-from ..codegen.errors import CodegenError
+from ...runtime.process import CodegenError, classes
 from ..codegen.soft_reads import Clamping, Ends
 from ..ir.bounds import Bound, add
 from ..ir.loops import (

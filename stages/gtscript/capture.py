@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...runtime.language.capture import source_of
-from ...runtime.process.source import PYTHON_PARSER, SourceText
+from ...runtime.process import PYTHON_PARSER, SourceText
 from .annotations import DTYPES, MissingTypeError, annotation_of, dtype_name, type_of
 from .definition import (
     Annotation,

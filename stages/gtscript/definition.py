@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from ...runtime.process import classes
-from ...runtime.process.source import SourceText
+from ...runtime.process import SourceText, classes
 
 
 @classes.frozen

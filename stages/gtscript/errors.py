@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...runtime.process.errors import DSLError
-from ...runtime.process.source import Span
+from ...runtime.process import DSLError, Span
 
 
 class GTError(DSLError):

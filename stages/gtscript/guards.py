@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ...runtime.process import classes
-from ...runtime.process.source import Span
+from ...runtime.process import Span, classes
 from ..ir.stencil import Assign, Block, Node, Number, Operation, Read, Ref, Stencil, Variable
 from .parsed import ParsedStencil
 

@@ -12,11 +12,10 @@ from ...runtime.embedded.arguments import (
     wrong_structure,
     wrong_types,
 )
-from ...runtime.fields.alignment import overlaps_itself
-from ...runtime.fields.field import make
+from ...runtime.fields import make, overlaps_itself
 from ...runtime.language import Domain, FieldType, ScalarType, elements
 from ...runtime.language.argument_binding import bind_arguments
-from ...runtime.process.errors import ArgumentError, MissingOffsetError, OverlapError, ReadOnlyError
+from ...runtime.process import ArgumentError, MissingOffsetError, OverlapError, ReadOnlyError
 from ..ir.dataflow import Dataflow, Leaf, Table
 
 

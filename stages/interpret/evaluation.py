@@ -14,9 +14,8 @@ from typing import Final
 import numpy as np
 
 from ...runtime.calls.refused_arguments import too_small
-from ...runtime.fields.alignment import is_same_array
-from ...runtime.process import classes
-from ...runtime.process.errors import OverlapError
+from ...runtime.fields import is_same_array
+from ...runtime.process import OverlapError, classes
 from ..artifacts import Lowered
 from ..ir.bounds import Const, Range
 from ..ir.dataflow import (

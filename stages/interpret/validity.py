@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.process.errors import IndexOutOfBounds
+from ...runtime.process import IndexOutOfBounds
 from ..ir.dataflow import Collect, Gather, Neighbours, Result
 from .accesses import Array, Boxed, Dims, Memory, Spans, rows_of, shape_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ...runtime.language.domain import MOST
+from ...runtime.language import MOST
 from . import bounds
 from .bounds import Bound, Const
 

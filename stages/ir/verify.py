@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from ...runtime.language import INTEGERS, SCALARS, DimensionKind, in_canonical_order
-from ...runtime.process.errors import WorkflowError
+from ...runtime.process import WorkflowError
 from ..artifacts import Lowered
 from . import bounds
 from .bounds import Bound, Const, DomainSymbol, Ranges, ScalarSymbol, TableBound

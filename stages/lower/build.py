@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ...runtime.language import Dimension, FieldType, ScalarType, Type, leaves, union_of
-from ...runtime.process import classes
-from ...runtime.process.errors import DomainError, DSLError, OptionError
+from ...runtime.process import DomainError, DSLError, OptionError, classes
 from ..artifacts import Parsed, Variant
 from ..ir import syntax
 from ..ir.bounds import Bound, Const, Range, Ranges

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from ...runtime.language import INTEGERS, Dimension
 from ...runtime.language.exact_integers import LARGEST_POWER
-from ...runtime.process.errors import DSLError
+from ...runtime.process import DSLError
 from ..artifacts import Variant
 from ..ir import bounds
 from ..ir.bounds import Bound, Const, Range, Ranges, ScalarSymbol

@@ -16,7 +16,7 @@ from ...runtime.language import (
     TupleType,
     leaves,
 )
-from ...runtime.process.errors import DSLError, WorkflowError
+from ...runtime.process import DSLError, WorkflowError
 from ..ir import syntax
 from ..ir.dataflow import Ref, Table
 from . import regions

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ...runtime.language import Dimension, leaves
-from ...runtime.process import classes
-from ...runtime.process.errors import DSLError, WorkflowError
+from ...runtime.process import DSLError, WorkflowError, classes
 from ..ir import syntax
 from ..ir.bounds import Bound
 from ..ir.dataflow import Body, Ref

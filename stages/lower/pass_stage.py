@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from ...runtime.process import classes
-from ...runtime.process.errors import OptionError
+from ...runtime.process import OptionError, classes
 from ..artifacts import Lowered
 from ..base import Artifact, Stage
 

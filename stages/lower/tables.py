@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...runtime.language import Dimension, DimensionKind, OffsetType
-from ...runtime.process import classes
-from ...runtime.process.errors import DSLError, MissingOffsetError
+from ...runtime.process import DSLError, MissingOffsetError, classes
 from ..ir import syntax
 from ..ir.dataflow import Table
 

@@ -18,8 +18,7 @@ from ...runtime.language import (
     check_dims,
 )
 from ...runtime.language.operations import POINTWISE
-from ...runtime.process import classes
-from ...runtime.process.errors import DomainError
+from ...runtime.process import DomainError, classes
 from ..ir import syntax
 from .arithmetic import combine, common_type, written_as
 from .meanings import Axis, Builtin, Meaning, Number, Pack, Row, ScalarName, describe

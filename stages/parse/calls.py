@@ -17,7 +17,7 @@ from ...runtime.language import (
     TupleType,
 )
 from ...runtime.language.generics import call_names, instance_for_types
-from ...runtime.process.errors import DSLTypeError
+from ...runtime.process import DSLTypeError
 from ..ir import syntax
 from . import scans
 from .builtin_typing import call_builtin

@@ -21,8 +21,7 @@ from ...runtime.language import (
     with_annotated_types,
 )
 from ...runtime.language.collection import is_collection
-from ...runtime.process import classes
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process import FieldforgeError, classes
 from .free_names import builtin_name, definition_of, is_namespace, is_number, number_type
 from .meanings import (
     Axis,

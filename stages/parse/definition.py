@@ -15,8 +15,7 @@ from ...runtime.language import (
     TupleType,
 )
 from ...runtime.language.operations import POINTWISE
-from ...runtime.process import classes
-from ...runtime.process.errors import DSLError, FieldforgeError
+from ...runtime.process import DSLError, FieldforgeError, classes
 from ...runtime.process.sha256 import sha256
 from ..artifacts import Spans
 from ..ir import codec, syntax

@@ -12,7 +12,7 @@ import numpy as np
 from ...runtime.embedded import builtins as language
 from ...runtime.language import CollectionType, DomainType, FieldType, ScalarType, TupleType
 from ...runtime.language.collection import is_named_tuple
-from ...runtime.process.errors import MissingAttributeError, UndefinedSymbolError
+from ...runtime.process import MissingAttributeError, UndefinedSymbolError
 from ..ir import syntax
 from .arithmetic import binary, compare, unary
 from .calls import call

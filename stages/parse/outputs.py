@@ -6,8 +6,7 @@ import ast
 from typing import Any
 
 from ...runtime.language import CollectionType, DataType, FieldType, TupleType, leaves
-from ...runtime.process import classes
-from ...runtime.process.errors import MissingAttributeError, UndefinedSymbolError
+from ...runtime.process import MissingAttributeError, UndefinedSymbolError, classes
 from ..ir import syntax
 from .scope import Scope
 from .unsupported import unsupported

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from ...runtime.language import CollectionType, DataType, FieldType, ScalarType, TupleType, leaves
-from ...runtime.process.errors import MissingArgumentError
+from ...runtime.process import MissingArgumentError
 from ..ir import syntax
 from .calls import callee, operands
 from .expressions import understand

@@ -17,7 +17,7 @@ from ...runtime.language import (
     TupleType,
     promote_dims,
 )
-from ...runtime.process.errors import DomainError
+from ...runtime.process import DomainError
 
 Numeric: TypeAlias = ScalarType | FieldType
 RowType: TypeAlias = DataType | DomainType

@@ -19,8 +19,7 @@ from ...runtime.language import (
     type_of_value,
     with_annotated_types,
 )
-from ...runtime.process import classes
-from ...runtime.process.errors import DSLTypeError, FieldforgeError
+from ...runtime.process import DSLTypeError, FieldforgeError, classes
 from ..ir import syntax
 from .free_names import number_text, number_value
 from .promotion import RowType, common_dims

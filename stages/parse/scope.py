@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ...runtime.language import CollectionType, DataType, DomainType, ScalarType, TupleType
-from ...runtime.process import classes
-from ...runtime.process.errors import DSLError, DSLTypeError
-from ...runtime.process.source import Span
+from ...runtime.process import DSLError, DSLTypeError, Span, classes
 from ..ir import syntax
 from .free_names import number_text, number_type
 from .meanings import Meaning, Number, Pack, Row, describe

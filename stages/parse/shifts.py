@@ -18,8 +18,7 @@ from ...runtime.language import (
     is_staggered,
     shift,
 )
-from ...runtime.process import classes
-from ...runtime.process.errors import DomainError, OptionError
+from ...runtime.process import DomainError, OptionError, classes
 from ..ir import syntax
 from .meanings import (
     Axis,

@@ -14,7 +14,7 @@ from ...runtime.language import (
     TupleType,
     type_from_annotation,
 )
-from ...runtime.process.errors import (
+from ...runtime.process import (
     FieldforgeError,
     InvalidAnnotationError,
     InvalidParameterAnnotationError,

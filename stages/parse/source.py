@@ -6,9 +6,14 @@ import ast
 from typing import TypeAlias
 
 from ...runtime.language import Definition
-from ...runtime.process import classes
-from ...runtime.process.errors import DSLError, UnsupportedPythonFeatureError
-from ...runtime.process.source import PYTHON_PARSER, SourceText, Span
+from ...runtime.process import (
+    PYTHON_PARSER,
+    DSLError,
+    SourceText,
+    Span,
+    UnsupportedPythonFeatureError,
+    classes,
+)
 
 Located: TypeAlias = ast.expr | ast.stmt | ast.arg | ast.keyword
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from ...runtime.process.errors import UnsupportedPythonFeatureError
-from ...runtime.process.source import Span
+from ...runtime.process import Span, UnsupportedPythonFeatureError
 
 _NO_LOOP: Final = (
     "There are no loops: walk along the vertical axis with a 'scan_operator', and over neighbours "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ...runtime.fields.device import DeviceType
+from ...runtime.process import DeviceType
 from .simt import dialect
 from .vendor import KIB, MIB, Gpu, Library, Usage, Vendor, never
 

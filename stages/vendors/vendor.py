@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from ...runtime.fields.device import DeviceType
-from ...runtime.process import classes
+from ...runtime.process import DeviceType, classes
 
 KIB = 1024
 MIB = 1024 * KIB

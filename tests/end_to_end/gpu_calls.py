@@ -3,7 +3,7 @@
 import numpy as np
 
 import fieldforge as ff
-from fieldforge.runtime.fields.device import Device, DeviceType
+from fieldforge.runtime.process.device import Device, DeviceType
 from fieldforge.workflows.backends.backend import BACKENDS
 
 from ..dimensions import I, J, K, Plane

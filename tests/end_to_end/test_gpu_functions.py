@@ -12,7 +12,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.runtime.language.operation_table import TABLE
-from fieldforge.stages.codegen.rows.mathematics import NAMES
+from fieldforge.stages.codegen.mathematics import NAMES
 from fieldforge.workflows.backends.backend import BACKENDS
 
 from ..selection import not_optimised

@@ -7,7 +7,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.runtime import gpu
-from fieldforge.runtime.fields.device import Device, DeviceType
+from fieldforge.runtime.process.device import Device, DeviceType
 from fieldforge.workflows.backends.backend import BACKENDS
 
 from .gpu_calls import SIMULATED, I, J, K, halve, sweep

@@ -1,7 +1,7 @@
 import attrs
 import pytest
 
-from fieldforge.runtime.fields.device import DeviceType
+from fieldforge.runtime.process.device import DeviceType
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.machine import Machine

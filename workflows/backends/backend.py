@@ -12,8 +12,7 @@ from functools import cached_property
 from typing import Any, Final, Self
 
 from ...runtime.fields.field_constructor import FieldsOnCPU, FieldsOnGPU, GuardedFields
-from ...runtime.process import classes
-from ...runtime.process.errors import OptionError
+from ...runtime.process import OptionError, classes
 from ...stages.codegen.pass_list import PassName, edited
 from ...stages.option_kinds import old_names
 from ..graph.graph import Workflow

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...cache.root import PINS, VERSION
-from ...runtime.process.errors import CompilerNotFoundError
+from ...runtime.process import CompilerNotFoundError
 from ...runtime.process.settings import current
 from ...stages.base import Stage
 from ...stages.bind.stage import Bind

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process import FieldforgeError
 
 
 class AddressError(FieldforgeError, LookupError):

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ...runtime.process import classes
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process import FieldforgeError, classes
 from ...runtime.process.outside import warn_of_old
 from ...runtime.process.settings import current
 from ...stages.parse.free_names import callees_of

@@ -17,8 +17,7 @@ from typing import Any, Final
 
 import attrs
 
-from ...runtime.process import classes
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process import FieldforgeError, classes
 from ...runtime.process.shapes import (
     ShapeError,
     anything,

@@ -7,8 +7,7 @@ from typing import Any
 
 from ...cache.explain import Difference
 from ...runtime.calls.call_limits import Limited
-from ...runtime.process import classes
-from ...runtime.process.errors import ArgumentError
+from ...runtime.process import ArgumentError, classes
 from ..builds.order import Order
 from ..engine.deep import STAGE
 from ..engine.engine import engine

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...runtime import _core
 from ...runtime.language import Definition, Type
-from ...runtime.process import classes
-from ...runtime.process.errors import LibraryError, WorkflowError
-from ...runtime.process.garbage import without_collections
+from ...runtime.process import LibraryError, WorkflowError, classes
+from ...runtime.start.garbage import without_collections
 from ...stages.artifacts import Compiled, Parsed, Variant
 from ...stages.parse.stage import Check, Parse
 from ...stages.parse.summary import Summary

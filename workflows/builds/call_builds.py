@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
-from ...runtime.process import classes
-from ...runtime.process.errors import CompilerNotFoundError, FieldforgeError
+from ...runtime.process import CompilerNotFoundError, FieldforgeError, classes
 from ..engine.events import Warned
 from ..engine.policy import policy_of_thread
 from .order import Order

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...runtime.process import classes
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process import FieldforgeError, classes
 from ..reports.view import BuildView
 from .building import trace
 from .order import Order

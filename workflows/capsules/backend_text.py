@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process import FieldforgeError
 from ..backends.backend import BACKENDS, Backend
 from ..backends.pipelines import registry
 from ..backends.recipes import reference

@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...runtime.process import classes
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process import FieldforgeError, classes
 from ...stages.artifacts import Lowered, Parsed, Variant
 from ...stages.codegen.pass_list import name_of
 from ...stages.ir import syntax

@@ -17,10 +17,9 @@ from typing import Any, Final, Self, get_type_hints
 
 import numpy as np
 
-from ...runtime.process import classes
+from ...runtime.process import Span, classes
 from ...runtime.process.archive import Archive
 from ...runtime.process.shapes import MOST_TEXT, ShapeError
-from ...runtime.process.source import Span
 from ...stages.artifacts import Parsed, Spans, Variant
 from ...stages.gtscript.parsed import ParsedStencil
 from ...stages.ir import codec, stencil, syntax

@@ -11,12 +11,9 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ...runtime.fields.constructors import as_field
-from ...runtime.fields.field import make
-from ...runtime.fields.neighbour_table import Connectivity
+from ...runtime.fields import Connectivity, as_field, make
 from ...runtime.language import Dimension, Domain, elements
-from ...runtime.process import classes
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process import FieldforgeError, classes
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Json: TypeAlias = dict[str, Any]

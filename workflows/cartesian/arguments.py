@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from numbers import Integral
 from typing import Any, Final, Literal, TypeAlias
 
-from ...runtime.fields.field import Field
+from ...runtime.fields import Field
 from ...runtime.fields.given_data import array_of
 from ...runtime.process import classes
 from ...runtime.storage.arrays import asarray, dims_of, origin_of

@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.fields.device import DeviceType
-from ...runtime.fields.field import make
-from ...runtime.language import leaves_of
-from ...runtime.language.domain import domain
-from ...runtime.process import classes
-from ...runtime.process.errors import CheckError
+from ...runtime.fields import make
+from ...runtime.language import domain, leaves_of
+from ...runtime.process import CheckError, DeviceType, classes
 from ...stages.artifacts import Variant
 from ...stages.gtscript.axes import AXES, I, J, K, size_of
 from ...stages.gtscript.guards import NOTES, Guarded, Watched, guarded

@@ -14,10 +14,10 @@ import numpy as np
 
 from ...cache.memory import Memory
 from ...cache.store import Store
-from ...runtime.fields.constructors import as_field
+from ...runtime.fields import as_field
 from ...runtime.language import FieldType, ScalarType, Type, elements
 from ...runtime.meshes import isolated
-from ...runtime.process.errors import DomainError, FieldforgeError, OptionError
+from ...runtime.process import DomainError, FieldforgeError, OptionError
 from ...runtime.process.settings import read_size
 from ..backends.backend import BACKENDS, Backend, find_backend
 from ..batches.addresses import AddressError, find, load_module

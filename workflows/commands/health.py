@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, Literal
 
 from ...cache.opening import open_store
-from ...runtime.process import classes
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process import FieldforgeError, classes
 from ...runtime.process.settings import current
 from ...stages.compile.compiler import find_compiler
 from ...stages.target import CpuTarget

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ...runtime.process.errors import WorkflowError
+from ...runtime.process import WorkflowError
 from ..backends import pipelines
 from ..backends.backend import Backend
 from ..backends.first_tier import build_after, tiers_of, why_no_first_tier

@@ -1,6 +1,6 @@
 """The programs that `fieldforge doctor --machine` times: differences of rows, and products."""
 
-from ...runtime.fields.field import Field
+from ...runtime.fields import Field
 from ...runtime.language import Dimension, Dims
 from ..entries.decorators import field_operator, program
 

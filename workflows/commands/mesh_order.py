@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from ...runtime.meshes import isolated
 from ...runtime.meshes.numbering import Indices, has_scipy, reverse_cuthill_mckee
-from ...runtime.process import classes
-from ...runtime.process.errors import InputDataError, OptionError
+from ...runtime.process import InputDataError, OptionError, classes
 
 Tables: TypeAlias = Mapping[str, NDArray[Any]]  # by name, (rows, neighbours); negative: none
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...runtime.language import Definition
-from ...runtime.process.errors import DerivativeError
-from ...runtime.process.source import Span
+from ...runtime.process import DerivativeError, Span
 from ...stages.ir import syntax
 from ...stages.parse.definition import Tree
 from ...stages.parse.trees import tree_of

@@ -6,12 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ...runtime.fields.constructors import full
-from ...runtime.fields.device import Device
+from ...runtime.fields import full
 from ...runtime.fields.reductions import sum as sum_of
 from ...runtime.language import elements, leaves_of
 from ...runtime.language.argument_binding import bind_arguments
-from ...runtime.process import classes
+from ...runtime.process import Device, classes
 from ...stages.adjoint.names import partner
 from .derivative import adjoint
 from .programs import Wanted, program_of

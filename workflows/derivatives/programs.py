@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ...runtime.language import FLOATS, Definition, FieldType, ScalarType, Type, leaves
-from ...runtime.process import classes
-from ...runtime.process.errors import DerivativeError, did_you_mean
+from ...runtime.process import DerivativeError, classes, did_you_mean
 from ...stages.adjoint.names import partner
 from ...stages.ir import syntax
 from ..builds.building import parsed, summary

@@ -15,8 +15,7 @@ from ...cache.memory import Memory, SingleFlight
 from ...cache.opening import open_store
 from ...cache.root import VERSION
 from ...cache.store import Store
-from ...runtime.process import classes
-from ...runtime.process.errors import WorkflowError
+from ...runtime.process import WorkflowError, classes
 from ...runtime.process.log import get_logger
 from ...runtime.process.settings import Settings, current
 from ...stages.base import Stage

@@ -12,7 +12,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Final, ParamSpec, TypeVar
 
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process import FieldforgeError
 from .worker import receive, send
 
 P = ParamSpec("P")

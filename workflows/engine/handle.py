@@ -11,8 +11,7 @@ from ...cache.code import code_digest, function_digest, toolchain_digest
 from ...cache.fingerprint import artifact_digest, fingerprint
 from ...cache.functions import is_ours
 from ...cache.store import Files
-from ...runtime.process import classes
-from ...runtime.process.errors import WorkflowError
+from ...runtime.process import WorkflowError, classes
 from ...stages.base import Stage
 from ..graph.function_stage import FunctionStage
 from ..graph.text import show_value

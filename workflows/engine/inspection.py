@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 
 from ...cache.explain import Difference, differences, nearest
 from ...cache.store import Store
-from ...runtime.process import classes
-from ...runtime.process.errors import WorkflowError, did_you_mean
+from ...runtime.process import WorkflowError, classes, did_you_mean
 from ...stages.base import Stage
 from ..graph.edges import Step as PlanStep
 from ..reports.view import BuildView, Feed, StageView

@@ -11,8 +11,7 @@ from ...cache.locks import build_once
 from ...cache.memory import SingleFlight
 from ...cache.record import Record
 from ...cache.store import Files, Store, keep_result
-from ...runtime.process import classes
-from ...runtime.process.errors import WorkflowError
+from ...runtime.process import WorkflowError, classes
 from ...stages.base import Stage
 from .events import Failed, Finished, Hit, Observer, Outcome, Started, Warned
 from .handle import Handle, Result, input_components, is_nameless, nameless_labels, own_components

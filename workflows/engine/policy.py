@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, Literal, Self, TypeAlias, get_args
 
-from ...runtime.process.errors import FieldforgeError, OptionError
+from ...runtime.process import FieldforgeError, OptionError
 
 Policy: TypeAlias = Literal["must_hit", "may_build", "build_only"]
 

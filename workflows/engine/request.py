@@ -19,8 +19,7 @@ from ...cache.functions import home
 from ...cache.memory import Memory
 from ...cache.record import parse_record
 from ...cache.store import Store, read_outputs
-from ...runtime.process import classes
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process import FieldforgeError, classes
 from ...stages.compile.running import Slots, using_slots
 from ..graph.edges import Step, ancestors
 from ..graph.graph import Workflow

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from ...runtime import _core
 from ...runtime.calls.on_reject import reject
-from ...runtime.process import classes
-from ...runtime.process.errors import in_words
+from ...runtime.process import classes, in_words
 from ...stages.artifacts import Variant
 from ...stages.ir.literal import number
 from ..variants.naming import variant_of

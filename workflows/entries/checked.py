@@ -16,12 +16,9 @@ import numpy as np
 
 from ...runtime.calls.program_errors import NotFiniteError, ReadBeyondError
 from ...runtime.embedded import invalid_values, provenance
-from ...runtime.fields import context
-from ...runtime.fields.device import DeviceType
-from ...runtime.fields.field import Field
+from ...runtime.fields import Field, context
 from ...runtime.language import Definition, leaves_of
-from ...runtime.process import classes
-from ...runtime.process.errors import CheckError, CompilerNotFoundError
+from ...runtime.process import CheckError, CompilerNotFoundError, DeviceType, classes
 from ...stages.ir import syntax
 from ..backends.backend import Backend
 from ..builds.building import OUT, parsed

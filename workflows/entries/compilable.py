@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from ...runtime.process.errors import NotCompilableError
+from ...runtime.process import NotCompilableError
 from ...stages.artifacts import Variant
 from ..backends.recipes import reference
 from ..builds.building import trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ...runtime.process.errors import OptionError
+from ...runtime.process import OptionError
 from ...stages.artifacts import Variant
 from ..variants.builds import Variants
 from ..variants.call_shape import CallShape, Provider, check_names, combinations

@@ -16,9 +16,7 @@ import numpy as np
 
 from ...runtime.embedded.rewriting import compiled
 from ...runtime.language import Definition, Dimension, DimensionKind
-from ...runtime.process import classes
-from ...runtime.process.errors import ArgumentError
-from ...runtime.process.source import PYTHON_PARSER, SourceText
+from ...runtime.process import PYTHON_PARSER, ArgumentError, SourceText, classes
 
 Ends: TypeAlias = tuple[str, str]
 

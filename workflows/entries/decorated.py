@@ -9,8 +9,7 @@ from weakref import WeakKeyDictionary
 
 from ...runtime import _core
 from ...runtime.language import Definition
-from ...runtime.process import classes
-from ...runtime.process.errors import ArgumentError, OptionError
+from ...runtime.process import ArgumentError, OptionError, classes
 from ...stages.option_kinds import FLAG, SECONDS, TABLES, TEXTS, option, optional
 from ...stages.parse.free_names import objects_in_sight
 from ...stages.parse.key import forget

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from ...runtime.language.argument_binding import bind_arguments
-from ...runtime.process.errors import DomainError, FieldforgeError, IndexOutOfBounds
+from ...runtime.process import DomainError, FieldforgeError, IndexOutOfBounds
 from ..backends.recipes import reference
 from ..builds.building import build
 from ..engine.engine import engine

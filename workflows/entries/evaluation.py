@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...runtime.fields.constructors import empty
-from ...runtime.language import Dimension, Domain, FieldType, ScalarType, leaves_of
-from ...runtime.language.domain import domain as make_domain
-from ...runtime.process.errors import ArgumentError, DomainError
+from ...runtime.fields import empty
+from ...runtime.language import (
+    Dimension,
+    Domain,
+    FieldType,
+    ScalarType,
+    domain as make_domain,
+    leaves_of,
+)
+from ...runtime.process import ArgumentError, DomainError
 
 Scratch = dict[tuple[Domain, str], list[Any]]
 

@@ -9,8 +9,7 @@ from ...runtime.calls import observation
 from ...runtime.fields import context
 from ...runtime.fields.bare_array import with_fields
 from ...runtime.language import Definition, FieldType, leaves
-from ...runtime.process import classes
-from ...runtime.process.errors import MissingArgumentError
+from ...runtime.process import MissingArgumentError, classes
 from ..builds.building import OUT
 from ..variants.builds import Variants
 from ..variants.call_shape import CallShape

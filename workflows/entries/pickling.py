@@ -18,8 +18,7 @@ from ...cache.fingerprint import components_key
 from ...runtime.language import Definition, Kind, ScanOptions
 from ...runtime.language.capture import capture
 from ...runtime.language.generics import instances
-from ...runtime.process import classes
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process import FieldforgeError, classes
 from ...stages.parse.key import components
 from ..backends.backend import Backend
 from ..derivatives.derivative import Derived, derived_definition

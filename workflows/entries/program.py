@@ -11,7 +11,7 @@ from ...runtime import _core
 from ...runtime.calls import observation
 from ...runtime.calls.on_reject import reject
 from ...runtime.language.argument_binding import bind_arguments
-from ...runtime.process.errors import ArgumentError, did_you_mean
+from ...runtime.process import ArgumentError, did_you_mean
 from ..variants.call_shape import check_names
 from .calls import is_native
 from .decorated import Made, parameter_names, signature_of

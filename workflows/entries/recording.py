@@ -16,7 +16,7 @@ import numpy as np
 
 from ...runtime import _core
 from ...runtime.language import leaves_of, map_leaves
-from ...runtime.process.errors import ArgumentError
+from ...runtime.process import ArgumentError
 
 if TYPE_CHECKING:  # imported by the method that needs it, see decision 0005
     from ..reversing.step_adjoint import StepAdjoint

@@ -17,9 +17,7 @@ from ...runtime.language import (
     type_from_annotation,
     type_of_value,
 )
-from ...runtime.process import classes
-from ...runtime.process.errors import ArgumentError
-from ...runtime.process.source import SourceText
+from ...runtime.process import ArgumentError, SourceText, classes
 from .decorated import Made
 from .field_operator import FieldOperator
 from .rebinding import watch

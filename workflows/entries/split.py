@@ -8,10 +8,15 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ...runtime.decomposition.cuts import ENDLESS, Box, Cut, Step, Touch, cut, is_empty, outside
-from ...runtime.language import Definition, DimensionKind, Domain, Infinity, UnitRange
-from ...runtime.language.domain import domain as make_domain
-from ...runtime.process import classes
-from ...runtime.process.errors import ArgumentError, did_you_mean
+from ...runtime.language import (
+    Definition,
+    DimensionKind,
+    Domain,
+    Infinity,
+    UnitRange,
+    domain as make_domain,
+)
+from ...runtime.process import ArgumentError, classes, did_you_mean
 from ...stages.ir.bounds import Ranges
 from ...stages.lower.boxes.footprints import Footprint, footprints, horizontal
 from ..builds.building import parsed

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...runtime.calls.plan import Argument, Code, Plan, Word, evaluate
-from ...runtime.fields.alignment import first
-from ...runtime.language import Definition, Dimension, Domain, leaves_of
-from ...runtime.language.domain import domain as make_domain
-from ...runtime.process.errors import ArgumentError
+from ...runtime.fields import first
+from ...runtime.language import Definition, Dimension, Domain, domain as make_domain, leaves_of
+from ...runtime.process import ArgumentError
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..builds.building import trace

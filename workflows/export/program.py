@@ -8,10 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ...runtime.calls.plan import Plan
-from ...runtime.fields.device import DeviceType
 from ...runtime.language import Dimension, FieldType, ScalarType, leaves
-from ...runtime.process import classes
-from ...runtime.process.errors import OptionError
+from ...runtime.process import DeviceType, OptionError, classes
 from ...stages.artifacts import Generated, Interface, Variant
 from ...stages.bind.plans import plan_of
 from ...stages.ir.literal import number

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from ...runtime.process import classes
-from ...runtime.process.errors import WorkflowError
+from ...runtime.process import WorkflowError, classes
 from ...stages.base import Artifact, Stage
 
 Nodes: TypeAlias = tuple[tuple[str, Stage], ...]

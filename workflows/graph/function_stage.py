@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
-from ...runtime.process import classes
-from ...runtime.process.errors import OptionError, WorkflowError
+from ...runtime.process import OptionError, WorkflowError, classes
 from ...stages.base import Artifact, Stage
 
 

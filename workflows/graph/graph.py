@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
-from ...runtime.process import classes
-from ...runtime.process.errors import WorkflowError
+from ...runtime.process import WorkflowError, classes
 from ...stages.base import Stage
 from . import text as graph_text
 from .edges import Edge, Nodes, Step, accepted, ancestors, chain_edges, check, order

@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ...runtime.process import classes
-from ...runtime.process.errors import FieldforgeError, OptionError, WorkflowError
+from ...runtime.process import FieldforgeError, OptionError, WorkflowError, classes
 from ...stages.base import Stage
 from .edges import Edge, Nodes, chain_edges
 from .function_stage import as_stage

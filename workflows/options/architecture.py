@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from ...runtime.process.errors import OptionError
+from ...runtime.process import OptionError
 from ...stages.target import CPU_TARGET, CpuTarget, host_isa
 
 # Models of Intel's family 6, and parts of Arm (implementer 0x41), by the names that GCC gives them.

@@ -13,8 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-from ...runtime.process import classes, settings
-from ...runtime.process.errors import OptionError
+from ...runtime.process import OptionError, classes, settings
 from ..backends.backend import TARGET, Backend, names_of_backend
 from .architecture import names_of
 from .from_files import check_from_file

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 import attrs
 
-from ...runtime.process import classes
-from ...runtime.process.errors import OptionError
+from ...runtime.process import OptionError, classes
 from ...stages.gpu_target import GpuTarget
 from ...stages.numbers import Numbers
 from ...stages.target import CpuTarget

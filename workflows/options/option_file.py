@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ...runtime.process import classes
-from ...runtime.process.errors import OptionError
+from ...runtime.process import OptionError, classes
 from ...runtime.process.shapes import ShapeError, read_toml
 from .schema import tables
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ...runtime.fields.device import DeviceType
-from ...runtime.process.errors import OptionError
+from ...runtime.process import DeviceType, OptionError
 from ...runtime.process.settings import current
 from ..backends.backend import BACKENDS, TARGET, Backend, find_backend
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...runtime.fields.allocation import copy_in, fill
-from ...runtime.fields.device import DeviceType
+from ...runtime.fields import copy_in, fill
 from ...runtime.language import leaves_of, map_leaves
-from ...runtime.process import classes
+from ...runtime.process import DeviceType, classes
 from .recorded_calls import Key, RecordedCall, is_field, key_of
 
 

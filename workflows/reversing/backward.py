@@ -11,9 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from ...runtime.calls.boundaries import NATIVE, fill_halo_adjoint
-from ...runtime.fields.device import DeviceType
-from ...runtime.process import classes
-from ...runtime.process.errors import DerivativeError
+from ...runtime.process import DerivativeError, DeviceType, classes
 from ...stages.adjoint.names import partner
 from ...stages.ir.dataflow import Input
 from ..derivatives.derivative import adjoint

@@ -8,13 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.fields import make
 from ...runtime.fields.bare_array import device_of
-from ...runtime.fields.device import DeviceType
-from ...runtime.fields.field import make
-from ...runtime.language import Domain, DomainLike, FieldType
-from ...runtime.language.domain import domain as make_domain
-from ...runtime.process import classes
-from ...runtime.process.errors import ArgumentError, DerivativeError
+from ...runtime.language import Domain, DomainLike, FieldType, domain as make_domain
+from ...runtime.process import ArgumentError, DerivativeError, DeviceType, classes
 from ...stages.adjoint.names import partner
 from ..derivatives.derivative import adjoint
 from ..derivatives.programs import Program, program_of

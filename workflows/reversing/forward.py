@@ -11,9 +11,8 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from ...runtime.calls.boundaries import fill_halo
-from ...runtime.fields.device import DeviceType
 from ...runtime.language import map_leaves
-from ...runtime.process import classes
+from ...runtime.process import DeviceType, classes
 from .acts import Act, Entry, Slot, Wanted, copy, exchanging
 from .recorded_calls import Key, RecordedCall, Touched, is_field, key_of
 from .states import Pool, bytes_of

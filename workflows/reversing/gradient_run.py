@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.fields.allocation import copy_in, fill
+from ...runtime.fields import copy_in, fill
 from ...stages.adjoint.names import partner
 from .acts import add
 from .carried import BEFORE

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.language import Domain
-from ...runtime.process.errors import MissingPackageError
+from ...runtime.process import MissingPackageError
 
 
 def of_arrays(program: Any) -> Callable[..., Any]:

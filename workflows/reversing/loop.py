@@ -10,8 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from ...runtime.process import classes
-from ...runtime.process.errors import ArgumentError, DerivativeError
+from ...runtime.process import ArgumentError, DerivativeError, classes
 from .carried import Carried
 from .gradient_run import NAMES, Run
 from .schedules import (

@@ -12,8 +12,7 @@ from ...runtime.calls.boundaries import fill_halo
 from ...runtime.decomposition.exchange import Exchange
 from ...runtime.language import leaves_of
 from ...runtime.language.argument_binding import bind_arguments
-from ...runtime.process import classes
-from ...runtime.process.errors import DerivativeError
+from ...runtime.process import DerivativeError, classes
 from ...stages.lower.boxes.footprints import footprints
 from ..builds.building import parsed
 from ..variants.naming import alike_outputs, leaf_name

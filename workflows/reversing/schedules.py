@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from ...runtime.process import classes
-from ...runtime.process.errors import ArgumentError, MissingPackageError
+from ...runtime.process import ArgumentError, MissingPackageError, classes
 
 WORK, MEMORY, DISK = "work", "memory", "disk"
 

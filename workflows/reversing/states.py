@@ -15,11 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...runtime.fields.allocation import copy_in
-from ...runtime.fields.constructors import empty
-from ...runtime.fields.device import Device, DeviceType
-from ...runtime.fields.field import make
-from ...runtime.process import classes
+from ...runtime.fields import copy_in, empty, make
+from ...runtime.process import Device, DeviceType, classes
 from .schedules import DISK, MEMORY, Action, Keep, Take
 
 State: TypeAlias = dict[str, Any]

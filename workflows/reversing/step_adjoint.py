@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.process.errors import ArgumentError, DerivativeError, did_you_mean
+from ...runtime.process import ArgumentError, DerivativeError, did_you_mean
 from ...stages.adjoint.names import partner
 from .acts import Wanted
 from .carried import Carried, Plan, Record, Replay, Rooms, adjoint_alone, whole_step

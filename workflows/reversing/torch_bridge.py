@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ...runtime.process.errors import MissingPackageError
+from ...runtime.process import MissingPackageError
 
 
 def of_tensors(program: Any) -> Callable[..., Any]:

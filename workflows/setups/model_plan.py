@@ -13,8 +13,7 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ...runtime.process import classes, metrics
-from ...runtime.process.errors import DomainError, FieldforgeError
+from ...runtime.process import DomainError, FieldforgeError, classes, metrics
 from ...runtime.process.log import get_logger
 from ...runtime.process.settings import current
 from ...stages.compile.compiler import same_compilers

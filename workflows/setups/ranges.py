@@ -8,7 +8,7 @@ from typing import Any
 from ...runtime.calls.plan import Argument, Box, Code, Plan, Word, evaluate
 from ...runtime.calls.refused_arguments import too_small
 from ...runtime.language import leaves_of
-from ...runtime.process.errors import DomainError
+from ...runtime.process import DomainError
 from ..variants.naming import leaf_name
 
 

@@ -10,8 +10,7 @@ from typing import Any, Final, TypeAlias
 from ...runtime.fields.bare_array import advice
 from ...runtime.language import FieldType, ScalarType, Type, type_of_value
 from ...runtime.language.operations import of_same_value
-from ...runtime.process import classes
-from ...runtime.process.errors import ArgumentError, FieldforgeError, did_you_mean
+from ...runtime.process import ArgumentError, FieldforgeError, classes, did_you_mean
 
 VERTICAL: Final = "vertical"
 HORIZONTAL: Final = "horizontal"

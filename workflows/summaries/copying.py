@@ -1,6 +1,6 @@
 """The program that measured runs are compared with: a copy of a field."""
 
-from ...runtime.fields.field import Field
+from ...runtime.fields import Field
 from ...runtime.language import Dimension, Dims
 from ..entries.decorators import field_operator, program
 

@@ -10,11 +10,8 @@ from time import perf_counter
 from typing import Any, Final, TypeAlias
 
 from ...runtime.calls.machine import processor
-from ...runtime.fields.constructors import as_field
-from ...runtime.fields.device import DeviceType
-from ...runtime.fields.field import Field
-from ...runtime.process import classes
-from ...runtime.process.errors import ArgumentError, FieldforgeError
+from ...runtime.fields import Field, as_field
+from ...runtime.process import ArgumentError, DeviceType, FieldforgeError, classes
 from ...stages.interpret.work import work_of
 from ..backends.backend import Backend
 from ..batches import lock_file

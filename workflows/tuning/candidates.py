@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from ...runtime.process.errors import OptionError
+from ...runtime.process import OptionError
 from ...stages.base import TUNE, VALUES
 from ...stages.codegen.options import CodegenOptions
 from ...stages.codegen.schedule.value_names import digests_of, rows_of

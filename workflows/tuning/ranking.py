@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...runtime.process import classes
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process import FieldforgeError, classes
 from ...stages.base import Stage
 from ...stages.codegen.cpu.options import CpuOptions
 from ...stages.codegen.cpu.planning import moves

@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...runtime.calls.machine import machine_file, processor, read_machine
-from ...runtime.fields.field import Field
-from ...runtime.fields.neighbour_table import Connectivity
+from ...runtime.fields import Connectivity, Field
 from ...runtime.language import leaves_of
 from ...runtime.process import classes
 from ...stages.codegen.plan.machine import CLASSES, CpuClass, class_of

@@ -7,13 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...runtime.fields.constructors import as_connectivity, as_field
-from ...runtime.fields.device import DeviceType
-from ...runtime.fields.field import Field
-from ...runtime.fields.neighbour_table import Connectivity
+from ...runtime.fields import Connectivity, Field, as_connectivity, as_field
 from ...runtime.language import leaves_of, map_leaves
-from ...runtime.process import classes
-from ...runtime.process.errors import ArgumentError
+from ...runtime.process import ArgumentError, DeviceType, classes
 from ...stages.artifacts import Variant
 from ..backends.backend import BACKENDS, Backend, reference
 from ..backends.first_tier import compiled_only

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from ...runtime import _core
 from ...runtime.calls.machine import processor
-from ...runtime.process import classes, settings
-from ...runtime.process.errors import FieldforgeError, NotCompilableError
+from ...runtime.process import FieldforgeError, NotCompilableError, classes, settings
 from ...stages.ir.dataflow import Dataflow
 from ...stages.option_kinds import SECONDS
 from ..backends.backend import BACKENDS, Backend

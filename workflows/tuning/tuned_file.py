@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ...runtime.process import classes
-from ...runtime.process.errors import OptionError
+from ...runtime.process import OptionError, classes
 from ...runtime.process.shapes import ShapeError, number, read_toml, table, text
 from ...stages.numbers import Numbers
 from ..options.database import TUNED, checked

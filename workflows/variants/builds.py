@@ -6,8 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from ...runtime.process import classes, hooks
-from ...runtime.process.errors import CompilerNotFoundError, FieldforgeError
+from ...runtime.process import CompilerNotFoundError, FieldforgeError, classes, hooks
 from ...runtime.process.settings import current
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend

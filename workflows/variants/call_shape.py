@@ -15,8 +15,7 @@ import numpy as np
 from ...runtime.fields.bare_array import with_fields
 from ...runtime.language import Definition, ScalarType, Type, leaves, leaves_of, type_of_value
 from ...runtime.language.operations import of_same_value
-from ...runtime.process import classes
-from ...runtime.process.errors import DSLTypeError, FieldforgeError
+from ...runtime.process import DSLTypeError, FieldforgeError, classes
 from ...stages.artifacts import Variant
 from ...stages.ir.literal import number, spell
 from ...stages.parse.summary import Summary

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ...runtime.language import Dimension, FieldType, Type, leaves, leaves_of
-from ...runtime.language.domain import domain as make_domain
-from ...runtime.process.errors import ArgumentError, DomainError, did_you_mean
+from ...runtime.language import Dimension, FieldType, Type, domain as make_domain, leaves, leaves_of
+from ...runtime.process import ArgumentError, DomainError, did_you_mean
 from .naming import leaf_name
 
 KnownRanges: TypeAlias = tuple[tuple[str, str, int, int], ...]  # leaf, dimension, start, stop

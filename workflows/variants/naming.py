@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...runtime._core import FieldView
-from ...runtime.fields.layout import memory_order
+from ...runtime.fields import memory_order
 from ...runtime.language import Dimension, FieldType, Type, leaves, leaves_of
 from ...stages.artifacts import Variant
 

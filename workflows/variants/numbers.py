@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.decomposition.cuts import ENDLESS, Box
-from ...runtime.fields.alignment import first
+from ...runtime.fields import first
 from ...runtime.language import leaves_of
-from ...runtime.process.errors import ArgumentError
+from ...runtime.process import ArgumentError
 from ...stages.ir.bounds import (
     Const,
     DomainSymbol,

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from ...runtime import _core
-from ...runtime.process import classes
-from ...runtime.process.errors import CompilerNotFoundError, FieldforgeError
-from ...runtime.process.garbage import without_collections
+from ...runtime.process import CompilerNotFoundError, FieldforgeError, classes
+from ...runtime.start.garbage import without_collections
 from ...stages.artifacts import Variant
 from ..backends.first_tier import Tiers, build_after, first_tier
 from ..builds.building import ENTRY

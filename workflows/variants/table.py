@@ -8,8 +8,7 @@ from threading import RLock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...runtime.process import classes
-from ...runtime.process.errors import in_words
+from ...runtime.process import classes, in_words
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from .naming import why

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from ...runtime.language import Dimension, is_table
-from ...runtime.process import classes
-from ...runtime.process.errors import ArgumentError, MissingOffsetError
+from ...runtime.process import ArgumentError, MissingOffsetError, classes
 
 Table: TypeAlias = tuple[str, int, bool]
 

@@ -10,10 +10,8 @@ import numpy as np
 from ... import gpu
 from ...gpu.errors import GpuError
 from ...language import Dimension, DimensionKind, Domain, DType
-from ...process import classes
-from ...process.errors import DeviceError
+from ...process import PLATFORM_OF, Device, DeviceError, DeviceType, classes
 from ..alignment import first
-from ..device import PLATFORM_OF, Device, DeviceType
 from ..layout import memory_order
 
 ALIGNMENT: Final = 128  # bytes of one memory transaction of a warp
@@ -86,7 +84,7 @@ class DeviceAllocator:
 
 def as_cupy(array: gpu.Array) -> Any:
     """Return CuPy's view of an array, or the array itself where CuPy is not installed."""
-    from ..device import cupy_device_type
+    from ...process.device import cupy_device_type
 
     if array.device is None or cupy_device_type() is None:
         return array

@@ -12,10 +12,17 @@ from typing import Any, Final, Protocol, runtime_checkable
 import numpy as np
 
 from ...language import Domain, DType, NamedIndex
-from ...process import classes
-from ...process.errors import ArgumentError, DeviceError, DomainError
+from ...process import (
+    CPU,
+    PLATFORM_OF,
+    ArgumentError,
+    Device,
+    DeviceError,
+    DeviceType,
+    DomainError,
+    classes,
+)
 from ..alignment import first
-from ..device import CPU, PLATFORM_OF, Device, DeviceType
 from ..layout import allocate, memory_order
 
 

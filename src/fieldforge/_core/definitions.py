@@ -7,10 +7,10 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from ..runtime.fields import device as _device
-from ..runtime.fields.device import Device, DeviceType
 from ..runtime.language.dimension import Dimension
 from ..runtime.language.dtype import DType, as_dtype as dtype
+from ..runtime.process import device as _device
+from ..runtime.process.device import Device, DeviceType
 
 Scalar: TypeAlias = bool | int | float | np.bool_ | np.integer[Any] | np.floating[Any]
 SCALAR_TYPES = (bool, int, float, np.bool_, np.integer, np.floating)

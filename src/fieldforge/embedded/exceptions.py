@@ -1,5 +1,5 @@
 """Counterpart of `gt4py.next.embedded.exceptions`."""
 
-from ..runtime.process.errors import IndexOutOfBounds, NonContiguousDomain
+from ..runtime.process import IndexOutOfBounds, NonContiguousDomain
 
 __all__ = ["IndexOutOfBounds", "NonContiguousDomain"]

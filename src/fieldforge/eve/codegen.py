@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence, Set
 from typing import Any, ClassVar, Final
 
-from ..runtime.process.errors import FieldforgeError, MissingPackageError
+from ..runtime.process import FieldforgeError, MissingPackageError
 from .concepts import Node
 
 __all__ = [

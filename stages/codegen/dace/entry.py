@@ -10,10 +10,7 @@ from ...ir.loops import Kernel
 from ...ir.strides import Stride
 from ..cpu.text.threads import guard
 from ..entry_point import UNUSED, entry_head
-from ..rows.checks import status
-from ..rows.dialect import cpp
-from ..rows.options import WriterOptions
-from ..rows.scope import Scope, places_of, pointers, scalars
+from ..rows import Scope, WriterOptions, cpp, memory, places_of, scalars, status
 from .names import (
     SDFG_NAME,
     STATUS,
@@ -117,5 +114,5 @@ def defined(scope: Scope) -> Iterator[str]:
     """Write the definitions of what a call passes: integers, scalars, memory."""
     yield from (
         *(f"  const s64 n{place} = ints[{place}];" for place in range(len(scope.places))),
-        *(line for _, line in (*scalars(scope), *pointers(scope))),
+        *(line for _, line in (*scalars(scope), *memory(scope))),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ....runtime.language import Dimension
+from ....runtime.process import CodegenError
 from ...ir.bounds import Range
 from ...ir.loops import (
     Column,
@@ -21,7 +22,6 @@ from ...ir.loops import (
     children,
 )
 from ...ir.loops.cpu import Tiles
-from ..errors import CodegenError
 from .arrangement import needs_guard, touches_fields
 from .loops import SdfgLoops
 from .names import SDFG_NAME, THREAD, GuardedStop, OnlyStatement, TileCount

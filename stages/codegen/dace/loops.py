@@ -13,7 +13,7 @@ from ..integers import integers
 from ..interface import step_numbers, step_place
 from ..pass_list import PassName, without
 from ..passes import make_loops
-from ..rows.options import WriterOptions
+from ..rows import WriterOptions
 from ..schedule.drafts import StoreGroup
 from ..schedule.rules import Rules
 from ..soft_reads import Clamping, clamping_of

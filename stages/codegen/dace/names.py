@@ -12,7 +12,7 @@ from ...ir.bounds import Bound, DomainSymbol, Range, Ranges, ScalarSymbol
 from ...ir.loops import Buffer, Column, Kernel, Loop, Nest, NestLoop, arrays_of, walk
 from ...ir.strides import Stride
 from ..integers import split
-from ..rows.operations import TYPES
+from ..rows import TYPES
 from .arrangement import needs_guard
 
 SDFG_NAME: Final = "kernel"  # never the user's: C++ names functions after it
@@ -190,11 +190,6 @@ def _loops_of(node: Nest | Column) -> Nest:
         return node
     loops = tuple(classes.evolve(loop, kind="parallel") for loop in node.loops)
     return Nest(node.group, loops, (), node.reason)
-
-
-def stored_dtype(dtype: str) -> str:
-    """Return the NumPy name of an element in memory; a bool is a byte."""
-    return "uint8" if dtype == "bool" else dtype
 
 
 def type_name(dtype: str) -> str:

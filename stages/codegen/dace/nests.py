@@ -10,7 +10,7 @@ from ....runtime.language import Dimension
 from ...ir.bounds import Const, Range
 from ...ir.loops import Instruction, Load, NestLoop, Row, Store
 from ...ir.loops.gpu import marks_of
-from ..rows.body import NAMELESS
+from ..rows import NAMELESS
 from .arrangement import free_loops, needs_guard, on_threads, shared_by_parts, without_loop
 from .grid import GridOptions
 from .names import STATUS, GuardedStop

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
-from ..errors import CodegenError
+from ....runtime.process import CodegenError
 
 
 class JoinedStatesError(CodegenError):

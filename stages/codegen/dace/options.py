@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from ....runtime.process import classes
-from ....runtime.process.errors import OptionError
+from ....runtime.process import OptionError, classes
 from ...base import Stage
 from ...option_kinds import FLAG, SECONDS, TEXTS, Kind, listed, one_of, option, whole
 from ..options import CodegenOptions

@@ -18,8 +18,7 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, Final
 
-from ....runtime.process.errors import OptionError
-from ..errors import CodegenError
+from ....runtime.process import CodegenError, OptionError
 from ..pass_list import name_of
 from .one_state import one_state
 from .options import DaceOptions, SdfgPass

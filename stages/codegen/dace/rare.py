@@ -11,16 +11,12 @@ from typing import Final
 
 from ....runtime.process import classes
 from ...ir.bounds import Bound
-from ...ir.loops import Column, Nest, Node, rewrite
-from ...ir.loops.ungrouped import ungrouped
+from ...ir.loops import Choice, Column, Kernel, Nest, NestGroup, Node, Seq, in_order, rewrite
 from ...ir.strides import Stride
 from ..cpu.text.kernel import ENDS, Writing, definitions, write_steps
 from ..cpu.text.units import defined, flat
 from ..entry_point import UNUSED
-from ..rows.checks import beyond
-from ..rows.dialect import cpp
-from ..rows.options import Steps, WriterOptions
-from ..rows.scope import WITHIN, Scope, places_of
+from ..rows import WITHIN, Scope, Steps, WriterOptions, beyond, cpp, places_of
 from .loops import SdfgLoops
 
 # Few calls run it, so it is optimised for size and compiles fast.
@@ -74,3 +70,24 @@ def _on_one_thread(node: Node) -> Node:
         return node
     loops = tuple(classes.evolve(loop, kind="sequential") for loop in node.loops)
     return classes.evolve(node, loops=loops)
+
+
+def ungrouped(kernel: Kernel) -> Kernel:
+    """Return a kernel that does the same, one nest after the other, as no platform decided on it.
+
+    A kernel has none if a group that runs in every call has arrays that are not in the arena.
+    """
+    return rewrite(kernel, _ungrouped)
+
+
+def _ungrouped(node: Node) -> Node:
+    match node:
+        case Choice(otherwise=otherwise):
+            return otherwise
+        case NestGroup(members=members):
+            return in_order(*(member.nest for member in members))
+        case Seq(steps=steps):
+            return in_order(*steps)
+        case Nest():
+            return classes.evolve(node, marks=None)
+    return node

@@ -7,9 +7,9 @@ from typing import Any
 
 from ....runtime.process import classes
 from ...ir.bounds import Bound
-from ..rows.dialect import Dialect
+from ..rows import Dialect
 from .grid import GridOptions
-from .names import STATUS, GuardedStop, SdfgNames, stored_dtype
+from .names import STATUS, GuardedStop, SdfgNames
 
 
 @classes.frozen
@@ -81,7 +81,7 @@ class Build:
 
     def stored(self, dtype: str) -> Any:
         """Return DaCe's name of the type of an element in memory."""
-        return self.type(stored_dtype(dtype))
+        return self.type("uint8" if dtype == "bool" else dtype)  # in memory a bool is a byte
 
     def symbol(self, sdfg: Any, name: str) -> Any:
         """Return a symbol, known to an SDFG."""

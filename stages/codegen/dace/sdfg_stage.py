@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ....runtime.fields.device import DeviceType
-from ....runtime.process import classes
+from ....runtime.process import DeviceType, classes
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
 from .options import DaceOptions

@@ -18,8 +18,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from ....runtime.process.errors import DaceNotFoundError
-from ....runtime.process.garbage import without_collections
+from ....runtime.process import DaceNotFoundError
+from ....runtime.start.garbage import without_collections
 
 SERIES: Final = "2.0."
 # Everything that a build by default imports of DaCe.

@@ -10,9 +10,7 @@ from ...ir.bounds import Bound, maximum
 from ...ir.loops import Kernel, steps_of
 from ..arena import lives_of, placed
 from ..gpu.text.spellings import dialect_of, on_device
-from ..rows.checks import functions as check_functions, missing_values, tested_stores
-from ..rows.dialect import cpp
-from ..rows.expressions import TYPES
+from ..rows import TYPES, cpp, functions as check_functions, missing_values, tested_stores
 from .entry import Entry
 from .graph import build_graph
 from .loops import SdfgLoops, SdfgRules

@@ -20,7 +20,7 @@ from ...ir.loops import (
     State,
     Store,
 )
-from ..rows.checks import noted
+from ..rows import noted
 from .names import STATUS, type_name
 from .rooms import Build
 

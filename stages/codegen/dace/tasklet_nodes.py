@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ....runtime.process import CodegenError
 from ...ir.loops import (
     Access,
     Argument,
@@ -17,10 +18,7 @@ from ...ir.loops import (
     code_of,
     instructions,
 )
-from ..errors import CodegenError
-from ..rows.acts import write_acts
-from ..rows.options import WriterOptions
-from ..rows.scope import Scope
+from ..rows import Scope, WriterOptions, write_acts
 from .names import NEST, STATUS, THREAD, words
 from .rooms import Build, Room
 from .tasklet import Block, SdfgNest, block_of, first_state, ranged_axes

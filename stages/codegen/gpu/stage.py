@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ....runtime.fields.device import DeviceType
-from ....runtime.process import classes
+from ....runtime.process import DeviceType, classes
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
 from ...vendors.vendor import Vendor
@@ -17,7 +16,7 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
     from typing import Self
 
     from ..pass_list import LoopPass
-    from ..rows.options import WriterOptions
+    from ..rows import WriterOptions
     from ..schedule.rules import Rules
     from ..schedule.schedule import Scheduled
 

@@ -10,6 +10,7 @@ from ....runtime.language import DimensionKind
 from ....runtime.process import classes
 from ...ir.bounds import Bound, PatchMember, Range, subtract
 from ...ir.loops import (
+    ITEMSIZES,
     Buffer,
     Choice,
     Kernel,
@@ -25,7 +26,6 @@ from ...ir.loops import (
     nests_of,
     with_runs,
 )
-from ..schedule.costs import ITEMSIZES
 from .values import codomains, owner_of, ways
 
 Kinds: TypeAlias = list[str]  # of the loops of a nest

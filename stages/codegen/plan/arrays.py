@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from ....runtime.process import classes
-from ....runtime.process.errors import OptionError
+from ....runtime.process import OptionError, classes
 from ...artifacts import Lowered, Variant
 from ...ir.loops import Kernel
 from ..pass_list import LoopPass

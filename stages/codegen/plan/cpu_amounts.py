@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Final
 
 from ....runtime.process import classes
-from ...ir.loops import Compute, Index, Load, Nest, Store, reached
+from ...ir.loops import ITEMSIZES, Compute, Index, Load, Nest, Store, reached
 from ...ir.loops.cpu import LINE, marks_of
-from ..schedule.costs import ITEMSIZES, operations, row_cost
+from ..schedule.costs import operations, row_cost
 from .cpu_sweeps import Work
 from .machine import CpuClass
 from .registers import OTHERS, WORD, registers

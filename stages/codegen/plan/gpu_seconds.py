@@ -9,9 +9,19 @@ from typing import Final
 
 from ....runtime.language import Dimension
 from ....runtime.process import classes
-from ...ir.loops import Access, Compute, Index, Instruction, Kernel, Load, Store, with_operands
+from ...ir.loops import (
+    ITEMSIZES,
+    Access,
+    Compute,
+    Index,
+    Instruction,
+    Kernel,
+    Load,
+    Store,
+    with_operands,
+)
 from ...ir.loops.gpu import marks_of
-from ..schedule.costs import ITEMSIZES, operations
+from ..schedule.costs import operations
 from .gpu_sweeps import Kernels, Part, gpu_kernels, of_block, of_grid
 from .machine import GpuClass
 from .sizes import Sizes

@@ -7,6 +7,7 @@ from typing import Final
 
 from ....runtime.process import classes
 from ...ir.loops import (
+    ITEMSIZES,
     Argument,
     Constant,
     Index,
@@ -17,7 +18,6 @@ from ...ir.loops import (
     Store,
     with_operands,
 )
-from ..schedule.costs import ITEMSIZES
 
 WORD: Final = 4  # bytes of a register
 # What a thread keeps besides values: indices, addresses, bounds. With it the estimate is 0.8 to 1.6

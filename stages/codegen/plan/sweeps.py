@@ -14,6 +14,7 @@ from ....runtime.language import Dimension, flip_staggered
 from ....runtime.process import classes
 from ...ir.bounds import Range
 from ...ir.loops import (
+    ITEMSIZES,
     Access,
     Buffer,
     Choice,
@@ -31,7 +32,6 @@ from ...ir.loops import (
     Store,
     children,
 )
-from ..schedule.costs import ITEMSIZES
 from ..schedule.discovery import TABLE
 from .sizes import Sizes
 

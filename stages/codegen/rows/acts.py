@@ -15,7 +15,7 @@ from .scope import Scope
 def write_acts(scope: Scope, column: Column) -> Iterator[str]:
     """Write what one column does; its indices are `i0`, `i1`, ..."""
     yield from write_registers(column)
-    yield from acts_of(body_of(scope, column), column.acts, count())
+    yield from acts_of(body_of_column(scope, column), column.acts, count())
 
 
 def write_registers(column: Column) -> Iterator[str]:
@@ -23,7 +23,7 @@ def write_registers(column: Column) -> Iterator[str]:
     yield from (f"{TYPES[dtype][0]} g{n} = 0;" for n, dtype in enumerate(column.registers))
 
 
-def body_of(scope: Scope, column: Column) -> Body:
+def body_of_column(scope: Scope, column: Column) -> Body:
     """Return the rows of a column; its indices are `i0`, `i1`, ..."""
     dims = [loop.range.dim for loop in column.loops]
     positions = {dim: f"i{level}" for level, dim in enumerate(dims)}

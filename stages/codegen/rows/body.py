@@ -37,9 +37,11 @@ from ...ir.loops import (
     Set,
     State,
     Store,
+    axis_along,
+    is_told,
 )
 from ...ir.loops.cpu import marks_of
-from .addresses import DIRECT, Address, Element, InRow, addresses_of, axis_along, is_told
+from .addresses import DIRECT, Address, Element, InRow, addresses_of
 from .checks import tested
 from .expressions import TYPES
 from .extrema import trees

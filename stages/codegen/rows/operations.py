@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from ..mathematics import function
 from ..spellings import complete
 from .expressions import TYPES, Expression, is_float, literal
-from .mathematics import function
 from .spellings import LIBRARY, SPELLINGS
 
 __all__ = [

@@ -215,7 +215,7 @@ def scalars(scope: Scope) -> Iterator[Definition]:
             yield f"x{place}", f"  const {TYPES[dtype][0]} x{place} = {value}{test};"
 
 
-def pointers(scope: Scope) -> Iterator[Definition]:
+def memory(scope: Scope) -> Iterator[Definition]:
     """Name the memory: fields at index 0, arrays in their slots moved to index 0."""
     kernel = scope.kernel
     touched = arrays_of(kernel)

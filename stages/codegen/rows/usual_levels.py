@@ -2,6 +2,10 @@
 
 A load would wait for the extrema; a test that always has the same answer costs nothing. Levels at
 known distances from each other share a test, where the first of them is known.
+
+What loads at indices of their own need of fields, strides, first and last levels, gets names. Where
+these are the same for all fields, as they are for arrays of one allocator, code with one value for
+each computes each place once.
 """
 
 from __future__ import annotations
@@ -11,10 +15,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ....runtime.process import classes
-from ...ir.loops import Act, Compute, Constant, If, Instruction, Number, Row, Sweep, While
+from ...ir.loops import (
+    Act,
+    Buffer,
+    Compute,
+    Constant,
+    If,
+    Instruction,
+    Load,
+    Number,
+    Row,
+    Sweep,
+    While,
+)
+from ..acts.act_trees import rows_of
 from .body import Body, operand
+from .scope import Scope
 
-Scope: TypeAlias = tuple[int, ...]  # the blocks around a row
+Around: TypeAlias = tuple[int, ...]  # the blocks around a row
 Base: TypeAlias = tuple[Row, ...]  # the terms of a sum that are not known
 
 
@@ -68,7 +86,7 @@ class Together:
 def usual_levels(body: Body, acts: Iterable[Act]) -> list[Together]:
     """Return the levels that are clamped, those together whose first one is known to all."""
     scopes = dict(_scopes(acts, ()))
-    found: dict[Base, list[tuple[Scope, list[tuple[Level, int]]]]] = {}
+    found: dict[Base, list[tuple[Around, list[tuple[Level, int]]]]] = {}
     for level in _clamped(body, scopes):
         base, distance = _distance(body.rows, level.level)
         scope, groups = scopes[id(body.rows[level.row])], found.setdefault(base, [])
@@ -84,7 +102,7 @@ def usual_levels(body: Body, acts: Iterable[Act]) -> list[Together]:
     ]
 
 
-def _scopes(acts: Iterable[Act], around: Scope) -> Iterator[tuple[int, Scope]]:
+def _scopes(acts: Iterable[Act], around: Around) -> Iterator[tuple[int, Around]]:
     """Yield rows by identity, with the blocks around them."""
     for act in acts:
         match act:
@@ -99,7 +117,7 @@ def _scopes(acts: Iterable[Act], around: Scope) -> Iterator[tuple[int, Scope]]:
                 yield id(act), around
 
 
-def _clamped(body: Body, scopes: Mapping[int, Scope]) -> Iterator[Level]:
+def _clamped(body: Body, scopes: Mapping[int, Around]) -> Iterator[Level]:
     """Yield the levels that are clamped to numbers."""
     users = Counter(each for row in body.rows for each in row.operands)
     for number, row in enumerate(body.rows):
@@ -171,3 +189,63 @@ def _text(body: Body, group: Together) -> str:
 
 def _sum(level: str, distance: int) -> str:
     return f"{level} {'+' if distance > 0 else '-'} {abs(distance)}" if distance else level
+
+
+@classes.frozen
+class AlikeFields:
+    """The names, and their values: of strides, of first levels, of last levels."""
+
+    names: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+
+    @property
+    def own(self) -> list[str]:
+        """The value of each name."""
+        return [each for group in self.groups for each in group]
+
+    @property
+    def alike(self) -> list[str]:
+        """The values where those of a group are the same."""
+        return [group[0] for group in self.groups for _ in group]
+
+    @property
+    def test(self) -> str:
+        """Whether those of each group are the same; empty if they certainly are."""
+        pairs = ((group[0], each) for group in self.groups for each in dict.fromkeys(group[1:]))
+        return " && ".join(f"{one} == {each}" for one, each in pairs if one != each)
+
+
+def with_alike_fields(body: Body, acts: Iterable[Act], tests: Tests) -> tuple[Body, AlikeFields]:
+    """Return a body that reads the names, and their values."""
+    own = tuple(acts)
+    strides, levels = _strides(body.scope, own), usual_levels(body, own)
+    ends = {row: f"e{place}" for place, row in enumerate(end_rows(levels))}
+    names = (*(f"t{place}" for place in range(len(strides))), *ends.values())
+    groups = (tuple(strides.values()), *map(tuple, end_texts(body, levels)))
+    named = _named(body, strides, ends)
+    return with_usual_levels(named, levels, tests), AlikeFields(names, groups)
+
+
+def _strides(scope: Scope, acts: Iterable[Act]) -> dict[str, str]:
+    """Return by field the stride along which loads have indices of their own."""
+    found = dict[str, str]()
+    for row in rows_of(acts):
+        if isinstance(row, Load) and row.is_told:
+            buffer = scope.by_name[row.buffer]
+            axis = next(axis for axis, index in enumerate(row.rows) if index is not None)
+            if buffer.memory == "field":
+                found[row.buffer] = scope.stride(buffer, axis)
+    return found
+
+
+def _named(body: Body, strides: Mapping[str, str], ends: Mapping[int, str]) -> Body:
+    """Return a body with names for strides and ends."""
+    scope, places = body.scope, list(strides)
+
+    def stride(buffer: Buffer, axis: int) -> str:
+        found = scope.stride(buffer, axis)
+        is_own = strides.get(buffer.name) == found
+        return f"t{places.index(buffer.name)}" if is_own else found
+
+    made = classes.evolve(scope, strides=stride)
+    return classes.evolve(body, names={**body.names, **ends}, scope=made)

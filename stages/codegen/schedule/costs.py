@@ -13,10 +13,6 @@ from ...machine import Machine
 from .places import Coords, Indices
 from .points import Node, Points
 
-ITEMSIZES: Final[Mapping[str, int]] = {
-    "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
-    "int64": 8, "uint64": 8, "float32": 4, "float64": 8,
-}  # fmt: skip
 TRANSCENDENTAL: Final = 25  # the least cost of an operation that calls a function
 COMPUTED: Final = (dataflow.Map, dataflow.Reduce, dataflow.Region)
 

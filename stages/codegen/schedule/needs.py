@@ -12,14 +12,13 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from ....runtime.language import Dimension, DimensionKind
-from ....runtime.process import classes
+from ....runtime.process import CodegenError, classes
 from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range, Ranges
 from ...ir.column_rows import Column
 from ...ir.gates import FAR, far_unless
 from ...ir.settled import settled
 from ...lower.regions import EVERYWHERE, Box, Boxes, is_empty, met
-from ..errors import CodegenError
 from .places import FIXED, OWN, Coord, Entries, Entry, Level, Point
 from .points import Points
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ....runtime.fields.layout import memory_order
+from ....runtime.fields import memory_order
 from ....runtime.language import Dimension
 from ...ir.bounds import Range, Ranges
 from ...ir.loops import NestLoop

@@ -8,8 +8,8 @@ from ....runtime.language import Dimension
 from ...ir import dataflow
 from ...ir.bounds import Range, Ranges
 from ...ir.column_rows import Column
-from ...ir.loops import reached
-from .costs import ITEMSIZES, own_cost, point_costs, users_of
+from ...ir.loops import ITEMSIZES, reached
+from .costs import own_cost, point_costs, users_of
 from .needs import (
     Need,
     around,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import prod
 
-from ....runtime.process.source import Span
+from ....runtime.process import Span
 from ...ir.stencil import Assign, Block, Read
 from ..errors import NotYetSupportedError, StencilRefusedError
 from ..levels import reads_below

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from itertools import groupby
 
-from ....runtime.process import classes
-from ....runtime.process.errors import OptionError
+from ....runtime.process import OptionError, classes
 from ...artifacts import Variant
 from ...ir.bounds import Const, Range, add
 from ...ir.dataflow import Dataflow, Leaf, Ref, Side

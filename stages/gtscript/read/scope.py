@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Final, TypeAlias
 
-from ....runtime.process import classes
-from ....runtime.process.source import Span
+from ....runtime.process import Span, classes
 from ...ir.literal import respell
 from ...ir.stencil import Assign, Block, End, Limits, Node, Number, Order, Read, Ref, Variable
 from ...parse.source import Located, Source

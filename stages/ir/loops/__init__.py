@@ -1,6 +1,7 @@
 """The loop IR: a tree of loop nests, its text form and its rules."""
 
-from .buffers import Buffer, empty_where
+from .axes import Places, axis_along, is_told, row_of
+from .buffers import ITEMSIZES, Buffer, empty_where
 from .column import Act, Column, Get, If, Set, Sweep, While
 from .group import Member, NestGroup, PatchGroup, groups_of
 from .kernel import Choice, Kernel, Loop, Node, Seq, Step, in_order, steps_of
@@ -41,6 +42,7 @@ from .traverse import (
 )
 
 __all__ = [
+    "ITEMSIZES",
     "Access",
     "Act",
     "Advance",
@@ -65,6 +67,7 @@ __all__ = [
     "Node",
     "Number",
     "PatchGroup",
+    "Places",
     "Reading",
     "Row",
     "Seq",
@@ -76,6 +79,7 @@ __all__ = [
     "While",
     "accesses",
     "arrays_of",
+    "axis_along",
     "bodies",
     "children",
     "code_of",
@@ -83,10 +87,12 @@ __all__ = [
     "groups_of",
     "in_order",
     "instructions",
+    "is_told",
     "nests_of",
     "nodes_of",
     "reached",
     "rewrite",
+    "row_of",
     "steps_of",
     "touches",
     "walk",

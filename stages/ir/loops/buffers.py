@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal as OneOf
+from collections.abc import Mapping
+from typing import Final, Literal as OneOf
 
 from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ..bounds import Bound, Const, Range, Ranges, add, maximum, multiply, subtract
+
+# The bytes of an element in memory.
+ITEMSIZES: Final[Mapping[str, int]] = {
+    "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
+    "int64": 8, "uint64": 8, "float32": 4, "float64": 8,
+}  # fmt: skip
 
 
 @classes.frozen

@@ -25,7 +25,7 @@ from .kernel import Kernel, Node
 from .nest import Each, Marks, Nest, Row, marked_as, marks_as
 from .traverse import with_nests
 
-LINE: Final = 64
+LINE: Final = 64  # bytes
 PITCH: Final = 16
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ....runtime.process import classes
-from ....runtime.process.errors import DSLError
+from ....runtime.process import DSLError, classes
 from ...artifacts import Lowered
 from ...ir import bounds
 from ...ir.bounds import Const, Range, Ranges, table_range

@@ -12,8 +12,7 @@ from itertools import product
 from typing import Final, TypeAlias
 
 from ....runtime.language import Dimension
-from ....runtime.process import classes
-from ....runtime.process.errors import DSLError
+from ....runtime.process import DSLError, classes
 from ...ir import bounds
 from ...ir.bounds import (
     Bound,

@@ -15,7 +15,7 @@ from fieldforge.runtime.decomposition.exchange import LostRankError, local_excha
 from fieldforge.runtime.decomposition.ghex_exchange import GhexExchange, has_ghex
 from fieldforge.runtime.decomposition.mesh import decompose
 from fieldforge.runtime.decomposition.partitioning import bisect
-from fieldforge.runtime.fields.device import Device, DeviceType
+from fieldforge.runtime.process.device import Device, DeviceType
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 NX, NY = 9, 7

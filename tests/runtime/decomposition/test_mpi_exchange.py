@@ -15,7 +15,7 @@ from fieldforge.runtime.decomposition import mpi_exchange
 from fieldforge.runtime.decomposition.mesh import decompose
 from fieldforge.runtime.decomposition.mpi_exchange import MpiExchange, is_aware
 from fieldforge.runtime.decomposition.partitioning import bisect
-from fieldforge.runtime.fields.device import Device, DeviceType
+from fieldforge.runtime.process.device import Device, DeviceType
 
 ON_NULL = Device(DeviceType.NULL, 0)
 MESH = icosahedral(2, 1)

@@ -21,7 +21,7 @@ from fieldforge.runtime.decomposition import nccl
 from fieldforge.runtime.decomposition.mesh import decompose
 from fieldforge.runtime.decomposition.nccl_exchange import NcclExchange
 from fieldforge.runtime.decomposition.partitioning import bisect
-from fieldforge.runtime.fields.device import Device, DeviceType
+from fieldforge.runtime.process.device import Device, DeviceType
 from fieldforge.workflows.backends.backend import BACKENDS
 
 from ...processes import python

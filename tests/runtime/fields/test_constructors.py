@@ -12,11 +12,11 @@ from fieldforge.runtime.fields.constructors import (
     ones,
     zeros,
 )
-from fieldforge.runtime.fields.device import Device, DeviceType
 from fieldforge.runtime.fields.field_constructor import FieldConstructor
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.language.dtype import as_dtype
 from fieldforge.runtime.language.types import ScalarType
+from fieldforge.runtime.process.device import Device, DeviceType
 from fieldforge.runtime.process.errors import ArgumentError, DeviceError, DomainError
 
 from ...dimensions import I, J, K

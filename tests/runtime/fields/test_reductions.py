@@ -10,8 +10,8 @@ from fieldforge.common import _field
 from fieldforge.errors import ArgumentError, DomainError
 from fieldforge.runtime import gpu
 from fieldforge.runtime.fields.allocators.device import DeviceAllocator
-from fieldforge.runtime.fields.device import DeviceType
 from fieldforge.runtime.fields.field import Field
+from fieldforge.runtime.process.device import DeviceType
 
 from ...dimensions import I, J, K
 

@@ -13,9 +13,9 @@ from fieldforge.runtime.fields.constructors import (
     ones,
     zeros,
 )
-from fieldforge.runtime.fields.device import Device, DeviceType
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
+from fieldforge.runtime.process.device import Device, DeviceType
 from fieldforge.runtime.process.errors import DeviceError
 
 from ...dimensions import Cell, I, J, K

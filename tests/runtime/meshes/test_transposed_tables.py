@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge.runtime.fields.device import Device, DeviceType
+from fieldforge.runtime.process.device import Device, DeviceType
 
 A, B = ff.Dimension("A"), ff.Dimension("B")
 A2B = ff.Dimension("A2B", ff.DimensionKind.LOCAL)

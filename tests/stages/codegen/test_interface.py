@@ -3,7 +3,7 @@
 import attrs
 import pytest
 
-from fieldforge.runtime.fields.device import DeviceType
+from fieldforge.runtime.process.device import DeviceType
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.cpu.options import CpuOptions
 from fieldforge.stages.codegen.integers import integers

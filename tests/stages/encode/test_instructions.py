@@ -8,7 +8,7 @@ import pytest
 from fieldforge.runtime import _core
 from fieldforge.runtime.language import operations
 from fieldforge.runtime.language.operations import BY_NAME
-from fieldforge.stages.codegen.rows.mathematics import _TEXTS
+from fieldforge.stages.codegen.mathematics import _TEXTS
 
 from ..codegen.programs import I, all_unit
 from ..codegen.rows.test_operations import FLOATS, _agree, cases, one_statement_each, values

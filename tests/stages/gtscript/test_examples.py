@@ -2,8 +2,8 @@
 
 import pytest
 
+from fieldforge.runtime.process import CodegenError
 from fieldforge.stages.artifacts import Variant
-from fieldforge.stages.codegen.errors import CodegenError
 from fieldforge.stages.interpret.stage import Entry
 from fieldforge.stages.ir import codec
 from fieldforge.stages.ir.dataflow_text import parse

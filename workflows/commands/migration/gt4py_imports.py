@@ -12,7 +12,7 @@ from multiprocessing import spawn
 from types import ModuleType
 from typing import Any
 
-from ....runtime.process.errors import FieldforgeError
+from ....runtime.process import FieldforgeError
 from .counterparts import FOLLOWED_VERSION, THEIRS, counterpart
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from ....runtime.fields.neighbour_table import Connectivity
+from ....runtime.fields import Connectivity
 from ....stages.codegen.plan.machine import CLASSES
 from ....stages.codegen.plan.sizes import Sizes, alike
 from ....stages.ir.loops.reader import read

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ....ir.loops import Kernel, Load, Nest, Store, arrays_of, with_nests
+from ....ir.loops import ITEMSIZES, Kernel, Load, Nest, Store, arrays_of, with_nests
 from ....ir.loops.cpu import marked
-from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 
 DEPTH: Final = 3  # planes, rows, points

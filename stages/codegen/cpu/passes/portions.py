@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from ....ir.bounds import Bound, Const, PatchOrder, maximum, multiply
-from ....ir.loops import Buffer, Each, Kernel, Row
+from ....ir.loops import ITEMSIZES, Buffer, Each, Kernel, Row
 from ....ir.loops.cpu import Portions, marks_of
 from ....sizes import Patches
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
-from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
 

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from .....runtime.language import DimensionKind
-from ....ir.loops import Buffer, Kernel, Load, Nest, Row
+from ....ir.loops import Buffer, Kernel, Load, Nest, Row, axis_along, row_of
 from ....ir.loops.cpu import marked, marks_of, with_rows
-from ...rows.addresses import axis_along, row_of
 from ...schedule.rules import Rules
 
 # Iterations of the next outer loop between prefetch and load; columns are short.

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from .....runtime.language import Dimension
-from ....ir.loops import Kernel, Load, Nest, Store, accesses, arrays_of
+from ....ir.loops import ITEMSIZES, Kernel, Load, Nest, Store, accesses, arrays_of
 from ....ir.loops.cpu import marked, with_rows
-from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 
 # Bytes of the smallest element: a strip has one point for each that fits a register.

@@ -16,6 +16,7 @@ from .....runtime.language import Dimension, DimensionKind
 from .....runtime.process import classes
 from ....ir.bounds import Const, Range, difference, greatest, least
 from ....ir.loops import (
+    ITEMSIZES,
     Buffer,
     Kernel,
     Load,
@@ -31,7 +32,6 @@ from ....ir.loops import (
     touches,
 )
 from ....ir.loops.cpu import Cut, Tiles
-from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
 

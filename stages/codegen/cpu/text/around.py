@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from .....runtime.process import classes
 from ....ir.loops import Compute, Instruction, Load, Nest, Row
 from ....ir.loops.cpu import marks_of
-from ...rows.body import Body, operand, written
+from ...rows import Body, operand, written
 from ...schedule.usual import settled
 from .threads import indented
 

@@ -8,6 +8,7 @@ from typing import Final
 from .....runtime.language import Dimension
 from .....runtime.process import classes
 from ....ir.loops import (
+    ITEMSIZES,
     Access,
     Column,
     Get,
@@ -20,11 +21,8 @@ from ....ir.loops import (
     Sweep,
     instructions,
 )
-from ...rows.body import Body
-from ...rows.expressions import TYPES, is_float
-from ...rows.scope import Scope, stored_type
-from ...schedule.costs import ITEMSIZES
-from .streams import LINE
+from ....ir.loops.cpu import LINE
+from ...rows import TYPES, Body, Scope, is_float, stored_type
 from .strips import registers_of
 
 BLOCK: Final = 64  # columns that walk the levels together

@@ -13,7 +13,7 @@ from .....runtime.meshes.transposed_tables import transposed_names
 from .....runtime.process import classes
 from ....ir.loops import Buffer, Compute, Load, Nest
 from ....ir.loops.cpu import marks_of
-from ...rows.body import Body, operand
+from ...rows import Body, operand
 from ...schedule.discovery import TABLE, table_buffer
 from ...schedule.usual import entry_of, is_lower, listed, settled
 

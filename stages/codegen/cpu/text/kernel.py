@@ -16,12 +16,21 @@ from ....ir.loops import Choice, Column, Kernel, Loop, Nest, Node, Seq, Store, a
 from ....ir.loops.cpu import Portions, Tiles
 from ....ir.strides import Stride
 from ...entry_point import PARAMETERS, UNUSED, entry_head
-from ...rows import checks
-from ...rows.acts import loop_over
-from ...rows.dialect import Dialect, cpp
-from ...rows.expressions import TYPES, Expression
-from ...rows.options import Steps, WriterOptions
-from ...rows.scope import WITHIN, Scope, places_of, pointers, scalars
+from ...rows import (
+    TYPES,
+    WITHIN,
+    Dialect,
+    Expression,
+    Scope,
+    Steps,
+    WriterOptions,
+    checks,
+    cpp,
+    loop_over,
+    memory,
+    places_of,
+    scalars,
+)
 from ...soft_reads import Clamping
 from .elements import LISTED
 from .lanes import acts_in_lanes, write_lanes
@@ -131,7 +140,7 @@ def definitions(scope: Scope, steps: Steps | None) -> Iterator[Known]:
     if steps is not None:
         yield Known("only", "", value=f"ints[{steps.place}]")
     yield from known(scope, scalars)
-    yield from known(scope, pointers)
+    yield from known(scope, memory)
 
 
 def _parameters(has_context: bool, *, checked: bool = False) -> tuple[tuple[str, str], ...]:

@@ -13,13 +13,10 @@ from typing import TypeAlias
 
 from .....runtime.process import classes
 from ....ir.loops import Act, Get, If, Instruction, Row, Set, Store, Sweep, While
-from ...rows.acts import loop_over
-from ...rows.addresses import DIRECT
-from ...rows.body import NAMELESS, Body, element, line, name, operand
-from ...rows.expressions import TYPES
+from ....ir.loops.cpu import LINE
+from ...rows import DIRECT, NAMELESS, TYPES, Body, element, line, loop_over, name, operand
 from .column_blocks import ColumnBlock
 from .lane_work import is_heavy, is_serial
-from .streams import LINE
 from .strips import SIMD
 from .threads import indented
 

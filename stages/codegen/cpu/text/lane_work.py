@@ -7,10 +7,7 @@ from typing import Final
 
 from ....ir.loops import Compute, If, Instruction, Store, While
 from ...acts.act_trees import below, rows_of
-from ...rows.body import Body
-from ...rows.expressions import is_float
-from ...rows.operations import VECTORISED
-from ...rows.options import WriterOptions
+from ...rows import VECTORISED, Body, WriterOptions, is_float
 from ...schedule.costs import TRANSCENDENTAL, operations, row_cost
 
 HEAVY: Final = 40  # additions: from here on a condition is worth a test that a lane needs it

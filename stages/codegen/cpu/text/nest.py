@@ -6,13 +6,9 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Final, TypeAlias
 
 from ....ir.bounds import Range, difference
-from ....ir.loops import Column, Compute, Index, Load, Nest, Row, Store, instructions
+from ....ir.loops import ITEMSIZES, Column, Compute, Index, Load, Nest, Row, Store, instructions
 from ....ir.loops.cpu import marks_of
-from ...rows.acts import loop_over, write_acts
-from ...rows.body import Body, body_of, pointers, states, written
-from ...rows.checks import tests_of
-from ...rows.scope import Scope
-from ...schedule.costs import ITEMSIZES
+from ...rows import Body, Scope, body_of, loop_over, pointers, states, tests_of, write_acts, written
 from .elements import FEW, as_usual, usual_tests
 from .streams import named_ahead
 from .strips import SIMD, Strips, strips_of, write_strips

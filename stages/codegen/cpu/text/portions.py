@@ -10,9 +10,19 @@ from ....ir.bounds import PatchBound
 from ....ir.loops import Access, Each, Load, Nest, Row, Store, reached
 from ....ir.loops.cpu import Portions
 from ...mesh.values import way_of, ways
-from ...rows.addresses import Address, InRow, is_given
-from ...rows.body import NAMELESS, Body, body_of, line, start_of_row, written
-from ...rows.scope import Scope, stored_type
+from ...rows import (
+    NAMELESS,
+    Address,
+    Body,
+    InRow,
+    Scope,
+    body_of,
+    is_given,
+    line,
+    start_of_row,
+    stored_type,
+    written,
+)
 from .nest import innermost
 from .streams import indices, iteration, rows_ahead
 from .threads import END, extents, guard, indented, opened

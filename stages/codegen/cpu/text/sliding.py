@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from .....runtime.process import classes
-from ....ir.loops import Instruction, Load, Row, Store, reached
-from ...rows.body import NAMELESS, Body, line
-from ...rows.expressions import TYPES
-from ...schedule.costs import ITEMSIZES
+from ....ir.loops import ITEMSIZES, Instruction, Load, Row, Store, reached
+from ....ir.loops.cpu import LINE
+from ...rows import NAMELESS, TYPES, Body, line
 from ..passes.sliding import live_rows
-from .streams import LINE
 from .threads import indented
 
 

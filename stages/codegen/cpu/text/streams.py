@@ -15,18 +15,24 @@ from typing import Final, TypeAlias
 
 from .....runtime.language import flip_staggered
 from .....runtime.process import classes
-from ....ir.loops import Access, Buffer, Load, Nest, Row, arrays_of, reached
-from ....ir.loops.cpu import marks_of
-from ...rows.addresses import InRow, addresses_of, is_given, is_told
-from ...rows.body import NAMELESS, Body, line, start_of_row
-from ...rows.dialect import held
-from ...rows.scope import Scope, stored_type
-from ...schedule.costs import ITEMSIZES
+from ....ir.loops import ITEMSIZES, Access, Buffer, Load, Nest, Row, arrays_of, is_told, reached
+from ....ir.loops.cpu import LINE, marks_of
+from ...rows import (
+    NAMELESS,
+    Body,
+    InRow,
+    Scope,
+    addresses_of,
+    held,
+    is_given,
+    line,
+    start_of_row,
+    stored_type,
+)
 from ...schedule.usual import unclamped
 from ..passes.tiling import USUAL
 from .threads import points
 
-LINE: Final = 64
 _STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
 Stored: TypeAlias = Mapping[str, tuple[str, Buffer]]
 # The names of the first point of a strip, and of the test for such stores.

@@ -11,20 +11,28 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.loops import Buffer, Compute, Instruction, Load, Nest, Row, Store
-from ....ir.loops.cpu import marks_of
-from ...rows.addresses import Address, Element, InRow
-from ...rows.body import NAMELESS, Body, line, name, written
-from ...rows.expressions import TYPES
-from ...rows.scope import Scope, stored_type
-from ...schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
+from ....ir.loops import ITEMSIZES, Buffer, Compute, Instruction, Load, Nest, Row, Store
+from ....ir.loops.cpu import LINE, marks_of
+from ...rows import (
+    NAMELESS,
+    TYPES,
+    Address,
+    Body,
+    Element,
+    InRow,
+    Scope,
+    line,
+    name,
+    stored_type,
+    written,
+)
+from ...schedule.costs import TRANSCENDENTAL, operations
 from ..passes.streaming import SMALLEST
 from ..passes.unswitching import conditions_of
 from .around import Around, around_of, outside
 from .elements import index_test, without_conditions
 from .sliding import Slides, before_strips, slides_of, sliding_strip
 from .streams import (
-    LINE,
     aligned,
     are_rows_alike,
     is_far,

@@ -13,7 +13,7 @@ from typing import Final
 from ....ir.bounds import Range, Ranges
 from ....ir.loops import NestLoop
 from ...entry_point import CONTEXT
-from ...rows.scope import Scope
+from ...rows import Scope
 
 CALLEE: Final = "context"  # the name of the entry's last parameter
 BLOCK: Final = 512  # points of a block of a single loop

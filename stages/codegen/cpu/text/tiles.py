@@ -8,7 +8,7 @@ from functools import partial
 from ....ir.bounds import Range, Ranges
 from ....ir.loops import Buffer, Member, arrays_of
 from ....ir.loops.cpu import Tiles
-from ...rows.scope import Definition, Scope, moved, strides
+from ...rows import Definition, Scope, moved, strides
 from .nest import write_nest
 from .threads import CALLEE, END, enough, extent, flat_loop, guard, indented, opened
 from .units import Line, known, part_of

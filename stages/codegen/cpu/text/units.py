@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from .....runtime.process import classes
 from ....units import MACRO, NAMESPACE, first_line
-from ...rows.scope import Definition, Scope
+from ...rows import Definition, Scope
 
 # Compile times are estimated as lines after inlining. A compiler takes 1500 to 3000 a second.
 CUT_FROM: Final = 2000  # the least estimate of a source that is cut

@@ -23,7 +23,7 @@ from dace.sdfg.nodes import Tasklet
 from ....ir.loops import Nest
 from ...cpu.text.streams import stream_function
 from ...cpu.text.strips import SIMD
-from ...rows.options import WriterOptions
+from ...rows import WriterOptions
 from ..generators import Written, frame_of
 from ..names import NEST, SdfgNames, words
 from .strips import LANE, SdfgStrips, Target

@@ -11,16 +11,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from .....runtime.process import classes
-from ....ir.loops import Buffer, Load, Nest, Row
-from ....ir.loops.cpu import marks_of
-from ...cpu.text.streams import LINE, aligned, indices, is_far, rows_ahead, stored_strips
+from ....ir.loops import ITEMSIZES, Buffer, Load, Nest, Row
+from ....ir.loops.cpu import LINE, marks_of
+from ...cpu.text.streams import aligned, indices, is_far, rows_ahead, stored_strips
 from ...cpu.text.strips import SIMD, lanes_of
-from ...rows.addresses import InRow
-from ...rows.body import body_of, line as line_of, pointers
-from ...rows.dialect import cpp, held_pointer
-from ...rows.options import WriterOptions
-from ...rows.scope import Scope, stored_type
-from ...schedule.costs import ITEMSIZES
+from ...rows import (
+    InRow,
+    Scope,
+    WriterOptions,
+    body_of,
+    cpp,
+    held_pointer,
+    line as line_of,
+    pointers,
+    stored_type,
+)
 from ..names import SdfgNames, words
 
 # Names that no field has: see `names.py`.

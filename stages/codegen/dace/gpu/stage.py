@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .....runtime.fields.device import DeviceType
-from .....runtime.process import classes
+from .....runtime.process import DeviceType, classes
 from ....artifacts import Generated
 from ....gpu_target import GPU_TARGET, GpuTarget
 from ....option_kinds import FLAG, option

@@ -23,9 +23,8 @@ from ....ir.bounds import (
     multiply,
     subtract,
 )
-from ....ir.loops import Access, Buffer, Kernel, Load, Nest, Store, accesses, arrays_of
+from ....ir.loops import ITEMSIZES, Access, Buffer, Kernel, Load, Nest, Store, accesses, arrays_of
 from ....ir.loops.gpu import Columns, ColumnTile, RowTiles
-from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
 

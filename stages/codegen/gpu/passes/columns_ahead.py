@@ -14,6 +14,7 @@ from typing import TypeAlias
 from .....runtime.process import classes
 from ....ir.bounds import subtract
 from ....ir.loops import (
+    ITEMSIZES,
     Access,
     Act,
     Column,
@@ -32,7 +33,6 @@ from ....ir.loops import (
     instructions,
 )
 from ...acts.act_trees import Numbered, below, numbered, ordered, rows_of
-from ...schedule.costs import ITEMSIZES
 
 Place: TypeAlias = tuple[str, tuple[int, ...]]  # a buffer, and how far from the point
 

@@ -20,6 +20,7 @@ from ....ir.bounds import (
     subtract,
 )
 from ....ir.loops import (
+    ITEMSIZES,
     Buffer,
     Choice,
     Kernel,
@@ -34,7 +35,6 @@ from ....ir.loops import (
     with_runs,
 )
 from ....ir.loops.gpu import Columns, Long, RowTiles, marked, marks_of
-from ...schedule.costs import ITEMSIZES
 from ...schedule.hazards import is_own_column
 from ...schedule.rules import Rules
 from ..options import options_of

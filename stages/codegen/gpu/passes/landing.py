@@ -13,9 +13,8 @@ from typing import Final, TypeAlias
 
 from .....runtime.process import classes
 from ....ir.bounds import Const, add, maximum, multiply, subtract
-from ....ir.loops import Load, Nest, Store
+from ....ir.loops import ITEMSIZES, Load, Nest, Store
 from ....ir.loops.gpu import ColumnLoad, Columns, Landed, Landing, marks_of
-from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
 

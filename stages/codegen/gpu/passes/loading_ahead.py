@@ -11,6 +11,7 @@ from typing import Final
 
 from ....ir.bounds import Const
 from ....ir.loops import (
+    ITEMSIZES,
     Buffer,
     Column,
     Compute,
@@ -27,7 +28,6 @@ from ....ir.loops import (
     with_nests,
 )
 from ....ir.loops.gpu import marked, marks_of
-from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
 from .columns_ahead import with_levels_ahead

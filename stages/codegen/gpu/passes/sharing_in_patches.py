@@ -15,6 +15,7 @@ from typing import Final
 from .....runtime.process import classes
 from ....ir.bounds import Const
 from ....ir.loops import (
+    ITEMSIZES,
     Buffer,
     Choice,
     Each,
@@ -30,7 +31,6 @@ from ....ir.loops import (
 )
 from ....ir.loops.gpu import Patches, marked
 from ...mesh.values import Handed, evaluated_here, handed, read_from, ways
-from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
 from .unrolling import joined

@@ -9,10 +9,9 @@ from .....runtime.language import Dimension, DimensionKind
 from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.bounds import Bound, Const, add, floor_divide, multiply
-from ....ir.loops import Buffer, Kernel, Load, Nest, Store, with_nests
+from ....ir.loops import ITEMSIZES, Buffer, Kernel, Load, Nest, Store, with_nests
 from ....ir.loops.gpu import marked, marks_of
 from ...plan.registers import registers
-from ...schedule.costs import ITEMSIZES
 from ...schedule.rules import Rules
 from ..options import options_of
 from .thread_blocks import FLAT, OF_LEVELS, OF_ROWS, OF_WIDE, begins_with_thread

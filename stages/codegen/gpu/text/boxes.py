@@ -12,7 +12,7 @@ from typing import Final
 
 from ....ir.loops import Nest
 from ....ir.loops.gpu import marks_of
-from ...rows.scope import Scope
+from ...rows import Scope
 from ..kernels import Boxes
 from .grid import axes_of, first_text, is_flat
 from .lines import braced, indented

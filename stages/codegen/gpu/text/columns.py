@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Sequence
 
-from ....ir.loops import Load, Nest
+from ....ir.loops import ITEMSIZES, Load, Nest
 from ....ir.loops.gpu import Columns, Landed, Landing, Long, RowTiles, marked
-from ...rows.scope import Scope, stored_type
-from ...schedule.costs import ITEMSIZES
+from ...rows import Scope, stored_type
 from .grid import axes_of, flat_places
 from .landing import write_landing
 from .lines import arrays, braced, buffers_of, indented, shared_arrays

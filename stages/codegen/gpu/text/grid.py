@@ -9,8 +9,7 @@ from .....runtime.process import classes
 from ....ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
 from ....ir.loops import Nest
 from ....ir.loops.gpu import marks_of
-from ...rows.acts import loop_over
-from ...rows.scope import Scope
+from ...rows import Scope, loop_over
 
 AXES = "xyz"
 MOST_BLOCKS = 65535  # that vendors allow along y and z

@@ -12,10 +12,18 @@ from ....ir.loops.gpu import Columns, KernelGroup, Long, Patches, marks_of
 from ....ir.strides import Stride
 from ....vendors.dialect import BLOCK
 from ....vendors.vendor import Vendor
-from ...rows.checks import NOTE, functions as test_functions, tested_stores
-from ...rows.expressions import TYPES
-from ...rows.options import WriterOptions
-from ...rows.scope import WITHIN, Passed, Scope, places_of, stored_type
+from ...rows import (
+    NOTE,
+    TYPES,
+    WITHIN,
+    Passed,
+    Scope,
+    WriterOptions,
+    functions as test_functions,
+    places_of,
+    stored_type,
+    tested_stores,
+)
 from ...soft_reads import Clamping
 from ..kernels import Boxes, KernelPart, clamping_version, in_one_launch, parts
 from ..narrow_offsets import with_narrow_offsets

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from ....ir.loops import Column, Load, Nest, Row, Store, instructions
 from ....ir.loops.gpu import marks_of
-from ...rows.body import Body, body_of
-from ...rows.scope import Scope, array
+from ...rows import Body, Scope, array, body_of
 from .quotients import with_reciprocals
 
 

@@ -12,8 +12,7 @@ from .....runtime.process import classes
 from ....ir.bounds import Range
 from ....ir.loops import Nest
 from ....ir.loops.gpu import Columns, Long
-from ...rows.body import NAMELESS, pointers, states
-from ...rows.scope import Scope
+from ...rows import NAMELESS, Scope, pointers, states
 from .lines import braced
 from .scan import first_elements, outside, rounds, scoped, write_scan
 from .windows import SharedLevels, scan_of, shared_levels

@@ -18,10 +18,20 @@ from ....ir.loops import Instruction, Load, Nest, Row, Store
 from ....ir.loops.gpu import marks_of
 from ....vendors.dialect import MASKED
 from ...plan.registers import ordered
-from ...rows.addresses import DIRECT
-from ...rows.body import Body, element, line, loaded, name, operand, pointers, written
-from ...rows.expressions import TYPES
-from ...rows.scope import Scope, stored_type
+from ...rows import (
+    DIRECT,
+    TYPES,
+    Body,
+    Scope,
+    element,
+    line,
+    loaded,
+    name,
+    operand,
+    pointers,
+    stored_type,
+    written,
+)
 from ..passes.unrolling import interleaved
 from .grid import flat_places, is_flat, opened
 from .lines import braced, either, indented, thread_body

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from .....runtime.process import classes
-from ....ir.loops import Load, Nest, Row, Store
+from ....ir.loops import Load, Nest, Row, Store, axis_along
 from ...mesh.values import Way, way_of
-from ...rows.addresses import Element, InRow, axis_along
-from ...rows.body import NAMELESS, Body, line, pointer, written
-from ...rows.scope import Scope
+from ...rows import NAMELESS, Body, Element, InRow, Scope, line, pointer, written
 from ..passes.unrolling import interleaved
 from .lines import indented, thread_body
 from .wide import aligned, packed, packs_of, starts_of

@@ -9,12 +9,20 @@ from .....runtime.process import classes
 from ....ir.loops import Column, Load, Nest, Sweep, instructions
 from ....ir.loops.gpu import marked, marks_of
 from ...acts.act_trees import below
-from ...rows.acts import acts_of, body_of, write_acts, write_registers
-from ...rows.alike_fields import with_alike_fields
-from ...rows.body import Body, pointers, states, written
-from ...rows.checks import tests_of
-from ...rows.scope import Scope
-from ...rows.usual_levels import GPU
+from ...rows import (
+    GPU,
+    Body,
+    Scope,
+    acts_of,
+    body_of_column,
+    pointers,
+    states,
+    tests_of,
+    with_alike_fields,
+    write_acts,
+    write_registers,
+    written,
+)
 from ..kernels import threads_of
 from ..passes.unrolling import unrolled
 from ..passes.unswitching import settled_nest
@@ -62,7 +70,7 @@ def _own_acts(scope: Scope, column: Column) -> Iterator[str]:
     if not told or nested or scope.tests or scope.clamped:
         yield from write_acts(scope, column)
         return
-    plain = body_of(scope, column)
+    plain = body_of_column(scope, column)
     index = f"i{len(plain.positions)}"  # of each sweep
     within = {**plain.positions, **{each.range.dim: index for each in sweeps}}
     named, fields = with_alike_fields(classes.evolve(plain, positions=within), column.acts, GPU)

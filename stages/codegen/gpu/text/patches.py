@@ -6,10 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from .....runtime.process import classes
 from ....ir.bounds import Bound, Const, PatchBound
-from ....ir.loops import Choice, Each, Load, Nest, Node, Seq, Store, arrays_of, nodes_of, steps_of
+from ....ir.loops import (
+    ITEMSIZES,
+    Choice,
+    Each,
+    Load,
+    Nest,
+    Node,
+    Seq,
+    Store,
+    arrays_of,
+    nodes_of,
+    steps_of,
+)
 from ....ir.loops.gpu import Patches
-from ...rows.scope import Scope, stored_type
-from ...schedule.costs import ITEMSIZES
+from ...rows import Scope, stored_type
 from ..passes.sharing_in_patches import fillers_of
 from .lines import arrays as define, buffers_of, indented, shared_arrays
 from .near import PatchArrays, all_at_once, one_by_one

@@ -17,8 +17,7 @@ from typing import Final
 
 from .....runtime.process import classes
 from ....ir.loops import Compute, Row
-from ...rows.body import Body, name, operand
-from ...rows.expressions import TYPES
+from ...rows import TYPES, Body, name, operand
 
 FUNCTION: Final = """\
 #ifdef __CUDA_ARCH__

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.bounds import Range
-from ....ir.loops import Load, Nest, Row, Store
+from ....ir.loops import ITEMSIZES, Load, Nest, Row, Store
 from ....ir.loops.gpu import Columns, RowTiles
-from ...rows.expressions import TYPES
-from ...rows.scope import Scope, stored_type
-from ...schedule.costs import ITEMSIZES
+from ...rows import TYPES, Scope, stored_type
 from .grid import axes_of, places
 from .lines import braced, shared_arrays
 from .scan import scoped, write_scan

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TypeAlias
 
-from ...rows.acts import loop_over
-from ...rows.body import pointers, states, value_of, written
+from ...rows import loop_over, pointers, states, value_of, written
 from .lines import braced, either, indented
 from .windows import ThreadScan, body_at, fill, in_middle
 

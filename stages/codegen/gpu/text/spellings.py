@@ -7,11 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ....ir.loops import Compute, Row
-from ...rows.dialect import Dialect
-from ...rows.expressions import Expression, literal
+from ...rows import Dialect, Expression, WriterOptions, literal, written_out
 from ...rows.extrema import spelled
-from ...rows.operations import written_out
-from ...rows.options import WriterOptions
 from ...rows.spellings import SPELLINGS as CPP, Spelling, extreme
 from ...spellings import complete
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .....runtime.language import Dimension
 from ....ir.loops import Index, Nest
-from ...rows.body import Body, operand
+from ...rows import Body, operand
 from ...schedule.usual import is_lower, listed
 from ..passes.unswitching import usual_of
 from .grid import axes_of

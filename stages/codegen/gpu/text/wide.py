@@ -10,13 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from .....runtime.process import classes
 from ....gpu_target import WIDEST
-from ....ir.loops import Load, Row, Store
+from ....ir.loops import ITEMSIZES, Load, Row, Store, axis_along
 from ....vendors.dialect import ONCE, WIDE
-from ...rows.addresses import InRow, axis_along
-from ...rows.body import Body, name, operand
-from ...rows.expressions import TYPES
-from ...rows.scope import Scope, stored_type
-from ...schedule.costs import ITEMSIZES
+from ...rows import TYPES, Body, InRow, Scope, name, operand, stored_type
 
 
 @classes.frozen

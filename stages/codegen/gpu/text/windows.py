@@ -12,9 +12,20 @@ from .....runtime.process import classes
 from ....ir.loops import Access, Load, Nest, Row, Store
 from ....ir.loops.gpu import marks_of
 from ....vendors.dialect import ONCE
-from ...rows.addresses import Address, Element, InRow
-from ...rows.body import NAMELESS, Body, element, index, line, name, operand
-from ...rows.scope import Scope, stored_type
+from ...rows import (
+    NAMELESS,
+    Address,
+    Body,
+    Element,
+    InRow,
+    Scope,
+    element,
+    index,
+    line,
+    name,
+    operand,
+    stored_type,
+)
 from ..passes.loading_ahead import condition, is_usually, usual_conditions
 from .lines import braced, thread_body
 

@@ -3,9 +3,9 @@
 import pytest
 
 from fieldforge.stages.codegen.dace.arrangement import arranged, of_threads
+from fieldforge.stages.codegen.dace.rare import ungrouped
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show
-from fieldforge.stages.ir.loops.ungrouped import ungrouped
 
 from ..texts import after
 

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from fieldforge.runtime.process import CodegenError
 from fieldforge.stages.artifacts import Generated
 from fieldforge.stages.codegen.dace.arrangement import arranged
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
@@ -12,7 +13,6 @@ from fieldforge.stages.codegen.dace.loops import SdfgLoops
 from fieldforge.stages.codegen.dace.sdfg_stage import SdfgStage
 from fieldforge.stages.codegen.dace.source import dace_text
 from fieldforge.stages.codegen.dace.stage import CodegenDace
-from fieldforge.stages.codegen.errors import CodegenError
 from fieldforge.stages.codegen.integers import integers
 from fieldforge.stages.ir.bounds import Bound
 from fieldforge.stages.ir.loops.reader import read

@@ -11,7 +11,7 @@ import fieldforge as ff
 from fieldforge.runtime import _core, gpu
 from fieldforge.runtime.calls.plan import Launch, Plan, Repeat
 from fieldforge.runtime.calls.refusals import reject
-from fieldforge.runtime.fields.device import DeviceType
+from fieldforge.runtime.process.device import DeviceType
 from fieldforge.runtime.process.library_file import place_library
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated, Interface

@@ -14,8 +14,8 @@ from mathematics import Function, compiled as newly_compiled, definitions, drawn
 
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.artifacts import Lowered, Variant
+from fieldforge.stages.codegen import mathematics
 from fieldforge.stages.codegen.cpu.stage import FLAGS, Codegen
-from fieldforge.stages.codegen.rows import mathematics
 from fieldforge.stages.ir import dataflow
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.target import Target

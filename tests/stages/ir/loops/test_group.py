@@ -7,6 +7,7 @@ import attrs
 import pytest
 
 from fieldforge.stages.codegen.arena import plan_arena
+from fieldforge.stages.codegen.dace.rare import ungrouped
 from fieldforge.stages.codegen.gpu.kernels import parts
 from fieldforge.stages.codegen.gpu.launches import orders_of
 from fieldforge.stages.codegen.gpu.text.kernel import Written
@@ -20,7 +21,6 @@ from fieldforge.stages.ir.loops.kernel import Kernel, Node, Step
 from fieldforge.stages.ir.loops.nest import Nest
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.traverse import nests_of, nodes_of
-from fieldforge.stages.ir.loops.ungrouped import ungrouped
 from fieldforge.stages.ir.loops.verify import verify
 
 COUNT, BYTES = ScalarSymbol("count"), ScalarSymbol("bytes")

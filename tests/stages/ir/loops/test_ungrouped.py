@@ -1,9 +1,9 @@
 """Kernels without groups: nests one after the other, whatever platforms decided."""
 
+from fieldforge.stages.codegen.dace.rare import ungrouped
 from fieldforge.stages.ir.loops.kernel import Choice, Seq
 from fieldforge.stages.ir.loops.nest import Nest
 from fieldforge.stages.ir.loops.traverse import nodes_of, walk
-from fieldforge.stages.ir.loops.ungrouped import ungrouped
 from fieldforge.stages.ir.loops.verify import verify
 
 from .kernels import kernels

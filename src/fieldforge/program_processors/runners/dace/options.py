@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from ....runtime.language.dimension import Dimension
-from ....runtime.process.errors import OptionError
+from ....runtime.process import OptionError
 from ....stages.codegen.dace.options import DACE_PASSES, SdfgPass
 from ....stages.codegen.pass_list import name_of
 from .hooks import GT4PyAutoOptHook

@@ -11,7 +11,7 @@ import enum
 from types import SimpleNamespace
 from typing import Any, Final, NoReturn
 
-from ....runtime.process.errors import OptionError
+from ....runtime.process import OptionError
 from .hooks import GT4PyAutoOptHook
 
 __all__ = [

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from .....runtime.fields.device import DeviceType
+from .....runtime.process.device import DeviceType
 from .....stages.codegen.dace.settings import dace_defaults
 
 __all__ = ["ExternalWorkspace", "dace_context"]

@@ -6,8 +6,8 @@ import types
 
 import pytest
 
-from fieldforge.runtime.fields import device
-from fieldforge.runtime.fields.device import CPU, Device, DeviceType
+from fieldforge.runtime.process import device
+from fieldforge.runtime.process.device import CPU, Device, DeviceType
 
 from ...processes import python
 
@@ -26,7 +26,7 @@ def test_9_1_a_device_is_a_type_and_a_number():
 
 
 def test_9_1_importing_devices_imports_no_cupy():
-    script = "import sys, fieldforge.runtime.fields.device; assert 'cupy' not in sys.modules"
+    script = "import sys, fieldforge.runtime.process.device; assert 'cupy' not in sys.modules"
 
     assert python("-c", script).returncode == 0
 

@@ -23,7 +23,9 @@ def install_excepthook(is_verbose: Callable[[], bool] = lambda: False) -> None:
     def hook(
         kind: type[BaseException], error: BaseException, trace: TracebackType | None, /
     ) -> None:
-        from .errors import DSLError  # every process installs the hook, and most end without it
+        from ..process.errors import (
+            DSLError,  # every process installs the hook, and most end without it
+        )
 
         if isinstance(error, DSLError) and not is_verbose():
             sys.stderr.write(report(error, trace) + "\n")

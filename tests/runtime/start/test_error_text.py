@@ -3,7 +3,7 @@
 import pytest
 
 import fieldforge as ff
-from fieldforge.runtime.process.error_text import ask_verbose, lines
+from fieldforge.runtime.start.error_text import ask_verbose, lines
 
 from ...processes import python
 

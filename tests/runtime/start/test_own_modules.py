@@ -12,7 +12,7 @@ from py_compile import PycInvalidationMode
 
 import pytest
 
-from fieldforge.runtime.process.own_modules import find_own_modules
+from fieldforge.runtime.start.own_modules import find_own_modules
 
 FOUND = """
 import sys

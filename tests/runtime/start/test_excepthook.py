@@ -5,14 +5,14 @@ import sys
 import pytest
 
 from fieldforge.runtime.process.errors import DSLError
-from fieldforge.runtime.process.excepthook import install_excepthook
+from fieldforge.runtime.start.excepthook import install_excepthook
 
 from ...processes import python
 
 SCRIPT = """
 import sys
 from fieldforge.runtime.process.errors import DSLError, MissingArgumentError
-from fieldforge.runtime.process.excepthook import install_excepthook
+from fieldforge.runtime.start.excepthook import install_excepthook
 sys.excepthook = lambda kind, error, trace: print("BEFORE", kind.__name__)
 install_excepthook({switch})
 install_excepthook({switch})

@@ -1,9 +1,0 @@
-"""Errors of code generators, in words for the person who wrote the program."""
-
-from __future__ import annotations
-
-from ...runtime.process.errors import FieldforgeError
-
-
-class CodegenError(FieldforgeError):
-    """A backend cannot write code for this program."""
