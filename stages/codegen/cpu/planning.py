@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, Final, TypeVar
 
 from ....runtime.process.errors import OptionError
@@ -10,11 +11,11 @@ from ...artifacts import Lowered, Variant
 from ...ir.loops import Kernel, nests_of, nodes_of
 from ...ir.loops.cpu import Portions, Tiles, marks_of
 from ...sizes import Patches
-from ..pass_list import LoopPass, without
+from ..pass_list import PLAN_ONLY, LoopPass, name_of, without
 from ..plan.cpu_seconds import CpuModel
 from ..plan.machine import EPYC, XEON
 from ..plan.moves import Move, option_move, value_moves
-from ..plan.search import BUDGETS, Search, gains, told
+from ..plan.search import BUDGETS, Model, Search, gains, told
 from ..plan.sizes import usual
 from ..schedule.rules import Rules
 from ..schedule.schedule import Scheduled
@@ -103,7 +104,8 @@ def trees(scheduled: Scheduled, chosen: Chosen) -> Callable[[Any], Kernel | None
         except OptionError:
             return None
         for step in passes:
-            kernel = step(kernel, rules)
+            if name_of(step) not in PLAN_ONLY:  # places in memory have no price
+                kernel = step(kernel, rules)
         return kernel
 
     return tree_of
@@ -129,7 +131,7 @@ def planned(
     sizes = usual(first, known, lowered.program.tables)
     machines = [each for each in (EPYC, XEON) if options.machine in (None, each.name)]
     if is_least:
-        models = [CpuModel(each, machines[0]).seconds for each in sizes]
+        models: list[Model] = [cache(CpuModel(each, machines[0]).seconds) for each in sizes]
         search = Search(tree_of, to_arrays, models[len(models) // 2 :][:1], BUDGETS[VALUES])
         seed, best = search.run(options, goes_on=False)
         is_better = best is seed or gains(seed, best, models)

@@ -78,7 +78,7 @@ class Traffic:
         """Return what a sweep fetches that finds nothing there."""
         if isinstance(sweep, tuple):
             return self.footprint(sweep)
-        layer = sum(self.footprint(Sweep(None, 1, sweep.parts)).values())
+        layer = sum(self._layer(sweep).values())
         stays = self._stays(layer)
         once = self.footprint(sweep, max(1.0, self.capacity / max(layer, 1)))
         if stays == 1:
@@ -115,7 +115,7 @@ class Traffic:
 
         What does not grow with the loop may stay from one iteration to the next.
         """
-        one = self.footprint(Sweep(None, 1, sweep.parts))
+        one = self._layer(sweep)
         kept = {key[0] for key, bytes_ in one.items() if once[key] <= 1.01 * bytes_}
         total = dict.fromkeys(once, 0.0)
         for times, stays in ((1, ()), (sweep.count - 1, kept)):
@@ -123,6 +123,11 @@ class Traffic:
                 for key, bytes_ in fetched.items():
                     total[key] += times * bytes_
         return total
+
+    def _layer(self, sweep: Sweep) -> Bytes:
+        """Return the bytes of the lines that an iteration of a loop touches."""
+        alone, *others = sweep.parts
+        return self.footprint(Sweep(None, 1, sweep.parts) if others else alone)
 
     def _stays(self, bytes_: float) -> float:
         """Return how much of what was touched so many bytes ago the cache still has."""

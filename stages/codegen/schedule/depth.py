@@ -44,10 +44,10 @@ def beside_shared(
 def computed_again(
     points: Points,
     users: Mapping[int, int],
+    target: Machine,
     index: int,
     places: Iterable[Coords],
     limit: float,
-    target: Machine,
 ) -> float:
     """Return what an array in place of a node at `places` would save, in operations.
 

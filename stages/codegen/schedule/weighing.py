@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from ....runtime.language import DimensionKind
@@ -10,7 +10,7 @@ from ....runtime.process import classes
 from ...ir.bounds import Ranges
 from ...ir.dataflow import Literal, Map, Region
 from .costs import ITEMSIZES, own_cost
-from .depth import DEEP, beside_shared, computed_again
+from .depth import DEEP, beside_shared
 from .needs import Need
 from .order import level_of, loops_over, order_dims
 from .places import Coords
@@ -53,6 +53,7 @@ class Weighing:
         rules: the target, and the nodes for which an option decides.
         users: how many nodes use each node.
         costs: the operations of each node at one point.
+        again: see `computed_again`; for a node, some places and a limit.
         boxes: the box of each nest.
         values: how many values a nest computes so far.
         handed: the bytes of each level that a scan hands on or takes.
@@ -65,6 +66,7 @@ class Weighing:
     rules: Rules
     users: Mapping[int, int]
     costs: Mapping[int, float]
+    again: Callable[[int, tuple[Coords, ...], float], float]
     boxes: Mapping[int, Ranges]
     values: Mapping[int, int]
     handed: Mapping[int, int]
@@ -139,12 +141,7 @@ class Weighing:
             return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
         deep = again + above
         places = dict.fromkeys(coords for use in uses.values() for coords in use.places)
-        if (
-            again
-            and deep > DEEP * limit
-            and computed_again(self.points, self.users, index, places, limit, self.rules.target)
-            > limit
-        ):
+        if again and deep > DEEP * limit and self.again(index, tuple(places), limit) > limit:
             return True, f"is an array: {figures}, {deep:.0f} again with those of its users"
         if any(self._depth(coords) > MOST_TABLES for coords in places):
             return True, f"is an array: found through more than {MOST_TABLES} tables"
