@@ -19,6 +19,7 @@ from .traffic import Bytes, Footprints, Key, Traffic
 CACHE_OF_A_THREAD: Final = 3 << 19  # bytes for each thread that stay in the caches of all
 ALONE: Final = ("rows", "addresses", "prefetches", "streams", "rings", "jumps", "waits")
 SHORT: Final = 5  # lines of a row that a table tells, up to which loads do not wait for it
+TEST: Final = 0.5  # of a prefetch's time: whether to, and its address, in calls that do without
 WRITTEN: Final = "written"  # what leaves the last cache
 
 
@@ -138,7 +139,7 @@ class CpuModel:
         jumps = sum(own[-1][key] / run for key, run in part.runs.items() if run)
         found = {"waits": lines, "jumps": jumps}
         found["streams"] = part.amounts["streams"] if past else 0.0
-        found["prefetches"] = part.amounts["prefetches"] if past is not None else 0.0
+        found["prefetches"] = part.amounts["prefetches"] * (TEST if past is None else 1.0)
         return found
 
     def _through(self, capacity: float, line: int) -> Traffic:
