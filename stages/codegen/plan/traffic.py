@@ -9,6 +9,7 @@ cache keeps what was touched last. A cache that is a little too small keeps a pa
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import cache
 from math import prod
 from typing import Final, TypeAlias
 
@@ -39,7 +40,8 @@ class Traffic:
         self.capacity = capacity
         self.line = line
         self._footprints: Footprints = {} if footprints is None else footprints
-        self._alone: dict[Sweep | Body, tuple[Bytes, Bytes]] = {}
+        # what a part touches, and what it fetches if nothing runs before it
+        self.alone = cache(lambda part: (self.footprint(part), self.through(part)))
 
     def in_turn(
         self, parts: Sequence[Sweep | Body], kept: Container[str] | None = None
@@ -65,13 +67,6 @@ class Traffic:
             for key in own:
                 old.pop(key[0], None)
             found.append(fetched)
-        return found
-
-    def alone(self, part: Sweep | Body) -> tuple[Bytes, Bytes]:
-        """Return what a part touches, and what it fetches if nothing runs before it."""
-        found = self._alone.get(part)
-        if found is None:
-            found = self._alone[part] = self.footprint(part), self.through(part)
         return found
 
     def through(self, sweep: Sweep | Body) -> Bytes:

@@ -59,21 +59,19 @@ class _Placing:
     ) -> None:
         self.points = points
         self.counts = [len(roots) for roots, _ in groups]
-        wanted = tuple(root for roots, _ in groups for root in roots)
-        key = wanted, rules.target
+        key = tuple(root for roots, _ in groups for root in roots), rules.target
         if key not in points.known_costs:
-            users = users_of(points.nodes, points.reachable(wanted))
+            users = users_of(points.nodes, points.reachable(key[0]))
             costs = point_costs(points, users, rules.target)
             again = cache(partial(computed_again, points, users, rules.target))
             points.known_costs[key] = users, costs, again
         self.users, self.costs, again = points.known_costs[key]
-        self.needed = list(self.users)
-        self.uses: dict[int, Uses] = {index: {} for index in self.needed}
+        self.uses: dict[int, Uses] = {index: {} for index in self.users}
         self.boxes: dict[int, Ranges] = {stores(n): box for n, (_, box) in enumerate(groups)}
         self.groups = {stores(n): frozenset((n,)) for n in range(len(groups))}
         self.within = {stores(n): n for n in range(len(groups))}
-        self.asked = dict.fromkeys(self.needed, 1)  # points of the user that has most of them
-        self.above = dict.fromkeys(self.needed, 0.0)  # operations that users compute again
+        self.asked = dict.fromkeys(self.users, 1)  # points of the user that has most of them
+        self.above = dict.fromkeys(self.users, 0.0)  # operations that users compute again
         self.values: dict[int, int] = {}  # how many a nest computes
         self.handed: dict[int, int] = {}  # bytes of a level, by scans that hand results on
         self.weighing = Weighing(
@@ -108,7 +106,7 @@ class _Placing:
 
     def run(self) -> Placement:
         """Decide for all nodes, users before operands."""
-        for index in reversed(self.needed):
+        for index in reversed(self.users):
             value = self.points.nodes[index].value
             if isinstance(value, dataflow.Map | dataflow.Reduce | dataflow.Region):
                 self._place(index)
