@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 from ....runtime.process import OptionError, classes
 from ...artifacts import Lowered, Variant
 from ...ir.loops import Kernel
-from ..pass_list import LoopPass
+from ..pass_list import PLAN_ONLY, LoopPass, name_of
 from ..schedule.rules import Rules
 from ..schedule.schedule import Scheduled
 from .moves import Move, value_moves
@@ -42,7 +43,8 @@ class Subject:
         """Return the tree that options make; None where a value cannot be what they ask for."""
         kernel, (rules, passes) = self.first(options), self.chosen(options)
         for step in passes if kernel else ():
-            kernel = step(kernel, rules)
+            if name_of(step) not in PLAN_ONLY:  # places in memory have no price
+                kernel = step(kernel, rules)
         return kernel
 
     def first(self, options: Any) -> Kernel | None:
@@ -68,7 +70,7 @@ def with_arrays(
     first = subject.first(options)
     if first is None or not to_arrays(first, options):
         return options, ()
-    models = [model(each) for each in subject.sizes(first)]
+    models: list[Model] = [cache(model(each)) for each in subject.sizes(first)]
     ranking = models[len(models) // 2 :][:1]
     search = Search(subject.tree_of, to_arrays, ranking, BUDGETS[VALUES])
     seed, best = search.run(options, goes_on=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Final
 
 from ....runtime.process import classes
@@ -19,6 +20,7 @@ from .traffic import Bytes, Footprints, Key, Traffic
 CACHE_OF_A_THREAD: Final = 3 << 19  # bytes for each thread that stay in the caches of all
 ALONE: Final = ("rows", "addresses", "prefetches", "streams", "rings", "jumps", "waits")
 SHORT: Final = 5  # lines of a row that a table tells, up to which loads do not wait for it
+TEST: Final = 0.5  # of a prefetch's time: whether to, and its address, in calls that do without
 WRITTEN: Final = "written"  # what leaves the last cache
 
 
@@ -70,9 +72,9 @@ class CpuModel:
         self.sizes = sizes
         self.machine = machine
         self._leaves: LeavesOf = {}
-        self._parts: dict[Leaf, list[_Part]] = {}
-        self._traffic: dict[float, Traffic] = {}
-        self._footprints: dict[int, Footprints] = {}  # by line
+        self._parts = cache(lambda leaf: list(_parts(leaf, machine)))
+        known: dict[int, Footprints] = {}  # by line
+        self._through = cache(lambda n, line: Traffic(sizes, n, line, known.setdefault(line, {})))
 
     def facts(self, kernel: Kernel) -> list[CpuFacts]:
         """Return what each nest of a tree does."""
@@ -100,9 +102,7 @@ class CpuModel:
 
         There is nothing `past` the caches in a call that they hold, which prefetches nothing.
         """
-        if leaf not in self._parts:
-            self._parts[leaf] = list(_parts(leaf, self.machine))
-        parts = self._parts[leaf]
+        parts = self._parts(leaf)
         counts = Counter(key for part in parts for key in part.runs)
         seen: set[Key] = set()
         for part in parts:
@@ -138,14 +138,8 @@ class CpuModel:
         jumps = sum(own[-1][key] / run for key, run in part.runs.items() if run)
         found = {"waits": lines, "jumps": jumps}
         found["streams"] = part.amounts["streams"] if past else 0.0
-        found["prefetches"] = part.amounts["prefetches"] if past is not None else 0.0
+        found["prefetches"] = part.amounts["prefetches"] * (TEST if past is None else 1.0)
         return found
-
-    def _through(self, capacity: float, line: int) -> Traffic:
-        if capacity not in self._traffic:
-            footprints = self._footprints.setdefault(line, {})
-            self._traffic[capacity] = Traffic(self.sizes, capacity, line, footprints)
-        return self._traffic[capacity]
 
     def _past(self, leaves: Sequence[Leaf], most: int) -> tuple[list[dict[str, float]], bool]:
         """Return for each leaf the bytes of the fields that it writes past the caches.

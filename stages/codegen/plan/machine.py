@@ -140,7 +140,7 @@ EPYC: Final = CpuClass(
     lanes=32,
     registers=16,
     costs={
-        "operations": 0.065e-9, "divisions": 1.5e-9, "loads": 0.22e-9, "gathers": 0.7e-9,
+        "operations": 0.1e-9, "divisions": 1.5e-9, "loads": 0.22e-9, "gathers": 0.7e-9,
         "rows": 0.75e-9, "addresses": 0.13e-9, "prefetches": 0.18e-9, "streams": 1.7e-9,
         "rings": 2.8e-9, "waits": 5e-9, "jumps": 16e-9,
     },

@@ -49,30 +49,19 @@ def registers(nest: Nest, points: int) -> int:
 
 
 def by_demand(body: Sequence[Instruction]) -> tuple[Instruction, ...]:
-    """Return a body in which each row stands just before the first that needs it."""
-    order: list[Row] = []
+    """Return a body in which each row stands just before the first that needs it.
+
+    There is no recursion: chains are long.
+    """
     place: dict[Row, Row] = {}
-    for number, row in enumerate(body):
-        if isinstance(row, Store):
-            _visit(body, number, order, place)
-    return tuple(with_operands(body[number], place.__getitem__) for number in order)
-
-
-def _visit(
-    body: Sequence[Instruction], number: Row, order: list[Row], place: dict[Row, Row]
-) -> None:
-    """Append a row after its operands, without recursion: chains are long."""
-    waiting = [number]
+    waiting = [number for number, row in enumerate(body) if isinstance(row, Store)][::-1]
     while waiting:
-        row = waiting[-1]
-        missing = [each for each in body[row].operands if each not in place]
-        if missing:
-            waiting.append(missing[0])
-            continue
-        waiting.pop()
-        if row not in place:
-            place[row] = len(order)
-            order.append(row)
+        missing = next((row for row in body[waiting[-1]].operands if row not in place), None)
+        if missing is None:
+            place.setdefault(waiting.pop(), len(place))
+        else:
+            waiting.append(missing)
+    return tuple(with_operands(body[number], place.__getitem__) for number in place)
 
 
 def ordered(nest: Nest) -> Nest:

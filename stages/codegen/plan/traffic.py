@@ -9,6 +9,7 @@ cache keeps what was touched last. A cache that is a little too small keeps a pa
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import cache
 from math import prod
 from typing import Final, TypeAlias
 
@@ -39,7 +40,8 @@ class Traffic:
         self.capacity = capacity
         self.line = line
         self._footprints: Footprints = {} if footprints is None else footprints
-        self._alone: dict[Sweep | Body, tuple[Bytes, Bytes]] = {}
+        # what a part touches, and what it fetches if nothing runs before it
+        self.alone = cache(lambda part: (self.footprint(part), self.through(part)))
 
     def in_turn(
         self, parts: Sequence[Sweep | Body], kept: Container[str] | None = None
@@ -67,18 +69,11 @@ class Traffic:
             found.append(fetched)
         return found
 
-    def alone(self, part: Sweep | Body) -> tuple[Bytes, Bytes]:
-        """Return what a part touches, and what it fetches if nothing runs before it."""
-        found = self._alone.get(part)
-        if found is None:
-            found = self._alone[part] = self.footprint(part), self.through(part)
-        return found
-
     def through(self, sweep: Sweep | Body) -> Bytes:
         """Return what a sweep fetches that finds nothing there."""
         if isinstance(sweep, tuple):
             return self.footprint(sweep)
-        layer = sum(self.footprint(Sweep(None, 1, sweep.parts)).values())
+        layer = sum(self._layer(sweep).values())
         stays = self._stays(layer)
         once = self.footprint(sweep, max(1.0, self.capacity / max(layer, 1)))
         if stays == 1:
@@ -115,7 +110,7 @@ class Traffic:
 
         What does not grow with the loop may stay from one iteration to the next.
         """
-        one = self.footprint(Sweep(None, 1, sweep.parts))
+        one = self._layer(sweep)
         kept = {key[0] for key, bytes_ in one.items() if once[key] <= 1.01 * bytes_}
         total = dict.fromkeys(once, 0.0)
         for times, stays in ((1, ()), (sweep.count - 1, kept)):
@@ -123,6 +118,11 @@ class Traffic:
                 for key, bytes_ in fetched.items():
                     total[key] += times * bytes_
         return total
+
+    def _layer(self, sweep: Sweep) -> Bytes:
+        """Return the bytes of the lines that an iteration of a loop touches."""
+        alone, *others = sweep.parts
+        return self.footprint(Sweep(None, 1, sweep.parts) if others else alone)
 
     def _stays(self, bytes_: float) -> float:
         """Return how much of what was touched so many bytes ago the cache still has."""

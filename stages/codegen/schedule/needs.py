@@ -70,7 +70,11 @@ def joined(left: Need | None, right: Need) -> Need:
 
 def around(needs: Sequence[Need]) -> Need:
     """Return the smallest need around one or more needs, in linear time."""
-    return {dim: _around([need[dim] for need in needs]) for dim in needs[0]}
+    first, *others = needs
+    return {
+        dim: span if all(need[dim] is span for need in others) else _around([n[dim] for n in needs])
+        for dim, span in first.items()
+    }
 
 
 def _around(spans: Sequence[Span | None]) -> Span | None:
@@ -79,9 +83,10 @@ def _around(spans: Sequence[Span | None]) -> Span | None:
         if span is None:
             return None
         base = span.start, span.stop
-        old = by_base.get(base, span)
+        old = by_base.setdefault(base, span)
         before, beyond = min(old.before, span.before), max(old.beyond, span.beyond)
-        by_base[base] = classes.evolve(old, before=before, beyond=beyond)
+        if (before, beyond) != (old.before, old.beyond):
+            by_base[base] = classes.evolve(old, before=before, beyond=beyond)
     there = [span for (start, _), span in by_base.items() if start != _NOTHING.start]
     if len(there) < 2:
         return there[0] if there else _NOTHING

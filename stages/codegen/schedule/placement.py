@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
 
 from ....runtime.language import Dimension
 from ...ir import dataflow
@@ -27,7 +28,7 @@ from .placed import Array, Placement, Walk, stores
 from .places import Coords, Point, is_still, still
 from .points import Env, Node, Points
 from .rules import Rules
-from .weighing import BESIDE, Use, Uses, Weighing, points_of
+from .weighing import BESIDE, Use, Uses, Weighing, computed_again, points_of
 
 
 def place(
@@ -57,19 +58,31 @@ class _Placing:
     ) -> None:
         self.points = points
         self.counts = [len(roots) for roots, _ in groups]
-        self.needed = points.reachable(root for roots, _ in groups for root in roots)
-        self.users = users_of(points.nodes, self.needed)
-        self.costs = point_costs(points, self.users, rules.target)
-        self.uses: dict[int, Uses] = {index: {} for index in self.needed}
+        key = tuple(root for roots, _ in groups for root in roots), rules.target
+        if key not in points.known_costs:
+            users = users_of(points.nodes, points.reachable(key[0]))
+            costs = point_costs(points, users, rules.target)
+            again = cache(partial(computed_again, points, users, rules.target))
+            points.known_costs[key] = users, costs, again
+        self.users, self.costs, again = points.known_costs[key]
+        self.uses: dict[int, Uses] = {index: {} for index in self.users}
         self.boxes: dict[int, Ranges] = {stores(n): box for n, (_, box) in enumerate(groups)}
         self.groups = {stores(n): frozenset((n,)) for n in range(len(groups))}
         self.within = {stores(n): n for n in range(len(groups))}
-        self.asked = dict.fromkeys(self.needed, 1)  # points of the user that has most of them
-        self.above = dict.fromkeys(self.needed, 0.0)  # operations that users compute again
+        self.asked = dict.fromkeys(self.users, 1)  # points of the user that has most of them
+        self.above = dict.fromkeys(self.users, 0.0)  # operations that users compute again
         self.values: dict[int, int] = {}  # how many a nest computes
         self.handed: dict[int, int] = {}  # bytes of a level, by scans that hand results on
         self.weighing = Weighing(
-            points, rules, self.users, self.costs, self.boxes, self.values, self.handed, beside
+            points,
+            rules,
+            self.users,
+            self.costs,
+            again,
+            self.boxes,
+            self.values,
+            self.handed,
+            beside,
         )
         self.nests: dict[int, int] = {}  # by array the nest that fills it
         self.filled: dict[int, list[int]] = {}  # and the other way round
@@ -88,11 +101,11 @@ class _Placing:
                 if is_scan and is_still(point[1]):
                     self.roots.setdefault(point[0], []).append((group, number))
                 else:
-                    self._ask(point, {}, stores(group), need_of(box))
+                    self._ask([(point, need_of(box))], ({},), stores(group))
 
     def run(self) -> Placement:
         """Decide for all nodes, users before operands."""
-        for index in reversed(self.needed):
+        for index in reversed(self.users):
             value = self.points.nodes[index].value
             if isinstance(value, dataflow.Map | dataflow.Reduce | dataflow.Region):
                 self._place(index)
@@ -113,20 +126,24 @@ class _Placing:
             arrays, walks, notes, needs, self.groups, self.within, self.nests, self.cost
         )
 
-    def _ask(self, relative: Point, ahead: Env, nest: int, need: Need) -> None:
-        """Record that a nest needs a point, relative to `ahead`, and the points that locate it."""
-        pending = [relative]
-        while pending:
-            point = pending.pop()
-            pending += self.points.needed_to_find(point)
-            coords = self.points.placed(point, ahead)[1]
-            more = need_at(self.points, point, need)
-            use = self.uses[point[0]].get(nest)
-            if use is None:
-                self.uses[point[0]][nest] = Use({coords: None}, more)
-            else:
-                use.places[coords] = None
+    def _ask(self, asked: Iterable[tuple[Point, Need]], aheads: Iterable[Env], nest: int) -> None:
+        """Record that a nest needs points, relative to each place, and the points that locate them.
+
+        Each comes with the need of its user.
+        """
+        found: list[tuple[Point, dict[Coords, None]]] = []
+        for relative, need in asked:
+            pending = [relative]
+            while pending:
+                point = pending.pop()
+                pending += self.points.needed_to_find(point)
+                more, uses = need_at(self.points, point, need), self.uses[point[0]]
+                use = uses.setdefault(nest, Use({}, more))
                 use.need = joined(use.need, more)
+                found.append((point, use.places))
+        for ahead in aheads:
+            for point, places in found:
+                places[self.points.placed(point, ahead)[1]] = None
 
     def _place(self, index: int) -> None:
         node, uses = self.points.nodes[index], self.uses[index]
@@ -182,11 +199,9 @@ class _Placing:
 
     def _pass_on(self, node: Node, nest: int, places: Sequence[Coords], need: Need) -> None:
         """Record that a nest needs the operands of a node that it computes at some places."""
-        needs = self._divided(node, need)
-        for coords in places:
-            ahead = dict(zip(node.dims, coords, strict=True))
-            for operand, part in zip(node.operands, needs, strict=True):
-                self._ask(operand, ahead, nest, part)
+        asked = zip(node.operands, self._divided(node, need), strict=True)
+        envs = [{} if is_still(at) else dict(zip(node.dims, at, strict=True)) for at in places]
+        self._ask(asked, envs, nest)
 
     def _divided(self, node: Node, need: Need) -> list[Need]:
         """Return the need of each operand: the branches of a region each on their part."""
@@ -225,7 +240,7 @@ class _Placing:
             if self.weighing.rules.hands_on:
                 self._hand_on(index, results, value.axis)
         for operand in self.points.nodes[index].operands:
-            self._ask(operand, {}, self.walks[-1].nest, need_of(self.boxes[index]))
+            self._ask([(operand, need_of(self.boxes[index]))], ({},), self.walks[-1].nest)
 
     def _act(self, index: int, value: Column, results: Sequence[int], room: Ranges) -> None:
         """Open the nest of a column: its results are arrays, planes among them."""
@@ -239,7 +254,7 @@ class _Placing:
         wanted = (*value.levels, *(walked for _ in value.args))
         for operand, levels in zip(self.points.nodes[index].operands, wanted, strict=True):
             inside = tuple(levels if each.dim is value.axis else each for each in box)
-            self._ask(operand, {}, self.walks[-1].nest, need_of(inside))
+            self._ask([(operand, need_of(inside))], ({},), self.walks[-1].nest)
 
     def _kept(self, index: int, result: int, room: Ranges) -> Iterator[tuple[int, int]]:
         """Yield the roots that a scan stores of a result; others and other nests read an array."""
@@ -248,7 +263,7 @@ class _Placing:
                 yield group, number
             else:
                 box = need_of(self.boxes[stores(group)])
-                self._ask(self.points.here(result), {}, stores(group), box)
+                self._ask([(self.points.here(result), box)], ({},), stores(group))
         if self.uses[result]:
             reason = f"{self.points.nodes[result].name} is an array: the result of a scan"
             self.arrays.append(Array(result, room, reason))

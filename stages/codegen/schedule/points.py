@@ -9,7 +9,7 @@ node is the middle of what it reads, so that the parts of a symmetric stencil ha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ....runtime.language import Dimension, flip_staggered, is_staggered
 from ....runtime.meshes.transposed_tables import transposed_names
@@ -81,6 +81,7 @@ class Points:
         self._known: dict[tuple[object, ...], int] = {}
         self._views: list[Point] = []
         self._operands: dict[Point, list[Point]] = {}  # asked for by each step of a draft
+        self.known_costs: dict[object, Any] = {}  # below some roots, in all schedules
         for row, value in enumerate(values):
             self._views.append(self._view(row, value))
 

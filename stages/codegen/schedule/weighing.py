@@ -6,7 +6,7 @@ step, and a nest computes the first of them at many points.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 
 from ....runtime.language import DimensionKind
@@ -58,6 +58,7 @@ class Weighing:
         rules: the target, and the nodes for which an option decides.
         users: how many nodes use each node.
         costs: the operations of each node at one point.
+        again: see `computed_again`; for a node, some places and a limit.
         boxes: the box of each nest.
         values: how many values a nest computes so far.
         handed: the bytes of each level that a scan hands on or takes.
@@ -70,6 +71,7 @@ class Weighing:
     rules: Rules
     users: Mapping[int, int]
     costs: Mapping[int, float]
+    again: Callable[[int, tuple[Coords, ...], float], float]
     boxes: Mapping[int, Ranges]
     values: Mapping[int, int]
     handed: Mapping[int, int]
@@ -144,12 +146,7 @@ class Weighing:
             return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
         deep = again + above
         places = dict.fromkeys(coords for use in uses.values() for coords in use.places)
-        if (
-            again
-            and deep > DEEP * limit
-            and computed_again(self.points, self.users, index, places, limit, self.rules.target)
-            > limit
-        ):
+        if again and deep > DEEP * limit and self.again(index, tuple(places), limit) > limit:
             return True, f"is an array: {figures}, {deep:.0f} again with those of its users"
         if any(self._depth(coords) > MOST_TABLES for coords in places):
             return True, f"is an array: found through more than {MOST_TABLES} tables"
@@ -223,10 +220,10 @@ def beside_shared(
 def computed_again(
     points: Points,
     users: Mapping[int, int],
+    target: Machine,
     index: int,
     places: Iterable[Coords],
     limit: float,
-    target: Machine,
 ) -> float:
     """Return what an array in place of a node at `places` would save, in operations.
 

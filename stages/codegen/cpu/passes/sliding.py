@@ -9,6 +9,7 @@ computing it again, because it is the same operations on the same numbers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from ....ir.loops import (
@@ -47,6 +48,7 @@ def slide(kernel: Kernel, _: Rules) -> Kernel:
     return with_rows(kernel, _slid)
 
 
+@lru_cache(maxsize=256)  # plans of a program share most nests
 def _slid(nest: Nest) -> Nest:
     if nest.parts or marks_of(nest).usual or nest.states or nest.loops[-1].backward:
         return nest
