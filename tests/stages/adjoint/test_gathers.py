@@ -226,7 +226,9 @@ def test_a_loop_over_levels_tests_nothing_where_all_is_there_that_a_table_lists(
     assert {each.split()[0] for each in usual} & set(entries)
     text = trace["codegen"].text
     assert "const bool usually = v" in text
-    assert "if (usually && " in text
+    run = text.partition("for (; b <= last;")[2].partition("b -= ")[0]
+    assert "usual(b" in run
+    assert "masked(" not in run
 
 
 @ff.field_operator(backend=None)

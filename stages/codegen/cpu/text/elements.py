@@ -49,14 +49,14 @@ def usual_tests(body: Body, nest: Nest) -> Iterator[str]:
     for number, value in marks_of(nest).usual:
         test = nest.body[number]
         if isinstance(test, Compute) and entry_of(nest.body, test.args[0]) is None:
-            yield index_test(body, test, FEW, value=value)
+            yield _index_test(body, test, value=value)
     for name in _columns(body, nest):
         yield f"{scope.stride(scope.by_name[name], 0)} == 1"
     for name, entries in listed(nest, marks_of(nest).usual).items():
         buffer = scope.by_name[name]
         along, across = (scope.stride(buffer, axis) for axis in (0, 1))
         first, stop = (
-            _folded(what, [f"s64({operand(body, row)})" for row in rows])
+            folded(what, [f"s64({operand(body, row)})" for row in rows])
             for what, rows in (("later", entries.first), ("earlier", entries.stop))
         )
         yield (
@@ -65,13 +65,14 @@ def usual_tests(body: Body, nest: Nest) -> Iterator[str]:
         )
 
 
-def index_test(body: Body, test: Compute, count: int, *, value: bool) -> str:
-    """Return the test that a comparison of the index has a value at `count` points from `b` on."""
+def _index_test(body: Body, test: Compute, *, value: bool) -> str:
+    """Return the test that a comparison of the index has a value in a block from `b` on."""
     bound = operand(body, test.args[1])
-    return f"b >= {bound}" if is_lower(test, value=value) else f"b + {count} <= {bound}"
+    return f"b >= {bound}" if is_lower(test, value=value) else f"b + {FEW} <= {bound}"
 
 
-def _folded(what: str, texts: Sequence[str]) -> str:
+def folded(what: str, texts: Sequence[str]) -> str:
+    """Return the later or the earlier of some bounds."""
     total, *others = dict.fromkeys(texts) or [""]
     for each in others:
         total = f"{what}({total}, {each})"

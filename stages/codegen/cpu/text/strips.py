@@ -23,14 +23,16 @@ from ...rows import (
     Scope,
     line,
     name,
+    operand,
     stored_type,
     written,
 )
 from ...schedule.costs import TRANSCENDENTAL, operations
+from ...schedule.usual import is_lower
 from ..passes.streaming import SMALLEST
 from ..passes.unswitching import conditions_of
 from .around import Around, around_of, outside
-from .elements import index_test, without_conditions
+from .elements import folded, without_conditions
 from .sliding import Slides, before_strips, slides_of, sliding_strip
 from .streams import (
     aligned,
@@ -135,7 +137,10 @@ def write_strips(
     yield f"  const bool again = {_again(strips, stop)};"
     # what lanes reduce is a variable of the row
     masked = "" if clause else strips.body.scope.ask("masked")
-    yield from (*indented(_middle(strips, stop, masked)), *indented(_masked(strips, stop, masked)))
+    if _is_tested_before(strips):
+        yield from indented(_usual_runs(strips, stop, masked))
+    else:
+        yield from (*indented(_middle(strips, stop)), *indented(_masked(strips, stop, masked)))
     yield "}"
 
 
@@ -150,7 +155,7 @@ def _again(strips: Strips, stop: str) -> str:
     return " && ".join(["!past", *tests] if strips.stored else tests)
 
 
-def _middle(strips: Strips, stop: str, masked: str) -> Iterator[str]:
+def _middle(strips: Strips, stop: str) -> Iterator[str]:
     """Write the loop over strips without masks.
 
     Its last strip ends with the row. Where registers are few, `b` stays: from a loop that only
@@ -161,15 +166,12 @@ def _middle(strips: Strips, stop: str, masked: str) -> Iterator[str]:
     yield f"const s64 whole = {stop} - (again ? 0 : ({stop} - b) % {lanes});"
     if strips.slides:
         yield from before_strips(strips.slides)
-    if _is_tested_before(strips):
-        # of a known number of lanes compilers make a copy of the masked strip, without vectors
-        yield f's64 lanes = {lanes}; asm("" : "+r"(lanes));'
     yield f"for (; b < whole; b += {lanes}) {{"
     if not strips.slides:
         yield f"  b = earlier(b, {stop} - {lanes});"
     elif len(memory_rows(strips.body)) > _POINTERS:
         yield '  asm("" : "+r"(b));'
-    yield from indented(_whole(strips, masked))
+    yield from indented(_whole(strips))
     yield "}"
 
 
@@ -209,8 +211,8 @@ def _masked(strips: Strips, end: str, masked: str) -> Iterator[str]:
     yield f"if (b < {end}) {_call(strips, f'{end} - b', rows, masked)}"
 
 
-def _whole(strips: Strips, masked: str) -> Iterator[str]:
-    """Write a strip without masks; one that has not the usual conditions may have them."""
+def _whole(strips: Strips) -> Iterator[str]:
+    """Write a strip without masks."""
     stored, arrays = strips.stored, [array for array, _ in strips.stored.values()]
     read = memory_rows(strips.body).values()
     yield from prefetched(strips.later, strips.nest, read, strips.lanes)
@@ -218,9 +220,7 @@ def _whole(strips: Strips, masked: str) -> Iterator[str]:
         yield f"alignas({LINE}) {stored_type(buffer)} {array}[{strips.lanes}];"
     call = _call(strips, str(strips.lanes), arrays)
     if _is_tested_before(strips):
-        tests = "usually" if strips.around else " && ".join(("usually", *_inside(strips)))
-        yield f"if ({tests}) usual({', '.join(('b', *arrays))});"
-        yield f"else {_call(strips, 'lanes', arrays, masked)}"
+        yield f"usual({', '.join(('b', *arrays))});"
     elif marks_of(strips.nest).usual:
         yield f"if ({_tests(strips)}) {{"
         yield from (*indented(_usual(strips)), f"  {call}", "} else {", call, "}")
@@ -239,13 +239,42 @@ def _tests(strips: Strips) -> str:
     return " && ".join(f"{'' if value else '!'}{name(body, row)}" for row, value in usual)
 
 
-def _inside(strips: Strips) -> Iterator[str]:
-    """Yield the tests that a strip has the usual conditions on the index of its loop."""
+def _usual_runs(strips: Strips, stop: str, masked: str) -> Iterator[str]:
+    """Write the loop over strips of a row: runs without tests, between strips with tests.
+
+    A call among the strips of a run would take the registers of its pointers. Of a known number of
+    lanes compilers make a copy of the strip with tests, without vectors.
+    """
+    lanes = strips.lanes
+    first, last = _run(strips, stop)
+    rows = (f"{row} + b" for row in strips.stored)
+    yield f's64 lanes = {lanes}; asm("" : "+r"(lanes));'
+    yield f"const s64 first = {first}, last = {last} - {lanes};"
+    yield f"for (; b < {stop}; b += {lanes}) {{"
+    yield f"  if (again) b = earlier(b, {stop} - {lanes});"
+    yield "  if (b < first || b > last) {"
+    yield f"    {_call(strips, f'earlier(lanes, {stop} - b)', rows, masked)}"
+    yield "    continue;"
+    yield "  }"
+    yield f"  for (; b <= last; b += {lanes}) {{"
+    yield from indented(_whole(strips), "    ")
+    yield "  }"
+    yield f"  b -= {lanes};"
+    yield "}"
+
+
+def _run(strips: Strips, stop: str) -> tuple[str, str]:
+    """Return where the points of a row begin and end that have the usual conditions."""
+    if strips.around:
+        return f"usually ? b : {stop}", stop
     body = strips.body
+    sides: tuple[list[str], list[str]] = ([], [stop])
     for row, value in marks_of(strips.nest).usual:
         test = body.rows[row]
         if test.level == body.depth and isinstance(test, Compute):
-            yield index_test(body, test, strips.lanes, value=value)
+            sides[not is_lower(test, value=value)].append(operand(body, test.args[1]))
+    first, last = (folded(*each) for each in zip(("later", "earlier"), sides, strict=True))
+    return f"usually ? {first or 'b'} : {stop}", last
 
 
 def _usual_strip(strips: Strips, part: int, clause: str) -> Iterator[str]:
