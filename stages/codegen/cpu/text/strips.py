@@ -155,7 +155,7 @@ def _again(strips: Strips, stop: str) -> str:
     return " && ".join(["!past", *tests] if strips.stored else tests)
 
 
-def _middle(strips: Strips, stop: str) -> Iterator[str]:
+def _middle(strips: Strips, stop: str, masked: str = "") -> Iterator[str]:
     """Write the loop over strips without masks.
 
     Its last strip ends with the row. Where registers are few, `b` stays: from a loop that only
@@ -171,7 +171,7 @@ def _middle(strips: Strips, stop: str) -> Iterator[str]:
         yield f"  b = earlier(b, {stop} - {lanes});"
     elif len(memory_rows(strips.body)) > _POINTERS:
         yield '  asm("" : "+r"(b));'
-    yield from indented(_whole(strips))
+    yield from indented(_whole(strips, masked))
     yield "}"
 
 
@@ -211,8 +211,8 @@ def _masked(strips: Strips, end: str, masked: str) -> Iterator[str]:
     yield f"if (b < {end}) {_call(strips, f'{end} - b', rows, masked)}"
 
 
-def _whole(strips: Strips) -> Iterator[str]:
-    """Write a strip without masks."""
+def _whole(strips: Strips, masked: str = "") -> Iterator[str]:
+    """Write a strip without masks; in rows that have not the usual conditions it may have them."""
     stored, arrays = strips.stored, [array for array, _ in strips.stored.values()]
     read = memory_rows(strips.body).values()
     yield from prefetched(strips.later, strips.nest, read, strips.lanes)
@@ -220,7 +220,9 @@ def _whole(strips: Strips) -> Iterator[str]:
         yield f"alignas({LINE}) {stored_type(buffer)} {array}[{strips.lanes}];"
     call = _call(strips, str(strips.lanes), arrays)
     if _is_tested_before(strips):
-        yield f"usual({', '.join(('b', *arrays))});"
+        usual = f"usual({', '.join(('b', *arrays))});"
+        yield f"if (usually) {usual}" if masked else usual
+        yield from [f"else {_call(strips, 'lanes', arrays, masked)}"] if masked else ()
     elif marks_of(strips.nest).usual:
         yield f"if ({_tests(strips)}) {{"
         yield from (*indented(_usual(strips)), f"  {call}", "} else {", call, "}")
@@ -245,17 +247,17 @@ def _usual_runs(strips: Strips, stop: str, masked: str) -> Iterator[str]:
     A call among the strips of a run would take the registers of its pointers. Of a known number of
     lanes compilers make a copy of the strip with tests, without vectors.
     """
-    lanes = strips.lanes
-    first, last = _run(strips, stop)
+    lanes, run = strips.lanes, _run(strips, stop)
     rows = (f"{row} + b" for row in strips.stored)
+    tested = _call(strips, f"earlier(lanes, {stop} - b)", rows, masked)
     yield f's64 lanes = {lanes}; asm("" : "+r"(lanes));'
-    yield f"const s64 first = {first}, last = {last} - {lanes};"
+    if run is None:
+        yield from (*_middle(strips, stop, masked), *_masked(strips, stop, masked))
+        return
+    yield f"const s64 first = {run[0]}, last = {run[1]} - {lanes};"
     yield f"for (; b < {stop}; b += {lanes}) {{"
     yield f"  if (again) b = earlier(b, {stop} - {lanes});"
-    yield "  if (b < first || b > last) {"
-    yield f"    {_call(strips, f'earlier(lanes, {stop} - b)', rows, masked)}"
-    yield "    continue;"
-    yield "  }"
+    yield f"  if (b < first || b > last) {{ {tested} continue; }}"
     yield f"  for (; b <= last; b += {lanes}) {{"
     yield from indented(_whole(strips), "    ")
     yield "  }"
@@ -263,8 +265,11 @@ def _usual_runs(strips: Strips, stop: str, masked: str) -> Iterator[str]:
     yield "}"
 
 
-def _run(strips: Strips, stop: str) -> tuple[str, str]:
-    """Return where the points of a row begin and end that have the usual conditions."""
+def _run(strips: Strips, stop: str) -> tuple[str, str] | None:
+    """Return where the points of a row begin and end that have the usual conditions.
+
+    None where all points of a row have them, or none has.
+    """
     if strips.around:
         return f"usually ? b : {stop}", stop
     body = strips.body
@@ -273,6 +278,8 @@ def _run(strips: Strips, stop: str) -> tuple[str, str]:
         test = body.rows[row]
         if test.level == body.depth and isinstance(test, Compute):
             sides[not is_lower(test, value=value)].append(operand(body, test.args[1]))
+    if sides == ([], [stop]):
+        return None
     first, last = (folded(*each) for each in zip(("later", "earlier"), sides, strict=True))
     return f"usually ? {first or 'b'} : {stop}", last
 
