@@ -6,18 +6,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from ...runtime.process import classes
-from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
 from ..ir.loops import (
     ITEMSIZES,
+    Apply,
+    Bound,
     Buffer,
     Choice,
+    Const,
     Kernel,
     NestGroup,
     Node,
+    Range,
+    add,
     arrays_of,
     code_of,
+    difference,
     empty_where,
     groups_of,
+    maximum,
+    multiply,
     nests_of,
     nodes_of,
     rewrite,

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir.bounds import Apply, Bound, Const, Range
 from ..ir.inside import bounds_of, values_of
 from ..ir.loops import (
+    Apply,
+    Bound,
     Choice,
     Column,
+    Const,
     Kernel,
     Loop,
     Number,
+    Range,
+    Stride,
     arrays_of,
     groups_of,
     nests_of,
     nodes_of,
 )
 from ..ir.settled import shared
-from ..ir.strides import Stride
 
 
 def integers(kernel: Kernel) -> tuple[Bound | Stride, ...]:

@@ -9,13 +9,14 @@ from ...runtime.calls.plan import ABI_VERSION, StatusKind
 from ...runtime.process import DeviceType, classes
 from ..artifacts import Interface
 from ..ir import dataflow
-from ..ir.bounds import Bound, Const, Ranges, hull
 from ..ir.dataflow import Read, Statement, Store
 from ..ir.inside import bounds_of
 from ..ir.loops import (
     Access,
+    Bound,
     Choice,
     Column,
+    Const,
     Kernel,
     Load,
     Member,
@@ -23,15 +24,17 @@ from ..ir.loops import (
     NestGroup,
     Node,
     PatchGroup,
+    Ranges,
     Store as Write,
+    Stride,
     accesses,
     children,
     groups_of,
+    hull,
     nests_of,
     nodes_of,
 )
 from ..ir.settled import shared
-from ..ir.strides import Stride
 from .integers import integers
 from .schedule.drafts import StoreGroup
 from .schedule.hazards import Turn, as_nest, is_own_column, is_pointwise, loads

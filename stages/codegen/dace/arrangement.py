@@ -15,15 +15,17 @@ from collections.abc import Iterator, Sequence
 
 from ....runtime.language import Dimension
 from ....runtime.process import classes
-from ...ir.bounds import Const, Range, Ranges
 from ...ir.loops import (
     Buffer,
+    Const,
     Kernel,
     Load,
     Loop,
     Member,
     Nest,
     Node,
+    Range,
+    Ranges,
     Seq,
     Store,
     arrays_of,

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from ....runtime.language import Dimension
 from ....runtime.process import CodegenError
-from ...ir.bounds import Range
 from ...ir.loops import (
     Column,
     Kernel,
     Loop,
     Nest,
     Node,
+    Range,
     Seq,
     Step,
     Store,

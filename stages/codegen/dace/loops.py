@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from ....runtime.process import classes
 from ...artifacts import Lowered, Variant
-from ...ir.bounds import Bound
-from ...ir.loops import Kernel, nodes_of
+from ...ir.loops import Bound, Kernel, Stride, nodes_of
 from ...ir.loops.cpu import Tiles
-from ...ir.strides import Stride
 from ..cpu.pass_list import cpu_passes
 from ..integers import integers
 from ..interface import step_numbers, step_place

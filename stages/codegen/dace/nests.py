@@ -7,8 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ....runtime.language import Dimension
-from ...ir.bounds import Const, Range
-from ...ir.loops import Instruction, Load, NestLoop, Row, Store
+from ...ir.loops import Const, Instruction, Load, NestLoop, Range, Row, Store
 from ...ir.loops.gpu import marks_of
 from ..rows import NAMELESS
 from .arrangement import free_loops, needs_guard, on_threads, shared_by_parts, without_loop

@@ -10,11 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from ....runtime.process import classes
-from ...ir.bounds import (
+from ...ir.loops import (
     Bound,
+    Column,
     Const,
     DomainSymbol,
+    Kernel,
+    Stride,
     add,
+    arrays_of,
     floor_divide,
     greatest,
     maximum,
@@ -22,8 +26,6 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.loops import Column, Kernel, arrays_of
-from ...ir.strides import Stride
 from .kernels import ALWAYS, KernelPart
 from .text.grid import MOST_BLOCKS, blocks_of
 

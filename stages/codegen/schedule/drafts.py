@@ -8,9 +8,8 @@ from graphlib import TopologicalSorter
 from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir import dataflow
-from ...ir.bounds import Ranges, is_empty_box
 from ...ir.column_rows import Column as ValueColumn
-from ...ir.loops import Buffer, Column, Nest, NestLoop
+from ...ir.loops import Buffer, Column, Nest, NestLoop, Ranges, is_empty_box
 from .body import NestBody, write_body
 from .discovery import Home, Homes
 from .jamming import jammed

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ....runtime.language import Dimension
 from ...ir import dataflow
-from ...ir.bounds import Range, Ranges
 from ...ir.column_rows import Column
-from ...ir.loops import ITEMSIZES, reached
+from ...ir.loops import ITEMSIZES, Range, Ranges, reached
 from .costs import own_cost, point_costs, users_of
 from .needs import (
     Need,

@@ -10,7 +10,6 @@ from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...artifacts import Lowered, Variant
 from ...ir import dataflow
-from ...ir.bounds import Ranges, hull, is_empty_box
 from ...ir.loops import (
     Buffer,
     Column,
@@ -19,11 +18,14 @@ from ...ir.loops import (
     Load,
     Nest,
     Node,
+    Ranges,
     Reading,
     Step,
     Store,
     code_of,
+    hull,
     in_order,
+    is_empty_box,
     kernel,
     nodes_of,
 )

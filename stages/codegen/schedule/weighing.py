@@ -11,9 +11,8 @@ from typing import Final, TypeAlias
 
 from ....runtime.language import DimensionKind
 from ....runtime.process import classes
-from ...ir.bounds import Ranges
 from ...ir.dataflow import Literal, Map, Region
-from ...ir.loops import ITEMSIZES
+from ...ir.loops import ITEMSIZES, Ranges
 from ...machine import Machine
 from .costs import COMPUTED, own_cost, point_costs, users_of
 from .needs import Need

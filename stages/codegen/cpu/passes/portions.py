@@ -12,8 +12,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ....ir.bounds import Bound, Const, PatchOrder, maximum, multiply
-from ....ir.loops import ITEMSIZES, Buffer, Each, Kernel, Row
+from ....ir.loops import (
+    ITEMSIZES,
+    Bound,
+    Buffer,
+    Const,
+    Each,
+    Kernel,
+    PatchOrder,
+    Row,
+    maximum,
+    multiply,
+)
 from ....ir.loops.cpu import Portions, marks_of
 from ....sizes import Patches
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of

@@ -14,20 +14,24 @@ from typing import Final, TypeAlias
 
 from .....runtime.language import Dimension, DimensionKind
 from .....runtime.process import classes
-from ....ir.bounds import Const, Range, difference, greatest, least
 from ....ir.loops import (
     ITEMSIZES,
     Buffer,
+    Const,
     Kernel,
     Load,
     Member,
     Nest,
     Node,
+    Range,
     Seq,
     Store,
     accesses,
     arrays_of,
+    difference,
+    greatest,
     in_order,
+    least,
     rewrite,
     touches,
 )

@@ -12,7 +12,6 @@ from itertools import count
 from typing import TypeAlias
 
 from .....runtime.process import classes
-from ....ir.bounds import subtract
 from ....ir.loops import (
     ITEMSIZES,
     Access,
@@ -31,6 +30,7 @@ from ....ir.loops import (
     Sweep,
     While,
     instructions,
+    subtract,
 )
 from ...acts.act_trees import Numbered, below, numbered, ordered, rows_of
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ....ir.bounds import Const
 from ....ir.loops import (
     ITEMSIZES,
     Buffer,
     Column,
     Compute,
+    Const,
     Constant,
     Index,
     Instruction,

@@ -12,8 +12,7 @@ from typing import Final
 
 from .....runtime.process import classes
 from ....gpu_target import WIDEST
-from ....ir.bounds import PatchOrder
-from ....ir.loops import ITEMSIZES, Each, Kernel, Load, Nest, accesses, in_order
+from ....ir.loops import ITEMSIZES, Each, Kernel, Load, Nest, PatchOrder, accesses, in_order
 from ....ir.loops.gpu import Patches
 from ....sizes import Patches as Sizes
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.bounds import Const
 from ....ir.loops import (
     ITEMSIZES,
     Buffer,
     Choice,
+    Const,
     Each,
     Kernel,
     Nest,

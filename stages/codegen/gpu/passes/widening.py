@@ -8,8 +8,20 @@ from typing import Final
 from .....runtime.language import Dimension, DimensionKind
 from .....runtime.process import classes
 from ....gpu_target import WIDEST
-from ....ir.bounds import Bound, Const, add, floor_divide, multiply
-from ....ir.loops import ITEMSIZES, Buffer, Kernel, Load, Nest, Store, with_nests
+from ....ir.loops import (
+    ITEMSIZES,
+    Bound,
+    Buffer,
+    Const,
+    Kernel,
+    Load,
+    Nest,
+    Store,
+    add,
+    floor_divide,
+    multiply,
+    with_nests,
+)
 from ....ir.loops.gpu import marked, marks_of
 from ...plan.registers import registers
 from ...schedule.rules import Rules

@@ -6,10 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from .....runtime.process import classes
-from ....ir.bounds import Bound
-from ....ir.loops import Column, Kernel, Store, bodies
+from ....ir.loops import Bound, Column, Kernel, Store, Stride, bodies
 from ....ir.loops.gpu import Columns, KernelGroup, Long, Patches, marks_of
-from ....ir.strides import Stride
 from ....vendors.dialect import BLOCK
 from ....vendors.vendor import Vendor
 from ...rows import (

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from .....runtime.process import classes
-from ....ir.bounds import Range
-from ....ir.loops import Nest
+from ....ir.loops import Nest, Range
 from ....ir.loops.gpu import Columns, Long
 from ...rows import NAMELESS, Scope, pointers, states
 from .lines import braced

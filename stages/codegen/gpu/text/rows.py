@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from .....runtime.process import classes
 from ....gpu_target import WIDEST
-from ....ir.bounds import Range
-from ....ir.loops import ITEMSIZES, Load, Nest, Row, Store
+from ....ir.loops import ITEMSIZES, Load, Nest, Range, Row, Store
 from ....ir.loops.gpu import Columns, RowTiles
 from ...rows import TYPES, Scope, stored_type
 from .grid import axes_of, places
