@@ -12,8 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from ...runtime.process import OptionError
 from ...runtime.process.class_fields import Field
-from ..base import Stage
-from ..option_kinds import Kind, listed
+from .. import Kind, Stage, listed
 
 LoopPass: TypeAlias = Callable[..., Any]  # from a kernel and the rules to a kernel
 PassName: TypeAlias = str | LoopPass

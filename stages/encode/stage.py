@@ -6,11 +6,21 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ...runtime.process import classes
-from ..artifacts import Encoded, Interface, Lowered, Variant
-from ..base import Artifact, Stage
+from .. import (
+    BYTES,
+    CPU_TARGET,
+    Artifact,
+    CpuTarget,
+    Encoded,
+    Interface,
+    Lowered,
+    Stage,
+    Variant,
+    option,
+    optional,
+    whole,
+)
 from ..codegen.options import CodegenOptions
-from ..option_kinds import BYTES, option, optional, whole
-from ..target import CPU_TARGET, CpuTarget
 
 # The class of machines that schedules are for: instruction sets are chosen when an entry is made.
 # Arrays stay in the first cache, where an element of one takes as long as eight operations.

@@ -9,8 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ...cache.fingerprint import components_key
-from ...runtime.process import classes
-from ...runtime.process.settings import current
+from ...runtime.process import classes, current
 from ...stages.gtscript.capture import capture
 from ...stages.gtscript.definition import StencilDefinition
 from ...stages.gtscript.info import StencilInfo

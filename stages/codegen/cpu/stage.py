@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from ....runtime.process import classes
-from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import Artifact, Stage
+from ... import Artifact, Generated, Interface, Lowered, Stage, Variant
 from ..pass_list import LoopPass, PassName, without
 from .options import CpuOptions
 from .pass_list import PLAIN_PASSES, cpu_passes

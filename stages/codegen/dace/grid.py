@@ -6,8 +6,7 @@ import math
 from typing import Final
 
 from ....runtime.process import classes
-from ...option_kinds import MOST_THREADS, Kind, option, whole
-from ...sizes import BLOCK, ThreadBlock
+from ... import BLOCK, MOST_THREADS, Kind, ThreadBlock, option, whole
 
 # Threads of a block along x, y and z by the number of loops.
 _OF_POINTS: Final = ((256,), (32, 8), (32, 8, 1))

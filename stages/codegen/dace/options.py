@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from ....runtime.process import OptionError, classes
-from ...base import Stage
-from ...option_kinds import FLAG, SECONDS, TEXTS, Kind, listed, one_of, option, whole
+from ... import FLAG, SECONDS, TEXTS, Kind, Stage, listed, one_of, option, whole
 from ..options import CodegenOptions
 
 SdfgPass: TypeAlias = str | Callable[..., Any]

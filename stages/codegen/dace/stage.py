@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....runtime.process import DeviceType, classes
-from ...artifacts import Generated
-from ...option_kinds import BYTES, FLAG, option, whole
-from ...target import CPU_TARGET, CpuTarget
+from ... import BYTES, CPU_TARGET, FLAG, CpuTarget, Generated, option, whole
 from ..cpu.stage import FAST, FLAGS, VECTOR_MATH
 from ..pass_list import PassName, without
 from .sdfg_stage import SdfgStage

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from ....runtime.process import DeviceType, classes
-from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import Artifact, Stage
+from ... import Artifact, Generated, Interface, Lowered, Stage, Variant
 from ...vendors.vendor import Vendor
 from .options import GpuOptions
 from .pass_list import gpu_passes

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .....runtime.process import DeviceType, classes
-from ....artifacts import Generated
+from .... import FLAG, Generated, option
 from ....gpu_target import GPU_TARGET, GpuTarget
-from ....option_kinds import FLAG, option
 from ....vendors.vendor import Vendor
 from ..grid import GridOptions
 from ..sdfg_stage import SdfgStage
