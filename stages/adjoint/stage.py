@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...runtime.language import Dimension
 from ...runtime.process import classes
 from .. import EXACTNESS, Artifact, Lowered, Stage, Variant, option
-from ..ir.bounds import Bound
-from ..ir.dataflow import Dataflow, Leaf
+from ..ir.dataflow import Bound, Dataflow, Leaf
 from .names import partner
 from .symbols import Ends
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from ...cache.fingerprint import components_key
 from ...runtime.process import classes, current
+from ...stages.gtscript import StencilDefinition, StencilInfo
 from ...stages.gtscript.capture import capture
-from ...stages.gtscript.definition import StencilDefinition
-from ...stages.gtscript.info import StencilInfo
 from ...stages.gtscript.stage import ParseStencil
 from ..backends.backend import Backend as Compiling
 from ..backends.first_tier import tiers_of

@@ -10,9 +10,7 @@ import attrs
 
 from fieldforge.runtime.process.errors import FieldforgeError
 from fieldforge.stages import CpuTarget, Variant
-from fieldforge.stages.gtscript.axes import I
-from fieldforge.stages.gtscript.errors import GTError
-from fieldforge.stages.gtscript.info import NONE, READ
+from fieldforge.stages.gtscript import NONE, READ, GTError, I
 from fieldforge.stages.interpret.stage import Entry
 
 from ...stages.gtscript.ask import ask
