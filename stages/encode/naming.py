@@ -7,7 +7,7 @@ from typing import Final
 
 from ...runtime.language import Dimension
 from ...runtime.process import classes
-from ..codegen.integers import split
+from ..codegen.interface import split
 from ..ir.loops import (
     Argument,
     Bound,

@@ -58,8 +58,7 @@ class Encode(CodegenOptions, Stage):
         from ..codegen.cpu.passes.prefetching import prefetch
         from ..codegen.cpu.passes.streaming import stream
         from ..codegen.cpu.passes.tiling import tile
-        from ..codegen.integers import integers
-        from ..codegen.interface import describe, step_numbers, step_place
+        from ..codegen.interface import describe, integers, step_numbers, step_place
         from ..codegen.passes import make_loops
         from ..codegen.soft_reads import clamping_of
         from .tree import encode

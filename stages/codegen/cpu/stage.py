@@ -43,8 +43,7 @@ class Codegen(CpuOptions, Stage):
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
         from ...ir.loops.text import show
-        from ..integers import integers
-        from ..interface import describe, step_numbers, step_place
+        from ..interface import describe, integers, step_numbers, step_place
         from ..passes import make_loops
         from ..rows.checks import statuses
         from ..rows.options import Steps

@@ -7,8 +7,7 @@ from ...artifacts import Lowered, Variant
 from ...ir.loops import Bound, Kernel, Stride, nodes_of
 from ...ir.loops.cpu import Tiles
 from ..cpu.pass_list import cpu_passes
-from ..integers import integers
-from ..interface import step_numbers, step_place
+from ..interface import integers, step_numbers, step_place
 from ..pass_list import PassName, without
 from ..passes import make_loops
 from ..rows import WriterOptions
@@ -16,8 +15,7 @@ from ..schedule.drafts import StoreGroup
 from ..schedule.rules import Rules
 from ..soft_reads import Clamping, clamping_of
 from .arrangement import arranged
-from .grid import GridOptions
-from .options import DaceOptions
+from .options import DaceOptions, GridOptions
 from .settings import DaceConfig
 
 

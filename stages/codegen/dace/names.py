@@ -24,7 +24,7 @@ from ...ir.loops import (
     arrays_of,
     walk,
 )
-from ..integers import split
+from ..interface import split
 from ..rows import TYPES
 from .arrangement import needs_guard
 

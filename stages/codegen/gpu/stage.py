@@ -34,8 +34,7 @@ class CodegenGpu(GpuOptions, Stage):
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the kernels, and what a call computes and launches."""
         from ...ir.loops.text import show
-        from ..integers import integers
-        from ..interface import describe, step_numbers
+        from ..interface import describe, integers, step_numbers
         from ..passes import make_loops
         from ..rows.checks import codes, statuses
         from ..schedule.schedule import remembered

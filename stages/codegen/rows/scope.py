@@ -23,7 +23,7 @@ from ...ir.loops import (
     difference,
 )
 from ..arena import extent
-from ..integers import split
+from ..interface import split
 from ..soft_reads import Ends
 from .dialect import Dialect
 from .expressions import TYPES

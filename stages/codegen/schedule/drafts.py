@@ -13,9 +13,8 @@ from ...ir.loops import Buffer, Column, Nest, NestLoop, Ranges, is_empty_box
 from .body import NestBody, write_body
 from .discovery import Home, Homes
 from .jamming import jammed
-from .needs import Need, joined
+from .needs import Array, Need, Placement, Walk, joined, stores
 from .order import loops_over, order_dims
-from .placed import Array, Placement, Walk, stores
 from .placement import place
 from .places import Point
 from .points import Points

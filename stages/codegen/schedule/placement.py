@@ -10,7 +10,10 @@ from ...ir.column_rows import Column
 from ...ir.loops import ITEMSIZES, Range, Ranges, reached
 from .costs import own_cost, point_costs, users_of
 from .needs import (
+    Array,
     Need,
+    Placement,
+    Walk,
     around,
     box_of,
     gated_by,
@@ -21,8 +24,8 @@ from .needs import (
     need_of,
     outside_of,
     scan_need,
+    stores,
 )
-from .placed import Array, Placement, Walk, stores
 from .places import Coords, Point, is_still, still
 from .points import Env, Node, Points
 from .rules import Rules

@@ -8,7 +8,7 @@ from .....runtime.process import DeviceType, classes
 from .... import FLAG, Generated, option
 from ....gpu_target import GPU_TARGET, GpuTarget
 from ....vendors.vendor import Vendor
-from ..grid import GridOptions
+from ..options import GridOptions
 from ..sdfg_stage import SdfgStage
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005

@@ -1,7 +1,7 @@
 """Let a GPU divide by products with reciprocals; quotients by one number share it.
 
 A division takes a GPU ten instructions, most of them for the reciprocal, and a call where the
-dividend is 0. The values are those of the divisions: `stages/codegen/gpu/text/quotients.py` says
+dividend is 0. The values are those of the divisions: `stages/codegen/gpu/text/lines.py` says
 how.
 """
 
