@@ -30,7 +30,7 @@ from ..ir.loops import (
     rewrite,
     steps_of,
 )
-from .schedule.rules import Rules
+from .pass_list import Rules
 
 Life: TypeAlias = tuple[int, int]  # from the first node to the last
 ALIGNMENT = 64

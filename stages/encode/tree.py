@@ -23,6 +23,7 @@ from ..ir.loops import (
     Row,
     Seq,
     Stride,
+    Tiles,
     add,
     arrays_of,
     nests_of,
@@ -30,7 +31,6 @@ from ..ir.loops import (
     with_nests,
     with_operands,
 )
-from ..ir.loops.cpu import Tiles
 from . import program as encoded
 from .naming import Naming
 from .nests import encode_nest

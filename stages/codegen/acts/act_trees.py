@@ -7,9 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
+from typing import TypeAlias
 
 from ....runtime.process import classes
-from ...ir.loops import Act, Get, If, Instruction, Row, Set, Store, Sweep, While, with_operands
+from ...ir.loops import (
+    Access,
+    Act,
+    Get,
+    If,
+    Instruction,
+    Row,
+    Set,
+    Store,
+    Sweep,
+    While,
+    with_operands,
+)
+
+Element: TypeAlias = tuple[str, tuple[int, ...]]  # a buffer, and how far from the point
 
 
 @classes.frozen(kw_only=True)
@@ -146,3 +161,14 @@ def _needed(
                     gets.update([row.register] if isinstance(row, Get) else ())
                     kept.append(act)
     return tuple(reversed(kept))
+
+
+def is_plain(access: Access) -> bool:
+    """Tell whether a register may stand for what an access touches."""
+    adds = isinstance(access, Store) and access.add
+    return not (access.is_told or adds or access.when is not None or access.dtype == "bool")
+
+
+def element_of(access: Access) -> Element:
+    """Return what an access touches."""
+    return access.buffer, access.offsets if any(access.offsets) else ()

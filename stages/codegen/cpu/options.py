@@ -18,8 +18,7 @@ from ... import (
     whole,
 )
 from ..options import CodegenOptions
-from ..pass_list import LOOP_PASSES, PassName, without
-from ..schedule.rules import Rules
+from ..pass_list import LOOP_PASSES, PassName, Rules, without
 
 CPU_PASSES: Final = (
     "tile", "stream", "march", "prefetch", "unswitch", "slide", "patch", "plan_arena",

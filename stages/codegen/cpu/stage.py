@@ -12,8 +12,8 @@ from .options import CpuOptions
 from .pass_list import PLAIN_PASSES, cpu_passes
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
+    from ..pass_list import Rules
     from ..rows import WriterOptions
-    from ..schedule.rules import Rules
     from ..schedule.schedule import Scheduled
     from ..soft_reads import Calls
 

@@ -28,13 +28,14 @@ from ...ir.loops import (
     Ranges,
     Seq,
     Store,
+    Tiles,
     arrays_of,
     in_order,
+    marks_of,
     nodes_of,
     rewrite,
 )
-from ...ir.loops.cpu import Tiles, marks_of
-from ..schedule.rules import Rules
+from ..pass_list import Rules
 
 
 def arranged(kernel: Kernel) -> Kernel:

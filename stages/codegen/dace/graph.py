@@ -17,11 +17,11 @@ from ...ir.loops import (
     Seq,
     Step,
     Store,
+    Tiles,
     accesses,
     bodies,
     children,
 )
-from ...ir.loops.cpu import Tiles
 from .arrangement import needs_guard, touches_fields
 from .loops import SdfgLoops
 from .names import SDFG_NAME, THREAD, GuardedStop, OnlyStatement, TileCount

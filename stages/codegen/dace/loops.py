@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from ....runtime.process import classes
 from ...artifacts import Lowered, Variant
-from ...ir.loops import Bound, Kernel, Stride, nodes_of
-from ...ir.loops.cpu import Tiles
+from ...ir.loops import Bound, Kernel, Stride, Tiles, nodes_of
 from ..cpu.pass_list import cpu_passes
 from ..interface import integers, step_numbers, step_place
-from ..pass_list import PassName, without
+from ..pass_list import PassName, Rules, without
 from ..passes import make_loops
 from ..rows import WriterOptions
 from ..schedule.drafts import StoreGroup
-from ..schedule.rules import Rules
 from ..soft_reads import Clamping, clamping_of
 from .arrangement import arranged
 from .options import DaceOptions, GridOptions

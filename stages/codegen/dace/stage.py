@@ -47,8 +47,8 @@ class CodegenDace(SdfgStage):
     stream_from: int = option(whole(0, BYTES), STREAM_FROM, tune=[0, 1 << 20, 12 << 20])
 
     def _rules(self, arrays: tuple[str, ...]) -> SdfgRules:
+        from ..pass_list import Rules
         from ..rows.options import WriterOptions
-        from ..schedule.rules import Rules
         from .loops import SdfgRules
 
         is_contracted = self.numerics == "contract" and self.target.has_fma

@@ -20,8 +20,7 @@ from ... import (
 )
 from ...gpu_target import GPU_TARGET, GpuTarget
 from ..options import CodegenOptions
-from ..pass_list import LOOP_PASSES, PassName
-from ..schedule.rules import Rules
+from ..pass_list import LOOP_PASSES, PassName, Rules
 
 GPU_PASSES: Final = (
     "fuse", "spread", "unswitch", "widen", "share_reciprocals", "patch", "share_in_patches",

@@ -14,9 +14,8 @@ from .pass_list import gpu_passes
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from typing import Self
 
-    from ..pass_list import LoopPass
+    from ..pass_list import LoopPass, Rules
     from ..rows import WriterOptions
-    from ..schedule.rules import Rules
     from ..schedule.schedule import Scheduled
 
 

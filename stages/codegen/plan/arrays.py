@@ -8,8 +8,7 @@ from typing import Any, Final, TypeAlias
 from ....runtime.process import OptionError, classes
 from ...artifacts import Lowered, Variant
 from ...ir.loops import Kernel
-from ..pass_list import LoopPass
-from ..schedule.rules import Rules
+from ..pass_list import LoopPass, Rules
 from ..schedule.schedule import Scheduled
 from .moves import Move, value_moves
 from .search import BUDGETS, Model, Search, gains, told

@@ -10,6 +10,7 @@ from ....runtime.process import classes
 from ...ir import dataflow
 from ...ir.column_rows import Column as ValueColumn
 from ...ir.loops import Buffer, Column, Nest, NestLoop, Ranges, is_empty_box
+from ..pass_list import Rules
 from .body import NestBody, write_body
 from .discovery import Home, Homes
 from .jamming import jammed
@@ -18,7 +19,6 @@ from .order import loops_over, order_dims
 from .placement import place
 from .places import Point
 from .points import Points
-from .rules import Rules
 from .scans import (
     Held,
     first_levels,

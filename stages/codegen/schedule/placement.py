@@ -8,6 +8,7 @@ from ....runtime.language import Dimension
 from ...ir import dataflow
 from ...ir.column_rows import Column
 from ...ir.loops import ITEMSIZES, Range, Ranges, reached
+from ..pass_list import Rules
 from .costs import own_cost, point_costs, users_of
 from .needs import (
     Array,
@@ -28,7 +29,6 @@ from .needs import (
 )
 from .places import Coords, Point, is_still, still
 from .points import Env, Node, Points
-from .rules import Rules
 from .weighing import BESIDE, Use, Uses, Weighing, points_of
 
 

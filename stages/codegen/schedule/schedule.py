@@ -37,12 +37,12 @@ from ...ir.loops import (
     nodes_of,
 )
 from ...ir.verify import versions
+from ..pass_list import Rules
 from .discovery import table_buffer
 from .drafts import Draft, StoreGroup, draft_nests, order_of
 from .hazards import are_disjoint, as_nest, fields_to_stage
 from .order import loops_over, unit_dims
 from .points import Points
-from .rules import Rules
 
 # The kernel and the groups of stores by rules.
 Scheduled: TypeAlias = Callable[[Rules], tuple[Kernel, tuple["StoreGroup", ...]]]

@@ -14,12 +14,12 @@ from ....runtime.process import classes
 from ...ir.dataflow import Literal, Map, Region
 from ...ir.loops import ITEMSIZES, Ranges
 from ...machine import Machine
+from ..pass_list import Rules
 from .costs import COMPUTED, own_cost, point_costs, users_of
 from .needs import Need
 from .order import level_of, loops_over, order_dims
 from .places import Coords, still
 from .points import Node, Points
-from .rules import Rules
 
 # With more points of one value, a loop body spills registers and compiles slowly.
 MOST_POINTS = 48

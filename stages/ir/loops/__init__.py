@@ -1,4 +1,7 @@
-"""The loop IR: a tree of loop nests, the bounds in it, its text form and its rules."""
+"""The loop IR: a tree of loop nests, the bounds in it, its text form and its rules.
+
+`marks_of` and `marked` are those of a CPU; `gpu` has those of a GPU.
+"""
 
 from ..bounds import (
     Apply,
@@ -34,6 +37,7 @@ from ..strides import Stride
 from .axes import Places, axis_along, is_told, row_of
 from .buffers import ITEMSIZES, Buffer, empty_where
 from .column import Act, Column, Get, If, Set, Sweep, While
+from .cpu import LINE, Cut, Portions, Tiles, marked, marks_of, with_rows
 from .group import Member, NestGroup, PatchGroup, groups_of
 from .kernel import Choice, Kernel, Loop, Node, Seq, Step, in_order, steps_of
 from .nest import (
@@ -74,6 +78,7 @@ from .traverse import (
 
 __all__ = [
     "ITEMSIZES",
+    "LINE",
     "Access",
     "Act",
     "Advance",
@@ -86,6 +91,7 @@ __all__ = [
     "Compute",
     "Const",
     "Constant",
+    "Cut",
     "DomainSymbol",
     "Each",
     "Get",
@@ -106,6 +112,7 @@ __all__ = [
     "PatchMember",
     "PatchOrder",
     "Places",
+    "Portions",
     "Range",
     "Ranges",
     "Reading",
@@ -120,6 +127,7 @@ __all__ = [
     "Sweep",
     "Symbol",
     "TableBound",
+    "Tiles",
     "While",
     "accesses",
     "add",
@@ -143,6 +151,8 @@ __all__ = [
     "is_empty_box",
     "is_told",
     "least",
+    "marked",
+    "marks_of",
     "maximum",
     "minimum",
     "multiply",
@@ -158,5 +168,6 @@ __all__ = [
     "walk",
     "with_nests",
     "with_operands",
+    "with_rows",
     "with_runs",
 ]

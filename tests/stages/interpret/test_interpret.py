@@ -16,7 +16,8 @@ from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.interpret.evaluation import interpret
 from fieldforge.stages.interpret.stage import Entry, Interpret
 from fieldforge.stages.ir import syntax
-from fieldforge.stages.ir.dataflow import Dataflow, Input, Leaf, Statement, Store, evaluate
+from fieldforge.stages.ir.bounds import evaluate
+from fieldforge.stages.ir.dataflow import Dataflow, Input, Leaf, Statement, Store
 from fieldforge.stages.ir.dataflow_text import parse
 from fieldforge.stages.lower.boxes.infer_boxes import Walk, infer_boxes
 from fieldforge.stages.lower.domains import whole

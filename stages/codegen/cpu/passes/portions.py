@@ -20,14 +20,15 @@ from ....ir.loops import (
     Each,
     Kernel,
     PatchOrder,
+    Portions,
     Row,
+    marks_of,
     maximum,
     multiply,
 )
-from ....ir.loops.cpu import Portions, marks_of
 from ....sizes import Patches
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from ..options import options_of
 
 ELEMENTS: Final = 6144  # of the last nest in a patch

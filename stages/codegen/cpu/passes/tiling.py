@@ -18,6 +18,7 @@ from ....ir.loops import (
     ITEMSIZES,
     Buffer,
     Const,
+    Cut,
     Kernel,
     Load,
     Member,
@@ -26,6 +27,7 @@ from ....ir.loops import (
     Range,
     Seq,
     Store,
+    Tiles,
     accesses,
     arrays_of,
     difference,
@@ -35,8 +37,7 @@ from ....ir.loops import (
     rewrite,
     touches,
 )
-from ....ir.loops.cpu import Cut, Tiles
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from ..options import options_of
 
 Margin: TypeAlias = tuple[int, int]  # points before and beyond a tile

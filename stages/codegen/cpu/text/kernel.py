@@ -19,13 +19,14 @@ from ....ir.loops import (
     Loop,
     Nest,
     Node,
+    Portions,
     Seq,
     Store,
     Stride,
+    Tiles,
     arrays_of,
     walk,
 )
-from ....ir.loops.cpu import Portions, Tiles
 from ...entry_point import PARAMETERS, UNUSED, entry_head
 from ...rows import (
     TYPES,

@@ -17,8 +17,8 @@ from ....ir.loops import (
     Store,
     difference,
     instructions,
+    marks_of,
 )
-from ....ir.loops.cpu import marks_of
 from ...rows import Body, Scope, body_of, loop_over, pointers, states, tests_of, write_acts, written
 from .elements import FEW, as_usual, usual_tests
 from .streams import named_ahead

@@ -30,7 +30,7 @@ from ....ir.loops import (
     rewrite,
 )
 from ....ir.loops.gpu import GpuMarks
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 
 TILE: Final = (8, 32)  # threads of a copy along levels, and along the dimension around them
 

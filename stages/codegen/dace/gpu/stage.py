@@ -65,9 +65,8 @@ class CodegenDaceGpu(GridOptions, SdfgStage):
         return Generated(vendor.language, source, text.listing, (*vendor.library.flags, *archs))
 
     def _rules(self, arrays: tuple[str, ...]) -> SdfgRules:
-        from ...pass_list import PLAN_ONLY
+        from ...pass_list import PLAN_ONLY, Rules
         from ...rows.options import WriterOptions
-        from ...schedule.rules import Rules
         from ..loops import SdfgRules
         from .beside import beside
         from .source import dace_config

@@ -33,7 +33,7 @@ from ....ir.loops import (
     subtract,
 )
 from ....ir.loops.gpu import Columns, ColumnTile, RowTiles
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from ..options import options_of
 
 LANES: Final = 8  # threads that copy one row

@@ -38,7 +38,7 @@ from ....ir.loops import (
     subtract,
     walk,
 )
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from .unrolling import joined
 
 Buffers: TypeAlias = Mapping[str, Buffer]

@@ -33,8 +33,8 @@ from ....ir.loops import (
     with_runs,
 )
 from ....ir.loops.gpu import Columns, Long, RowTiles, marked, marks_of
+from ...pass_list import Rules
 from ...schedule.hazards import is_own_column
-from ...schedule.rules import Rules
 from ..options import options_of
 from .column_tiles import in_tiles
 from .landing import THREADS, are_simple, land, said

@@ -41,7 +41,7 @@ from ....ir.loops import (
 from ....ir.loops.gpu import marked, marks_of
 from ...acts.act_trees import Numbered, numbered, ordered, rows_of, with_sides
 from ...acts.tidying import tidied
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from ..options import options_of
 from .columns_ahead import with_levels_ahead
 

@@ -16,7 +16,7 @@ from ....ir.loops import ITEMSIZES, Each, Kernel, Load, Nest, PatchOrder, access
 from ....ir.loops.gpu import Patches
 from ....sizes import Patches as Sizes
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from ..options import options_of
 from .thread_blocks import begins_with_thread
 

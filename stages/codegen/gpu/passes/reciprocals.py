@@ -11,7 +11,7 @@ from collections import Counter
 
 from ....ir.loops import Compute, Kernel, Nest, with_nests
 from ....ir.loops.gpu import marked
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 
 
 def share_reciprocals(kernel: Kernel, _: Rules) -> Kernel:

@@ -31,7 +31,7 @@ from ....ir.loops import (
 )
 from ....ir.loops.gpu import Patches, marked
 from ...mesh.values import Handed, evaluated_here, handed, read_from, ways
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from ..options import options_of
 from .unrolling import joined
 

@@ -23,8 +23,8 @@ from ....ir.loops import (
     with_nests,
 )
 from ....ir.loops.gpu import marked, marks_of
+from ...pass_list import Rules
 from ...plan.registers import registers
-from ...schedule.rules import Rules
 from ..options import options_of
 from .thread_blocks import FLAT, OF_LEVELS, OF_ROWS, OF_WIDE, begins_with_thread
 from .unrolling import Buffers, unrolled

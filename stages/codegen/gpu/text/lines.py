@@ -18,7 +18,7 @@ from typing import Final
 from .....runtime.process import classes
 from ....ir.loops import Column, Compute, Load, Nest, Row, Store, instructions
 from ....ir.loops.gpu import marks_of
-from ...rows import TYPES, Body, Scope, array, body_of, name, operand
+from ...rows import TYPES, Body, Scope, array, body_of, name, operand, pointers, written
 
 
 def thread_body(scope: Scope, nest: Nest, besides: Collection[Row] = ()) -> Body:
@@ -153,3 +153,9 @@ def _divisions(body: Body) -> Iterator[list[Row]]:
         groups = [rows] if alike else [[row] for row in rows]
         inside = body.rows[rows[0]].level == body.depth and not body.states
         yield from (group for group in groups if len(group) > 1 or inside)
+
+
+def all_rows(body: Body) -> Iterator[str]:
+    """Write all rows of a body, those around its loops too."""
+    around = (row for level in range(body.depth) for row in written(body, level))
+    return filter(None, (*around, *pointers(body), *written(body, body.depth)))

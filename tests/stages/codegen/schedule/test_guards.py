@@ -16,13 +16,13 @@ from fieldforge.stages.codegen.schedule.guards import (
 )
 from fieldforge.stages.codegen.schedule.needs import box_of, inside, need_of, outside_of
 from fieldforge.stages.codegen.schedule.places import OWN
+from fieldforge.stages.ir.bounds import evaluate
 from fieldforge.stages.ir.dataflow import (
     Const,
     Range,
     ScalarSymbol,
     Side,
     add,
-    evaluate,
     minimum,
     table_range,
 )

@@ -10,7 +10,7 @@ from fieldforge.stages.codegen.arena import plan_arena
 from fieldforge.stages.codegen.cpu.passes import portions
 from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.gpu.passes.patching import patch
-from fieldforge.stages.codegen.schedule.rules import Rules
+from fieldforge.stages.codegen.pass_list import Rules
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show
