@@ -21,8 +21,7 @@ from tests.generated.grids import HORIZONTAL
 
 from fieldforge.examples.precision import in_precision
 from fieldforge.runtime.language.types import FieldType, leaves
-from fieldforge.stages.artifacts import Lowered, Variant
-from fieldforge.stages.base import Stage
+from fieldforge.stages import CpuTarget, Lowered, Patches, Stage, ThreadBlock, ThreadPoints, Variant
 from fieldforge.stages.bind.stage import Bind
 from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
@@ -31,8 +30,6 @@ from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
-from fieldforge.stages.sizes import Patches, ThreadBlock, ThreadPoints
-from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import parsed
 
 Options = Mapping[str, Any]

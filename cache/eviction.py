@@ -13,8 +13,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import Final
 
-from ..runtime.process import classes
-from ..runtime.process.private_folder import open_folder
+from ..runtime.process import classes, open_folder
 from .files import is_same_file, read_file, scratch_folder, sweep
 from .record import Record, parse_record
 from .root import Shelves, StoredFile

@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from ..runtime.process import CompilationError, classes
-from ..runtime.process.private_folder import Folder
+from ..runtime.process import CompilationError, Folder, classes
 from .files import handle_of, is_same_file, make_folders, read_file
 from .store import OnEvent, Store, ignore
 

@@ -7,8 +7,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from ..runtime.process import StorePermissionError
-from ..runtime.process.settings import Settings
+from ..runtime.process import Settings, StorePermissionError
 from .disk import Disk
 from .store import OnEvent, Store, ignore
 

@@ -15,8 +15,7 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Final
 
-from ..runtime.process import StorePermissionError
-from ..runtime.process.private_folder import Folder, open_folder
+from ..runtime.process import Folder, StorePermissionError, open_folder
 from .faults import Faults
 from .files import names_in, publish_all, sweep
 from .record import Record, is_key

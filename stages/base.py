@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Literal, Protocol, Self, runtime_checkable
 
+from ..runtime.process import classes
+
 TUNE: Final = "tune"  # the metadata of an option that tuning may change
 WAS: Final = "was"  # the metadata of an option with a deprecated name
 VALUES: Final = "values"  # in its place: lists of values of the dataflow IR
@@ -82,3 +84,28 @@ class Stage:
     def prerequisites(self, inputs: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
         """Return inputs on which this stage must run first; the results arrive as `earlier`."""
         return ()
+
+
+class Numbers:
+    """A value with several numbers; subclasses are frozen classes of attrs.
+
+    A number that is left out has its default.
+    """
+
+    __slots__ = ()
+
+    @property
+    def given(self) -> dict[str, int]:
+        """The numbers that differ from their defaults, by name."""
+        kind: Any = type(self)
+        values = {field: getattr(self, field.name) for field in classes.fields(kind)}
+        return {field.name: value for field, value in values.items() if value != field.default}
+
+    @property
+    def table(self) -> str:
+        """The same as a table of TOML."""
+        return f"{{{', '.join(f'{name} = {value}' for name, value in self.given.items())}}}"
+
+    def __repr__(self) -> str:
+        values = (f"{name}={value}" for name, value in self.given.items())
+        return f"{type(self).__name__}({', '.join(values)})"

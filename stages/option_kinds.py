@@ -11,11 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, Final
 
-from ..runtime.process import OptionError, classes
+from ..runtime.process import OptionError, classes, warn_of_old
 from ..runtime.process.class_fields import Field
-from ..runtime.process.outside import warn_of_old
-from .base import TUNE, WAS
-from .numbers import Numbers
+from .base import TUNE, WAS, Numbers
 
 COUNT: Final = (1 << 31) - 1  # the largest number of points, elements or nodes
 BYTES: Final = 1 << 62  # likewise of bytes, and of points that a threshold compares with
@@ -290,3 +288,14 @@ PAIRS: Final = Kind("pairs of a name and a text", _are_pairs, listed, in_files=F
 TABLES: Final = Kind(
     "neighbour tables by name", lambda value: isinstance(value, Mapping), in_files=False
 )
+
+# --- how exact floats must be, and whose functions run --------------------------------------------
+
+# strict: the bits of embedded execution, except transcendental functions (within 4 ulp)
+# contract: also fused multiply-adds and vectorised functions
+# fast: also sums in any order, and products with reciprocals for quotients
+NUMERICS: Final = ("strict", "contract", "fast")
+EXACTNESS: Final = one_of(NUMERICS)
+
+# the source of transcendental functions in generated C++ where numerics is not strict
+FUNCTIONS: Final = one_of(("own", "library"))

@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from ..runtime.process import classes
-from .numbers import Numbers
+from .base import Numbers
 from .option_kinds import BYTES, COUNT, MOST_THREADS, numbers, option, whole
 
 MOST_LEVELS: Final = 1 << 12

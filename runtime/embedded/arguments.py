@@ -24,8 +24,7 @@ from ..language import (
 )
 from ..language.argument_binding import bind_arguments
 from ..language.operations import literal, member_value, of_same_value
-from ..process import ArgumentError
-from ..process.outside import from_outside
+from ..process import ArgumentError, from_outside
 from .lanes import Lanes
 from .piecewise_field import AnyValue
 from .walking import ScanResult

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..process import FieldforgeError
-from ..process.log import get_logger
+from ..process import FieldforgeError, get_logger
 
 OUT_OF_MEMORY: Final = 2
 NO_DRIVER: Final = -1

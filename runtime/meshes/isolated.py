@@ -17,8 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..process import FieldforgeError, InputDataError, MissingPackageError
-from ..process.settings import environment_with
+from ..process import FieldforgeError, InputDataError, MissingPackageError, environment_with
 from . import files
 from .mesh import Mesh
 

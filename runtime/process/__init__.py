@@ -43,6 +43,18 @@ from .errors import (
     did_you_mean,
     in_words,
 )
+from .log import get_logger
+from .outside import from_outside, warn_of_old
+from .private_folder import Folder, make_private, open_folder
+from .settings import (
+    TIERS,
+    Settings,
+    current,
+    environment_with,
+    literal_precision,
+    read_size,
+    set_current,
+)
 from .source import PYTHON_PARSER, SourceText, Span
 
 __all__ = [
@@ -50,6 +62,7 @@ __all__ = [
     "LAST_LINES",
     "PLATFORM_OF",
     "PYTHON_PARSER",
+    "TIERS",
     "ArgumentError",
     "CallError",
     "CheckError",
@@ -66,6 +79,7 @@ __all__ = [
     "DomainError",
     "EmbeddedExecutionError",
     "FieldforgeError",
+    "Folder",
     "IndexOutOfBounds",
     "InputDataError",
     "InvalidAnnotationError",
@@ -81,6 +95,7 @@ __all__ = [
     "OptionError",
     "OverlapError",
     "ReadOnlyError",
+    "Settings",
     "SourceText",
     "Span",
     "StoreError",
@@ -91,6 +106,16 @@ __all__ = [
     "UnsupportedPythonFeatureError",
     "WorkflowError",
     "classes",
+    "current",
     "did_you_mean",
+    "environment_with",
+    "from_outside",
+    "get_logger",
     "in_words",
+    "literal_precision",
+    "make_private",
+    "open_folder",
+    "read_size",
+    "set_current",
+    "warn_of_old",
 ]

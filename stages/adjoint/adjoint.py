@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...runtime.process import classes
-from ..ir.bounds import Ranges, add
 from ..ir.dataflow import (
     Body,
     Collect,
@@ -24,6 +23,7 @@ from ..ir.dataflow import (
     Local,
     Map,
     Neighbours,
+    Ranges,
     Reduce,
     Ref,
     Region,
@@ -35,6 +35,7 @@ from ..ir.dataflow import (
     Statement,
     Store,
     Value,
+    add,
 )
 from ..lower.boxes.infer_boxes import infer_boxes
 from ..lower.domains import whole

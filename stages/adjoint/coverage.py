@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..ir.bounds import Ranges, TableBound, parts
-from ..ir.dataflow import Dataflow, Input
+from ..ir.dataflow import Dataflow, Input, Ranges, TableBound, parts
 from ..lower.boxes.areas import Area, Firmness
 from ..lower.boxes.infer_boxes import Walk
 

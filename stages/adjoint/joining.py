@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...runtime.language import DimensionKind
 from ...runtime.process import classes
-from ..ir.bounds import Ranges
-from ..ir.dataflow import Dataflow, Input, Leaf, Ref, Side, Statement, Store
+from ..ir.dataflow import Dataflow, Input, Leaf, Ranges, Ref, Side, Statement, Store
 from ..lower.alike import Place, places_of
 from ..lower.domains import whole
 from ..lower.graph import Graph

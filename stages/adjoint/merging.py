@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from ...runtime.process import classes
-from ..ir.bounds import add
 from ..ir.dataflow import (
     Body,
     Dataflow,
@@ -24,6 +23,7 @@ from ..ir.dataflow import (
     Scan,
     Shift,
     Side,
+    add,
 )
 from ..lower.boxes.infer_boxes import infer_boxes
 from ..lower.graph import Graph

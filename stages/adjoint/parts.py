@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...runtime.process import classes
-from ..ir.bounds import add
-from ..ir.dataflow import Map, Ref, Shift, Side
+from ..ir.dataflow import Map, Ref, Shift, Side, add
 from ..lower import regions
 from ..lower.regions import Box
 from .rows import Rows

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...runtime.process import classes
-from ..ir.bounds import add
-from ..ir.dataflow import Body, Map, Ref, Result, Scalar, Scan, Side
+from ..ir.dataflow import Body, Map, Ref, Result, Scalar, Scan, Side, add
 from ..lower.graph import Graph
 from ..lower.scans import body_of, trimmed
 from .activity import active_in_body

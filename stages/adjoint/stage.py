@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...runtime.language import Dimension
 from ...runtime.process import classes
-from ..artifacts import Lowered, Variant
-from ..base import Artifact, Stage
-from ..ir.bounds import Bound
-from ..ir.dataflow import Dataflow, Leaf
-from ..numerics import EXACTNESS
-from ..option_kinds import option
+from .. import EXACTNESS, Artifact, Lowered, Stage, Variant, option
+from ..ir.dataflow import Bound, Dataflow, Leaf
 from .names import partner
 from .symbols import Ends
 

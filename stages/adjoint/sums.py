@@ -10,8 +10,7 @@ from collections.abc import Iterable
 
 from ...runtime.language import Dimension, DimensionKind
 from ...runtime.process import classes
-from ..ir.bounds import add, maximum
-from ..ir.dataflow import Body, Ref, Side
+from ..ir.dataflow import Body, Ref, Side, add, maximum
 from ..lower.graph import Graph
 from ..lower.regions import Box
 from ..lower.scans import body_of

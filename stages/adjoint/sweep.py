@@ -7,8 +7,7 @@ from typing import Final
 
 from ...runtime.language import Dimension
 from ...runtime.process import DerivativeError, classes
-from ..ir.bounds import Ranges
-from ..ir.dataflow import Literal, Map, Ref, Table, Value
+from ..ir.dataflow import Literal, Map, Ranges, Ref, Table, Value
 from ..lower.graph import Graph
 from .joining import sides_of
 from .parts import Part, also, everywhere, inside, narrowed, total, unsigned

@@ -9,8 +9,23 @@ from typing import Final, TypeAlias
 from ...runtime.language import Dimension
 from ...runtime.process import classes
 from ..ir import bounds
-from ..ir.bounds import Apply, Bound, DomainSymbol, Range, Ranges, TableBound, is_empty_box
-from ..ir.dataflow import Dataflow, Level, Region, Scan, Side, Statement, Store, Value
+from ..ir.dataflow import (
+    Apply,
+    Bound,
+    Dataflow,
+    DomainSymbol,
+    Level,
+    Range,
+    Ranges,
+    Region,
+    Scan,
+    Side,
+    Statement,
+    Store,
+    TableBound,
+    Value,
+    is_empty_box,
+)
 
 _JOINED: Final[Mapping[str, Callable[[Bound, Bound], Bound]]] = {
     "add": bounds.add,

@@ -9,7 +9,8 @@ from ...runtime.calls.plan import Access, Argument, Box, Code, Plan, Status, Wor
 from ...runtime.language import Dimension
 from ...runtime.process import classes
 from ..artifacts import Interface
-from ..ir.bounds import (
+from ..ir.dataflow import Leaf, Read, Statement, Table
+from ..ir.loops import (
     Apply,
     Bound,
     Const,
@@ -18,11 +19,10 @@ from ..ir.bounds import (
     PatchOrder,
     Ranges,
     ScalarSymbol,
+    Stride,
     TableBound,
 )
-from ..ir.dataflow import Leaf, Read, Statement, Table
 from ..ir.settled import is_settled
-from ..ir.strides import Stride
 
 
 def plan_of(interface: Interface) -> Plan:

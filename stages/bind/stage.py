@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ...runtime.process import classes
-from ..artifacts import Bound, Interface
-from ..base import Artifact, Stage
+from .. import Artifact, Bound, Interface, Stage
 
 
 @classes.frozen

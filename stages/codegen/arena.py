@@ -6,24 +6,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from ...runtime.process import classes
-from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
 from ..ir.loops import (
     ITEMSIZES,
+    Apply,
+    Bound,
     Buffer,
     Choice,
+    Const,
     Kernel,
     NestGroup,
     Node,
+    Range,
+    add,
     arrays_of,
     code_of,
+    difference,
     empty_where,
     groups_of,
+    maximum,
+    multiply,
     nests_of,
     nodes_of,
     rewrite,
     steps_of,
 )
-from .schedule.rules import Rules
+from .pass_list import Rules
 
 Life: TypeAlias = tuple[int, int]  # from the first node to the last
 ALIGNMENT = 64

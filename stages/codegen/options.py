@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from ...runtime.process import classes
-from ..base import VALUES
-from ..numerics import EXACTNESS, FUNCTIONS
-from ..option_kinds import FLAG, VALUE_NAMES, option
+from .. import EXACTNESS, FLAG, FUNCTIONS, VALUE_NAMES, VALUES, option
 
 
 @classes.frozen(kw_only=True)

@@ -1,4 +1,6 @@
-"""The option that lists the loop passes in order: names of built-in passes, or functions.
+"""What decides how a program is scheduled, and the option that lists the loop passes in order.
+
+Passes are names of built-in ones, or functions.
 
 Each platform has its own list in `cpu/options.py` or `gpu/options.py`, and the functions of the
 names in `pass_list.py` beside it. None of these modules imports a pass before a kernel is made,
@@ -10,10 +12,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
-from ...runtime.process import OptionError
+from ...runtime.language import Dimension
+from ...runtime.process import OptionError, classes
 from ...runtime.process.class_fields import Field
-from ..base import Stage
-from ..option_kinds import Kind, listed
+from .. import Kind, Stage, listed
+from ..machine import Machine
+
+
+@classes.frozen
+class Rules:
+    """The target and the options that decide; `arrays` and `inline` name values, as in '%12'.
+
+    With `columns_apart` a scan walks one column after another, whatever the layout; with `hands_on`
+    scans over the same columns hand numbers on in the memory of their core. A program of
+    `many_outputs`, as an adjoint, shares tiles among outputs on several boxes. `own` are the
+    options of the platform, such as `GpuOptions`: its passes read them by its `options_of`.
+    """
+
+    target: Machine
+    arrays: tuple[str, ...] = ()
+    inline: tuple[str, ...] = ()
+    units: tuple[tuple[str, Dimension], ...] = ()
+    jam: bool = False
+    checked: bool = False
+    columns_apart: bool = False
+    hands_on: bool = False
+    many_outputs: bool = False
+    own: object = None
+
 
 LoopPass: TypeAlias = Callable[..., Any]  # from a kernel and the rules to a kernel
 PassName: TypeAlias = str | LoopPass

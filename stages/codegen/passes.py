@@ -9,9 +9,8 @@ from ...runtime.process import OptionError
 from ..artifacts import Lowered, Variant
 from ..ir.loops import Kernel
 from ..ir.loops.verify import verify
-from .pass_list import LoopPass, name_of
+from .pass_list import LoopPass, Rules, name_of
 from .schedule.drafts import StoreGroup
-from .schedule.rules import Rules
 from .schedule.schedule import Scheduled, schedule
 
 Watch: TypeAlias = Callable[[str, Kernel], None]

@@ -13,9 +13,8 @@ from typing import Literal, TypeAlias
 
 from ...runtime.process import classes
 from ..ir import bounds
-from ..ir.bounds import Bound, Const, Range, Ranges
 from ..ir.dataflow import Dataflow, Displace, Input, Leaf, Map, Read, Ref, Region, Store
-from ..ir.strides import Stride
+from ..ir.loops import Bound, Const, Range, Ranges, Stride
 from ..lower.boxes.areas import Area, Areas, Dims, Need
 from ..lower.boxes.infer_boxes import Walk
 from .schedule.drafts import StoreGroup

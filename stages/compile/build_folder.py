@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ...cache.files import scratch_folder, sweep
-from ...runtime.process.private_folder import Folder, make_private, open_folder
-from ...runtime.process.settings import current
+from ...runtime.process import Folder, current, make_private, open_folder
 
 
 @contextmanager

@@ -12,8 +12,7 @@ from typing import Final
 
 from ...cache.files import keep_note, read_file
 from ...runtime.calls.elf import fault_in
-from ...runtime.process import LAST_LINES, CompilationError, classes
-from ...runtime.process.private_folder import Folder
+from ...runtime.process import LAST_LINES, CompilationError, Folder, classes
 from ..units import MACRO, count_units
 from .build_folder import build_folder
 from .headers import digests, headers_of

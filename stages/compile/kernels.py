@@ -12,10 +12,8 @@ from typing import ClassVar, Final
 
 from ...runtime.calls.images import pack_images, unpack_images
 from ...runtime.process import CompilationError, CompilerNotFoundError, classes
-from ..artifacts import Compiled, Generated
-from ..base import Artifact, Stage
+from .. import TEXTS, Artifact, Compiled, Generated, Stage, option
 from ..gpu_target import GPU_TARGET, GpuTarget
-from ..option_kinds import TEXTS, option
 from ..vendors.known import GPUS, vendor_of
 from ..vendors.vendor import Usage, Vendor
 from .toolchain_protocol import Outcome, Toolchain

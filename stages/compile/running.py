@@ -18,8 +18,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import IO, Final
 
-from ...runtime.process.private_folder import Folder
-from ...runtime.process.settings import current
+from ...runtime.process import Folder, current
 from .watcher import Watcher, announced, watcher
 
 _CHUNK: Final = 1 << 16

@@ -8,9 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ...runtime.process import CompilerNotFoundError, classes
-from ..artifacts import Compiled, Generated
-from ..base import Artifact, Stage
-from ..option_kinds import PAIRS, PATH, PATHS, TEXT, TEXTS, option, optional
+from .. import (
+    PAIRS,
+    PATH,
+    PATHS,
+    TEXT,
+    TEXTS,
+    Artifact,
+    Compiled,
+    Generated,
+    Stage,
+    option,
+    optional,
+)
 from .compiler import Compiler, CppToolchain, find_compiler
 
 if TYPE_CHECKING:  # imported where a compiler runs, see docs/decisions/0005

@@ -8,11 +8,20 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
 from ...runtime import _core
-from ...runtime.process import classes
-from ...runtime.process.settings import TIERS, current
-from ..artifacts import Bound, Compiled, Encoded
-from ..base import Artifact, Stage
-from ..option_kinds import PATH, SECONDS, one_of, option, optional, whole
+from ...runtime.process import TIERS, classes, current
+from .. import (
+    PATH,
+    SECONDS,
+    Artifact,
+    Bound,
+    Compiled,
+    Encoded,
+    Stage,
+    one_of,
+    option,
+    optional,
+    whole,
+)
 
 LIBRARIES = "libraries"
 MOST_THREADS = 1 << 16

@@ -7,10 +7,21 @@ from typing import Final
 
 from ...runtime.language import Dimension
 from ...runtime.process import classes
-from ..codegen.integers import split
-from ..ir.bounds import Bound, Range
-from ..ir.loops import Argument, Buffer, Constant, Kernel, Load, Nest, Number, Store, arrays_of
-from ..ir.strides import Stride
+from ..codegen.interface import split
+from ..ir.loops import (
+    Argument,
+    Bound,
+    Buffer,
+    Constant,
+    Kernel,
+    Load,
+    Nest,
+    Number,
+    Range,
+    Store,
+    Stride,
+    arrays_of,
+)
 from .program import Count, Span
 
 CALL: Final = (Constant, Argument, Number)  # rows whose values the call knows

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...runtime.process import CodegenError, classes
-from ..ir.loops import ITEMSIZES, Advance, Compute, Index, Load, Nest, Row, Store
-from ..ir.loops.cpu import marks_of
+from ..ir.loops import ITEMSIZES, Advance, Compute, Index, Load, Nest, Row, Store, marks_of
 from . import program as encoded
 from .lanes import FIRST
 from .naming import CALL, Naming

@@ -19,8 +19,8 @@ from ..ir.loops import (
     Row,
     State,
     Store,
+    marks_of,
 )
-from ..ir.loops.cpu import marks_of
 from . import program as encoded
 from .instructions import Emit, compute
 from .lanes import FIRST, Lanes

@@ -6,11 +6,21 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ...runtime.process import classes
-from ..artifacts import Encoded, Interface, Lowered, Variant
-from ..base import Artifact, Stage
+from .. import (
+    BYTES,
+    CPU_TARGET,
+    Artifact,
+    CpuTarget,
+    Encoded,
+    Interface,
+    Lowered,
+    Stage,
+    Variant,
+    option,
+    optional,
+    whole,
+)
 from ..codegen.options import CodegenOptions
-from ..option_kinds import BYTES, option, optional, whole
-from ..target import CPU_TARGET, CpuTarget
 
 # The class of machines that schedules are for: instruction sets are chosen when an entry is made.
 # Arrays stay in the first cache, where an element of one takes as long as eight operations.
@@ -48,8 +58,7 @@ class Encode(CodegenOptions, Stage):
         from ..codegen.cpu.passes.prefetching import prefetch
         from ..codegen.cpu.passes.streaming import stream
         from ..codegen.cpu.passes.tiling import tile
-        from ..codegen.integers import integers
-        from ..codegen.interface import describe, step_numbers, step_place
+        from ..codegen.interface import describe, integers, step_numbers, step_place
         from ..codegen.passes import make_loops
         from ..codegen.soft_reads import clamping_of
         from .tree import encode

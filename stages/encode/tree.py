@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from ...runtime.language import Dimension
 from ...runtime.process import CodegenError, classes
 from ..codegen.soft_reads import Clamping, Ends
-from ..ir.bounds import Bound, add
 from ..ir.loops import (
+    Bound,
     Buffer,
     Column,
     Compute,
@@ -22,14 +22,15 @@ from ..ir.loops import (
     Number,
     Row,
     Seq,
+    Stride,
+    Tiles,
+    add,
     arrays_of,
     nests_of,
     nodes_of,
     with_nests,
     with_operands,
 )
-from ..ir.loops.cpu import Tiles
-from ..ir.strides import Stride
 from . import program as encoded
 from .naming import Naming
 from .nests import encode_nest

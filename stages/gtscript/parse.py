@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ..artifacts import Spans
-from ..base import Artifact
+from .. import Artifact, Spans
 from ..ir.stencil import Stencil
 from .check.info import info_of_tables
 from .check.races import check_races

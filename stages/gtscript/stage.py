@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...runtime.process import classes
-from ..artifacts import Spans, Variant
-from ..base import Artifact, Stage
+from .. import Artifact, Spans, Stage, Variant
 from ..lower.stage import Lower
 from .info import StencilInfo
 from .parsed import ParsedStencil

@@ -6,7 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from ...runtime.process import classes
-from ..ir.bounds import (
+from ..ir.dataflow import (
+    Dataflow,
+    Ref,
+    Statement,
+    Store,
+)
+from ..ir.loops import (
     Bound,
     Const,
     DomainSymbol,
@@ -14,17 +20,11 @@ from ..ir.bounds import (
     Range,
     Ranges,
     ScalarSymbol,
+    Stride,
     Symbol,
     TableBound,
     evaluate,
 )
-from ..ir.dataflow import (
-    Dataflow,
-    Ref,
-    Statement,
-    Store,
-)
-from ..ir.strides import Stride
 from ..lower.boxes.areas import Area, Areas, Dims, Need
 from ..lower.boxes.infer_boxes import Walk
 from .accesses import Memory, Spans, extreme

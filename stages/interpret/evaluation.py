@@ -17,14 +17,15 @@ from ...runtime.calls.refused_arguments import too_small
 from ...runtime.fields import is_same_array
 from ...runtime.process import OverlapError, classes
 from ..artifacts import Lowered
-from ..ir.bounds import Const, Range
 from ..ir.dataflow import (
     Collect,
+    Const,
     Dataflow,
     Displace,
     Gather,
     Input,
     Neighbours,
+    Range,
     Reduce,
     Ref,
     Statement,

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 from ...runtime.process import classes
-from ..artifacts import Lowered
-from ..base import Artifact, Stage
+from .. import Artifact, Lowered, Stage
 
 
 @classes.frozen

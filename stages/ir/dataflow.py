@@ -29,7 +29,26 @@ from typing import Literal as OneOf
 
 from ...runtime.language import Dimension
 from ...runtime.process import classes
-from .bounds import Bound, DomainSymbol, Ranges
+from .bounds import (
+    Apply,
+    Bound,
+    Const,
+    DomainSymbol,
+    Range,
+    Ranges,
+    ScalarSymbol,
+    TableBound,
+    add,
+    difference,
+    greatest,
+    is_empty_box,
+    least,
+    maximum,
+    minimum,
+    parts,
+    subtract,
+    table_range,
+)
 from .dataflow_rows import (
     OPERATIONS,
     REDUCTIONS,
@@ -57,10 +76,12 @@ from .dataflow_rows import (
 )
 
 __all__ = [
-    "OPERATIONS", "REDUCTIONS", "Body", "Collect", "Dataflow", "Displace", "Gather", "Index",
-    "Input", "Leaf", "Level", "Literal", "Local", "Map", "Neighbours", "OfOne", "Read", "Reduce",
-    "Ref", "Region", "Result", "Scalar", "Scan", "Shift", "Side", "Statement", "Store", "Table",
-    "Value",
+    "OPERATIONS", "REDUCTIONS", "Apply", "Body", "Bound", "Collect", "Const", "Dataflow",
+    "Displace", "DomainSymbol", "Gather", "Index", "Input", "Leaf", "Level", "Literal", "Local",
+    "Map", "Neighbours", "OfOne", "Range", "Ranges", "Read", "Reduce",
+    "Ref", "Region", "Result", "Scalar", "ScalarSymbol", "Scan", "Shift", "Side", "Statement",
+    "Store", "Table", "TableBound", "Value", "add", "difference", "greatest", "is_empty_box",
+    "least", "maximum", "minimum", "parts", "subtract", "table_range",
 ]  # fmt: skip
 
 

@@ -10,8 +10,7 @@ from ...runtime.language import Dimension, FieldType, ScalarType, Type, leaves, 
 from ...runtime.process import DomainError, DSLError, OptionError, classes
 from ..artifacts import Parsed, Variant
 from ..ir import syntax
-from ..ir.bounds import Bound, Const, Range, Ranges
-from ..ir.dataflow import Dataflow, Leaf, Statement, Store
+from ..ir.dataflow import Bound, Const, Dataflow, Leaf, Range, Ranges, Statement, Store
 from .domains import Alike, alike_in, bound_of, box_of, domain_given, domain_scalar, whole
 from .expressions import Leaves
 from .graph import Graph

@@ -10,8 +10,7 @@ from ...runtime.language.exact_integers import LARGEST_POWER
 from ...runtime.process import DSLError
 from ..artifacts import Variant
 from ..ir import bounds
-from ..ir.bounds import Bound, Const, Range, Ranges, ScalarSymbol
-from ..ir.dataflow import Leaf, Literal, Map, Ref, Scalar
+from ..ir.dataflow import Bound, Const, Leaf, Literal, Map, Range, Ranges, Ref, Scalar, ScalarSymbol
 from ..ir.syntax import DomainRange, Output, OutputSlice
 from .graph import Graph
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from ...runtime.language import Dimension, union_of
 from ...runtime.language.operation_table import TABLE
 from ...runtime.process import classes
-from ..ir.bounds import Bound
 from ..ir.column_rows import Column
 from ..ir.dataflow import (
     Body,
+    Bound,
     Collect,
     Displace,
     Gather,

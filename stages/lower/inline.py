@@ -13,8 +13,7 @@ from typing import Final, TypeAlias
 from ...runtime.language import Dimension, leaves
 from ...runtime.process import DSLError, WorkflowError, classes
 from ..ir import syntax
-from ..ir.bounds import Bound
-from ..ir.dataflow import Body, Ref
+from ..ir.dataflow import Body, Bound, Ref
 from .expressions import Expressions, Leaves, elements_of, operands
 from .graph import Graph
 from .scans import Walked, axes_of, body_of, trimmed, walked_by

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from ...runtime.process import OptionError, classes
-from ..artifacts import Lowered
-from ..base import Artifact, Stage
+from .. import Artifact, Lowered, Stage
 
 
 def _check_function(_: PassStage, __: object, function: Callable[..., Any]) -> None:

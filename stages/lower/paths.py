@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 
 from ...runtime.language import Dimension, union_of
 from ...runtime.process import classes
-from ..ir.bounds import Bound
-from ..ir.dataflow import Gather, Level, Local, Neighbours, Ref, Shift, Table
+from ..ir.dataflow import Bound, Gather, Level, Local, Neighbours, Ref, Shift, Table
 from .graph import Dims, gathered, without
 
 

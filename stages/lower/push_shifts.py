@@ -24,8 +24,19 @@ from typing import Final, TypeAlias
 from ...runtime.language import Dimension
 from ...runtime.language.operation_table import TABLE
 from ...runtime.process import classes
-from ..ir.bounds import Bound, add
-from ..ir.dataflow import Collect, Dataflow, Displace, Map, Reduce, Ref, Region, Side, Value
+from ..ir.dataflow import (
+    Bound,
+    Collect,
+    Dataflow,
+    Displace,
+    Map,
+    Reduce,
+    Ref,
+    Region,
+    Side,
+    Value,
+    add,
+)
 from .graph import Dims, Graph
 from .paths import (
     Access,

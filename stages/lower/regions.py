@@ -15,8 +15,7 @@ from typing import TypeAlias
 from ...runtime.language import Dimension, union_of
 from ...runtime.process import classes
 from ..ir import bounds
-from ..ir.bounds import Bound, add, difference, maximum, minimum
-from ..ir.dataflow import Ref, Side
+from ..ir.dataflow import Bound, Ref, Side, add, difference, maximum, minimum
 from .graph import Graph
 from .worklist import Task
 

@@ -8,8 +8,7 @@ from typing import TypeAlias
 from ...runtime.language import Dimension
 from ...runtime.process import classes
 from ..ir import syntax
-from ..ir.bounds import Bound, maximum, minimum
-from ..ir.dataflow import Body, Map, Ref, Result, Scalar, Scan, Side
+from ..ir.dataflow import Body, Bound, Map, Ref, Result, Scalar, Scan, Side, maximum, minimum
 from .graph import Graph
 from .rewrite import reachable, with_operands
 

@@ -15,8 +15,7 @@ from typing import Final
 
 from ...runtime.process import classes
 from ..ir import bounds
-from ..ir.bounds import Range, Ranges
-from ..ir.dataflow import Dataflow, Region, Side, Statement, Store
+from ..ir.dataflow import Dataflow, Range, Ranges, Region, Side, Statement, Store
 from . import regions
 from .regions import Box
 

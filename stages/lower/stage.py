@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...runtime.process import classes
-from ..artifacts import Lowered, Parsed, Variant
-from ..base import Artifact, Stage
-from ..numerics import EXACTNESS
-from ..option_kinds import FLAG, option
+from .. import EXACTNESS, FLAG, Artifact, Lowered, Parsed, Stage, Variant, option
 
 if TYPE_CHECKING:  # a start from the store lowers nothing, see decision 0005
     from ..ir.dataflow import Dataflow

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ...runtime.process import classes
-from ..artifacts import Parsed, Spans
-from ..base import Artifact, Stage
+from .. import Artifact, Parsed, Spans, Stage
 from .key import components
 from .summary import Summary
 

@@ -8,8 +8,7 @@ import pytest
 
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.files import keep_note, read_file, read_note
-from fieldforge.runtime.process import settings
-from fieldforge.runtime.process.private_folder import make_private, open_folder
+from fieldforge.runtime.process import make_private, open_folder, settings
 from fieldforge.stages.compile.build_folder import build_folder
 
 from ..faults.sample import is_there, keep, key

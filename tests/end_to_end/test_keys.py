@@ -18,11 +18,9 @@ import pytest
 import fieldforge as ff
 from fieldforge.cache.memory import Memory
 from fieldforge.runtime.process.settings import COMPILER_VARIABLES, Settings
-from fieldforge.stages.artifacts import Variant
-from fieldforge.stages.base import Stage
+from fieldforge.stages import Stage, Target, Variant
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.parse.key import forget
-from fieldforge.stages.target import Target
 from fieldforge.workflows.engine.deep import find_shortcut
 from fieldforge.workflows.engine.handle import given
 

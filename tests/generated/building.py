@@ -19,7 +19,7 @@ from fieldforge.runtime import _core
 from fieldforge.runtime.calls.plan import ENTRY, Plan
 from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.process.settings import current
-from fieldforge.stages.artifacts import Encoded, Generated, Lowered, Variant
+from fieldforge.stages import CpuTarget, Encoded, Generated, Lowered, Patches, ThreadBlock, Variant
 from fieldforge.stages.bind.stage import Bind
 from fieldforge.stages.codegen.cpu.stage import FLAGS, Codegen
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
@@ -31,8 +31,6 @@ from fieldforge.stages.encode.stage import MACHINE, Encode
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
-from fieldforge.stages.sizes import Patches, ThreadBlock
-from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import beyond_fields, parsed
 
 from .building_gpu import compiled_for_gpu

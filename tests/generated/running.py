@@ -15,10 +15,9 @@ from fieldforge.cache.memory import Memory
 from fieldforge.runtime.calls.program_errors import NotFiniteError, ReadBeyondError
 from fieldforge.runtime.embedded import provenance
 from fieldforge.runtime.process.errors import CheckError, OverlapError
-from fieldforge.stages.artifacts import Variant
+from fieldforge.stages import CpuTarget, Variant
 from fieldforge.stages.interpret.stage import Interpret
 from fieldforge.stages.parse.free_names import number_text
-from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.variants.known_domains import ranges_of
 from fieldforge.workflows.variants.naming import variant_of
 

@@ -9,9 +9,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.errors import OptionError
 from fieldforge.runtime.process import settings
-from fieldforge.stages.base import Stage
-from fieldforge.stages.numbers import Numbers
-from fieldforge.stages.option_kinds import kind_of
+from fieldforge.stages import Numbers, Stage, kind_of
 from fieldforge.stages.parse.stage import Check
 from fieldforge.workflows.backends.backend import BACKENDS
 from fieldforge.workflows.backends.pipelines import stages

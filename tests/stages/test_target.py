@@ -3,8 +3,7 @@ import os
 import attrs
 import pytest
 
-from fieldforge.stages import target as module
-from fieldforge.stages.target import Target, host_isa
+from fieldforge.stages import Target, host_isa, target as module
 
 
 def test_native_becomes_a_named_instruction_set() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from ...runtime import _core
-from ...runtime.process import classes
-from ...runtime.process.settings import current
+from ...runtime.process import classes, current
 from ...stages.base import Stage
 from ...stages.bind.stage import Bind
 from ...stages.codegen.cpu.options import CPU_PASSES

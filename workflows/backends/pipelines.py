@@ -7,17 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...cache.root import PINS, VERSION
-from ...runtime.process import CompilerNotFoundError
-from ...runtime.process.settings import current
-from ...stages.base import Stage
+from ...runtime.process import CompilerNotFoundError, current
+from ...stages import CpuTarget, Patches, Stage, ThreadBlock, ThreadPoints
 from ...stages.bind.stage import Bind
 from ...stages.codegen.cpu.stage import Codegen
 from ...stages.compile.stage import Compile
 from ...stages.decorate.stage import Load
 from ...stages.lower.stage import Lower
 from ...stages.parse.stage import Parse
-from ...stages.sizes import Patches, ThreadBlock, ThreadPoints
-from ...stages.target import CpuTarget
 from ..graph.edges import chain_edges
 from ..graph.graph import Workflow
 

@@ -19,8 +19,7 @@ from typing import Any, Final, TypeAlias
 
 from ...cache.functions import PACKAGE  # the name of this module may be '__main__'
 from ...cache.memory import Memory
-from ...runtime.process import FieldforgeError, classes
-from ...runtime.process.settings import environment_with
+from ...runtime.process import FieldforgeError, classes, environment_with
 from ..engine.engine import Engine, using
 from ..variants.tables import Table, kinds_of
 from .addresses import find

@@ -8,9 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ...runtime.process import FieldforgeError, classes
-from ...runtime.process.outside import warn_of_old
-from ...runtime.process.settings import current
+from ...runtime.process import FieldforgeError, classes, current, warn_of_old
 from ...stages.parse.free_names import callees_of
 from ..builds.order import Order
 from ..builds.pool import BuildPool, Progress, named, shown

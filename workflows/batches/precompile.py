@@ -8,8 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from ...cache.store import Store
-from ...runtime.process import ArgumentError, classes
-from ...runtime.process.settings import current
+from ...runtime.process import ArgumentError, classes, current
 from ..builds.pool import BuildPool, Progress
 from ..engine.engine import engine, using
 from .collective import Collective, build_together

@@ -6,8 +6,7 @@ from concurrent.futures import Future
 from threading import Lock
 from typing import Any
 
-from ...runtime.process import classes
-from ...runtime.process.settings import current
+from ...runtime.process import classes, current
 from .call_builds import awaited_builds
 from .order import Order
 from .pool import BuildPool

@@ -7,8 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from ...runtime.process import classes
-from ...stages.artifacts import Compiled, Variant
-from ...stages.base import Stage
+from ...stages import Compiled, Stage, Variant
 from ..engine.engine import engine
 from ..engine.handle import Result
 from .program import StencilProgram

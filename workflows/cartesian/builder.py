@@ -9,11 +9,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ...cache.fingerprint import components_key
-from ...runtime.process import classes
-from ...runtime.process.settings import current
+from ...runtime.process import classes, current
+from ...stages.gtscript import StencilDefinition, StencilInfo
 from ...stages.gtscript.capture import capture
-from ...stages.gtscript.definition import StencilDefinition
-from ...stages.gtscript.info import StencilInfo
 from ...stages.gtscript.stage import ParseStencil
 from ..backends.backend import Backend as Compiling
 from ..backends.first_tier import tiers_of

@@ -8,8 +8,7 @@ from enum import IntEnum
 from inspect import currentframe
 from typing import Any, Final, TypeVar
 
-from ...stages.gtscript.capture import capture_function
-from ...stages.gtscript.definition import FunctionDefinition
+from ...stages.gtscript import FunctionDefinition, capture_function
 from ..backends.backend import Backend as Compiling
 from .backends import Backend, class_for
 from .build_times import TIMES

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...runtime.process import classes
-from ...runtime.process.settings import literal_precision
+from ...runtime.process import classes, literal_precision
 from ...stages.gtscript import info as facts
 
 SPATIAL: Final = ("I", "J", "K")

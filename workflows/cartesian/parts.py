@@ -10,8 +10,7 @@ from typing import Any, Final, Literal
 
 from ...runtime.process import classes
 from ...runtime.storage.layout import inwards_to_outwards
-from ...stages.gtscript.definition import StencilDefinition
-from ...stages.gtscript.info import StencilInfo, dims_in_program, used_by
+from ...stages.gtscript import StencilDefinition, StencilInfo, dims_in_program, used_by
 from ...stages.ir.literal import number
 from .arguments import GivenCall, Origins, field_of, given_field
 from .backends import RECOMMENDING, Backend

@@ -9,9 +9,17 @@ from ...runtime.language import FieldType, OperatorType, ScalarType, Type
 from ...runtime.process import classes
 from ...runtime.storage.layout import inwards_to_outwards
 from ...runtime.storage.presets import from_name
-from ...stages.gtscript.axes import AXES, data_dims, size_of
-from ...stages.gtscript.definition import StencilDefinition
-from ...stages.gtscript.info import WRITE, DomainInfo, StencilInfo, dims_in_program, used_by
+from ...stages.gtscript import (
+    AXES,
+    WRITE,
+    DomainInfo,
+    StencilDefinition,
+    StencilInfo,
+    data_dims,
+    dims_in_program,
+    size_of,
+    used_by,
+)
 from ...stages.parse.summary import Summary
 
 KIND: Final = "stencil"

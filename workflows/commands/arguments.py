@@ -17,8 +17,7 @@ from ...cache.store import Store
 from ...runtime.fields import as_field
 from ...runtime.language import FieldType, ScalarType, Type, elements
 from ...runtime.meshes import isolated
-from ...runtime.process import DomainError, FieldforgeError, OptionError
-from ...runtime.process.settings import read_size
+from ...runtime.process import DomainError, FieldforgeError, OptionError, read_size
 from ..backends.backend import BACKENDS, Backend, find_backend
 from ..batches.addresses import AddressError, find, load_module
 from ..batches.orders import with_some_backend

@@ -13,8 +13,7 @@ from ...cache.disk import Disk
 from ...cache.opening import SUFFIX, read_secret
 from ...cache.record import Record
 from ...cache.store import Store
-from ...runtime.process import StoreError, classes
-from ...runtime.process.settings import current
+from ...runtime.process import StoreError, classes, current
 from ...stages.compile.pins import Pin, add_pins, parse_pins
 from ...stages.compile.stage import Compile
 from ..backends.backend import BACKENDS, Backend

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, Literal
 
 from ...cache.opening import open_store
-from ...runtime.process import FieldforgeError, classes
-from ...runtime.process.settings import current
+from ...runtime.process import FieldforgeError, classes, current
 from ...stages.compile.compiler import find_compiler
 from ...stages.target import CpuTarget
 

@@ -15,9 +15,7 @@ from ...cache.memory import Memory, SingleFlight
 from ...cache.opening import open_store
 from ...cache.root import VERSION
 from ...cache.store import Store
-from ...runtime.process import WorkflowError, classes
-from ...runtime.process.log import get_logger
-from ...runtime.process.settings import Settings, current
+from ...runtime.process import Settings, WorkflowError, classes, current, get_logger
 from ...stages.base import Stage
 from ..graph.edges import Step
 from ..graph.graph import Workflow

@@ -8,8 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from ...runtime.process import classes
-from ...runtime.process.log import get_logger
+from ...runtime.process import classes, get_logger
 
 Outcome: TypeAlias = Literal["ran", "memory", "disk", "deep"]
 

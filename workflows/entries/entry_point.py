@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from ...runtime.calls.call_limits import Limited, as_workspace, checked_count
 from ...runtime.language import Definition
-from ...runtime.process import DerivativeError, classes
-from ...runtime.process.settings import current
+from ...runtime.process import DerivativeError, classes, current
 from ..backends.backend import Backend
 from ..variants.call_shape import CallShape
 from .compilable import Compilable

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...runtime.calls.plan import ENTRY
-from ...runtime.process import CompilationError, OptionError, classes
-from ...runtime.process.private_folder import Folder
+from ...runtime.process import CompilationError, Folder, OptionError, classes
 from ...stages.compile.build_folder import build_folder
 from ...stages.compile.running import run_compilers
 from ...stages.units import MACRO, NAMESPACE, count_units

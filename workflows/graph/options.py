@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...runtime.process import classes
-from ...runtime.process.outside import warn_of_old
-from ...stages.base import Stage
-from ...stages.option_kinds import kind_of, old_names
+from ...runtime.process import classes, warn_of_old
+from ...stages import Stage, kind_of, old_names
 
 
 def options_of(stage: Stage) -> tuple[str, ...]:

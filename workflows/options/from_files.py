@@ -13,9 +13,8 @@ from typing import Any, Final
 import attrs
 
 from ...runtime.process import OptionError, classes
+from ...stages import CpuTarget, Numbers
 from ...stages.gpu_target import GpuTarget
-from ...stages.numbers import Numbers
-from ...stages.target import CpuTarget
 
 FLAGS: Final = "flags"  # the option of compiling stages
 _WORD: Final = re.compile(r"(?:[\w.%:+ ][\w.%:+, -]{0,199}|-\d{1,19})?", re.ASCII)

@@ -10,10 +10,8 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...runtime.process import classes
-from ...runtime.process.outside import warn_of_old
-from ...stages.base import TUNE, WAS, Stage
-from ...stages.option_kinds import Kind, kind_of
+from ...runtime.process import classes, warn_of_old
+from ...stages import TUNE, WAS, Kind, Stage, kind_of
 from ..backends.backend import BACKENDS, Backend
 
 _HEAD: Final = "Attributes:"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ...runtime.process import DeviceType, OptionError
-from ...runtime.process.settings import current
+from ...runtime.process import DeviceType, OptionError, current
 from ..backends.backend import BACKENDS, TARGET, Backend, find_backend
 
 if TYPE_CHECKING:  # without files of options nothing imports what reads them, see decision 0005

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...runtime.process import classes
-from ...stages.numbers import Numbers
+from ...stages import Numbers
 from ..backends.backend import BACKENDS, names_of_backend
 from .architecture import known_names
 from .database import DEFAULT, Database, Setting

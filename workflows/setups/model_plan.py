@@ -13,9 +13,7 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ...runtime.process import DomainError, FieldforgeError, classes, metrics
-from ...runtime.process.log import get_logger
-from ...runtime.process.settings import current
+from ...runtime.process import DomainError, FieldforgeError, classes, current, get_logger, metrics
 from ...stages.compile.compiler import same_compilers
 from ..batches.orders import Missing, why
 from ..builds.order import Order

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self
 
-from ...runtime.process import ArgumentError
-from ...runtime.process.outside import warn_of_old
+from ...runtime.process import ArgumentError, warn_of_old
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..entries.bound_program import BoundProgram, laid_out

@@ -14,8 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...runtime.process import FieldforgeError, classes
-from ...runtime.process.settings import current
+from ...runtime.process import FieldforgeError, classes, current
 from ...stages.artifacts import Lowered
 from ...stages.ir.dataflow import Dataflow
 from ..backends.backend import Backend

@@ -12,7 +12,7 @@ import attrs
 from ...runtime.process import OptionError
 from ...stages.base import TUNE, VALUES
 from ...stages.codegen.options import CodegenOptions
-from ...stages.codegen.schedule.value_names import digests_of, rows_of
+from ...stages.codegen.schedule.schedule import digests_of, rows_of
 from ...stages.ir.dataflow import Dataflow
 from ..backends.backend import Backend
 from ..options.schema import Option, schema_of

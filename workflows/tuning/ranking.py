@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...runtime.process import FieldforgeError, classes
-from ...stages.base import Stage
+from ...stages import CpuTarget, Stage
 from ...stages.codegen.cpu.options import CpuOptions
 from ...stages.codegen.cpu.planning import moves
 from ...stages.codegen.gpu.options import GpuOptions
@@ -15,7 +15,6 @@ from ...stages.codegen.plan.seconds import MachineClass
 from ...stages.codegen.plan.sizes import Sizes
 from ...stages.codegen.plan.text_seconds import text_seconds
 from ...stages.ir.loops.reader import read
-from ...stages.target import CpuTarget
 from ..backends.backend import Backend
 from ..options.schema import Option
 from .bench import CODEGEN, RealBench

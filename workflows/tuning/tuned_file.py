@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ...runtime.process import OptionError, classes
 from ...runtime.process.shapes import ShapeError, number, read_toml, table, text
-from ...stages.numbers import Numbers
+from ...stages import Numbers
 from ..options.database import TUNED, checked
 from ..options.option_file import MEASURED, WHEN, read_options
 from ..options.schema import schemas

@@ -6,8 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from ...runtime.process import CompilerNotFoundError, FieldforgeError, classes, hooks
-from ...runtime.process.settings import current
+from ...runtime.process import CompilerNotFoundError, FieldforgeError, classes, current, hooks
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..backends.first_tier import tiers_of, why_no_first_tier

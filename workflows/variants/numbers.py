@@ -12,18 +12,18 @@ from ...runtime.decomposition.cuts import ENDLESS, Box
 from ...runtime.fields import first
 from ...runtime.language import leaves_of
 from ...runtime.process import ArgumentError
-from ...stages.ir.bounds import (
+from ...stages.ir.loops import (
     Const,
     DomainSymbol,
     PatchBound,
     Ranges,
     ScalarSymbol,
+    Stride,
     Symbol,
     TableBound,
     evaluate,
     parts,
 )
-from ...stages.ir.strides import Stride
 from ...stages.lower.boxes.footprints import symbols_of
 from .naming import leaf_name
 

@@ -1,12 +1,30 @@
-"""Trees of acts of a column: number their rows, rewrite them, put them in the order of the text."""
+"""Trees of acts of a column: number their rows, rewrite them, put them in the order of the text.
+
+Also leave out rows that nobody reads, and changes of registers that nobody reads.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
+from typing import TypeAlias
 
 from ....runtime.process import classes
-from ...ir.loops import Act, If, Instruction, Row, Set, Sweep, While, with_operands
+from ...ir.loops import (
+    Access,
+    Act,
+    Get,
+    If,
+    Instruction,
+    Row,
+    Set,
+    Store,
+    Sweep,
+    While,
+    with_operands,
+)
+
+Element: TypeAlias = tuple[str, tuple[int, ...]]  # a buffer, and how far from the point
 
 
 @classes.frozen(kw_only=True)
@@ -100,3 +118,57 @@ def rows_of(acts: Iterable[Act]) -> Iterator[Instruction]:
             yield act.row
         elif isinstance(act, Instruction):
             yield act
+
+
+def needed(acts: Iterable[Act]) -> tuple[Act, ...]:
+    """Return acts without rows that nobody reads, and without registers that nobody reads."""
+    found = tuple(acts)
+    read: set[int] | None = None
+    while True:
+        wanted: set[Row] = set()
+        gets: set[int] = set()
+        found = _needed(found, wanted, gets, read)
+        if gets == read:
+            return found
+        read = gets
+
+
+def _needed(
+    acts: Iterable[Act], wanted: set[Row], gets: set[int], read: set[int] | None
+) -> tuple[Act, ...]:
+    """Return acts, the last first looked at; add to `wanted` the rows that they read."""
+    kept: list[Act] = []
+    for act in reversed(tuple(acts)):
+        match act:
+            case If():
+                otherwise = _needed(act.otherwise, wanted, gets, read)
+                then = _needed(act.then, wanted, gets, read)
+                if then or otherwise:
+                    wanted.add(act.row)
+                    kept.append(If(act.row, then, otherwise))
+            case While():
+                wanted.add(act.row)
+                inner = _needed(act.acts, wanted, gets, read)
+                kept.append(While(_needed(act.condition, wanted, gets, read), act.row, inner))
+            case Sweep():
+                inner = _needed(act.acts, wanted, gets, read)
+                if inner:
+                    kept.append(classes.evolve(act, acts=inner))
+            case Numbered(number=number, row=row):
+                is_read = isinstance(row, Set) and (read is None or row.register in read)
+                if is_read or isinstance(row, Store) or number in wanted:
+                    wanted.update(row.operands)
+                    gets.update([row.register] if isinstance(row, Get) else ())
+                    kept.append(act)
+    return tuple(reversed(kept))
+
+
+def is_plain(access: Access) -> bool:
+    """Tell whether a register may stand for what an access touches."""
+    adds = isinstance(access, Store) and access.add
+    return not (access.is_told or adds or access.when is not None or access.dtype == "bool")
+
+
+def element_of(access: Access) -> Element:
+    """Return what an access touches."""
+    return access.buffer, access.offsets if any(access.offsets) else ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import count
-from typing import TypeAlias
 
 from ....runtime.process import classes
 from ...ir.loops import (
@@ -23,9 +22,17 @@ from ...ir.loops import (
     While,
     instructions,
 )
-from .act_trees import Numbered, below, mapped, numbered, ordered, rows_of
-
-Element: TypeAlias = tuple[str, tuple[int, ...]]  # a buffer, and how far from the point
+from .act_trees import (
+    Element,
+    Numbered,
+    below,
+    element_of,
+    is_plain,
+    mapped,
+    numbered,
+    ordered,
+    rows_of,
+)
 
 
 def with_held_elements(column: Column, buffers: Mapping[str, Buffer]) -> Column:
@@ -113,9 +120,9 @@ def _in_register(held: Mapping[Element, int], act: Instruction) -> Instruction:
     if not isinstance(act, Numbered):
         return act
     row = act.row
-    if not isinstance(row, Access) or _element(row) not in held:
+    if not isinstance(row, Access) or element_of(row) not in held:
         return act
-    register = held[_element(row)]
+    register = held[element_of(row)]
     if isinstance(row, Store):
         return classes.evolve(act, row=Set(dtype=row.dtype, register=register, value=row.value))
     return classes.evolve(act, row=Get(dtype=row.dtype, register=register))
@@ -124,33 +131,24 @@ def _in_register(held: Mapping[Element, int], act: Instruction) -> Instruction:
 def _changed(acts: tuple[Act, ...]) -> dict[Element, Store]:
     """Return a store to each element that loops change, of buffers whose elements are all known."""
     rows = [row for row in rows_of(acts) if isinstance(row, Access)]
-    unclear = {row.buffer for row in rows if not _is_plain(row)}
+    unclear = {row.buffer for row in rows if not is_plain(row)}
     loops = [act for act in below(acts) if isinstance(act, While)]
     found = dict[Element, Store]()
     for store in (row for row in rows_of(loops) if isinstance(row, Store)):
         if store.buffer not in unclear:
-            found.setdefault(_element(store), store)
+            found.setdefault(element_of(store), store)
     return found
 
 
 def _often(acts: Iterable[Act], element: Element) -> int:
     """Return how many rows touch an element."""
-    return sum(isinstance(row, Access) and _element(row) == element for row in rows_of(acts))
+    return sum(isinstance(row, Access) and element_of(row) == element for row in rows_of(acts))
 
 
 def _is_stored_first(acts: tuple[Act, ...], element: Element) -> bool:
     """Tell whether acts store an element, whatever holds, before they read it."""
     for act in acts:
         for row in rows_of([act]):
-            if isinstance(row, Access) and _element(row) == element:
+            if isinstance(row, Access) and element_of(row) == element:
                 return isinstance(act, Numbered) and isinstance(row, Store)
     return False
-
-
-def _is_plain(access: Access) -> bool:
-    adds = isinstance(access, Store) and access.add
-    return not (access.is_told or adds or access.when is not None or access.dtype == "bool")
-
-
-def _element(access: Access) -> Element:
-    return access.buffer, access.offsets if any(access.offsets) else ()

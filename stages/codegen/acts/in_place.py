@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ....runtime.language import Dimension
 from ....runtime.process import classes
-from ...ir.bounds import Range, add, greatest, is_at_least, least
 from ...ir.loops import (
     Access,
     Act,
@@ -17,14 +16,19 @@ from ...ir.loops import (
     Kernel,
     Load,
     Nest,
+    Range,
     Row,
     Step,
     Store,
     Sweep,
     While,
+    add,
     arrays_of,
+    greatest,
     in_order,
     instructions,
+    is_at_least,
+    least,
     steps_of,
     with_operands,
 )

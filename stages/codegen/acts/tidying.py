@@ -3,7 +3,7 @@
 Registers and elements of arrays are read where their value is not known already, and conditions
 that are known choose a side. Rows that a loop does not change stand before it, although a condition
 in the loop would skip them: no row traps, and the indices of loads are inside. What nobody reads is
-left out, by `needed.py`.
+left out, by `act_trees.py`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ from ...ir.loops import (
     with_operands,
 )
 from ..schedule.costs import TRANSCENDENTAL, operations
-from .act_trees import Numbered, numbered, ordered, rows_of
+from .act_trees import Numbered, needed, numbered, ordered, rows_of
 from .choices import gathered
-from .needed import needed
 
 Key: TypeAlias = tuple[object, ...]
 

@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from ....runtime.process import classes
-from ...option_kinds import BYTES, FLAG, numbers, one_of, option, optional, whole
-from ...sizes import Patches
-from ...target import CPU_TARGET, CpuTarget
+from ... import (
+    BYTES,
+    CPU_TARGET,
+    FLAG,
+    CpuTarget,
+    Patches,
+    numbers,
+    one_of,
+    option,
+    optional,
+    whole,
+)
 from ..options import CodegenOptions
-from ..pass_list import LOOP_PASSES, PassName, without
-from ..schedule.rules import Rules
+from ..pass_list import LOOP_PASSES, PassName, Rules, without
 
 CPU_PASSES: Final = (
     "tile", "stream", "march", "prefetch", "unswitch", "slide", "patch", "plan_arena",

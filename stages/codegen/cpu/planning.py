@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, TypeVar
 
-from ...ir.loops import Kernel, nests_of, nodes_of
-from ...ir.loops.cpu import Portions, Tiles, marks_of
+from ...ir.loops import Kernel, Portions, Tiles, marks_of, nests_of, nodes_of
 from ...sizes import Patches
 from ..pass_list import without
 from ..plan.arrays import VALUES, Subject, with_arrays

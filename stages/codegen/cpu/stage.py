@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from ....runtime.process import classes
-from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import Artifact, Stage
+from ... import Artifact, Generated, Interface, Lowered, Stage, Variant
 from ..pass_list import LoopPass, PassName, without
 from .options import CpuOptions
 from .pass_list import PLAIN_PASSES, cpu_passes
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
+    from ..pass_list import Rules
     from ..rows import WriterOptions
-    from ..schedule.rules import Rules
     from ..schedule.schedule import Scheduled
     from ..soft_reads import Calls
 
@@ -44,8 +43,7 @@ class Codegen(CpuOptions, Stage):
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
         from ...ir.loops.text import show
-        from ..integers import integers
-        from ..interface import describe, step_numbers, step_place
+        from ..interface import describe, integers, step_numbers, step_place
         from ..passes import make_loops
         from ..rows.checks import statuses
         from ..rows.options import Steps

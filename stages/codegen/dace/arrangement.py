@@ -15,24 +15,27 @@ from collections.abc import Iterator, Sequence
 
 from ....runtime.language import Dimension
 from ....runtime.process import classes
-from ...ir.bounds import Const, Range, Ranges
 from ...ir.loops import (
     Buffer,
+    Const,
     Kernel,
     Load,
     Loop,
     Member,
     Nest,
     Node,
+    Range,
+    Ranges,
     Seq,
     Store,
+    Tiles,
     arrays_of,
     in_order,
+    marks_of,
     nodes_of,
     rewrite,
 )
-from ...ir.loops.cpu import Tiles, marks_of
-from ..schedule.rules import Rules
+from ..pass_list import Rules
 
 
 def arranged(kernel: Kernel) -> Kernel:

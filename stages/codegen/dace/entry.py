@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from ...ir.bounds import Bound
-from ...ir.loops import Kernel
-from ...ir.strides import Stride
+from ...ir.loops import Bound, Kernel, Stride
 from ..cpu.text.threads import guard
 from ..entry_point import UNUSED, entry_head
 from ..rows import Scope, WriterOptions, cpp, memory, places_of, scalars, status

@@ -7,21 +7,21 @@ from typing import Any, Final
 
 from ....runtime.language import Dimension
 from ....runtime.process import CodegenError
-from ...ir.bounds import Range
 from ...ir.loops import (
     Column,
     Kernel,
     Loop,
     Nest,
     Node,
+    Range,
     Seq,
     Step,
     Store,
+    Tiles,
     accesses,
     bodies,
     children,
 )
-from ...ir.loops.cpu import Tiles
 from .arrangement import needs_guard, touches_fields
 from .loops import SdfgLoops
 from .names import SDFG_NAME, THREAD, GuardedStop, OnlyStatement, TileCount

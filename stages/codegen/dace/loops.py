@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from ....runtime.process import classes
 from ...artifacts import Lowered, Variant
-from ...ir.bounds import Bound
-from ...ir.loops import Kernel, nodes_of
-from ...ir.loops.cpu import Tiles
-from ...ir.strides import Stride
+from ...ir.loops import Bound, Kernel, Stride, Tiles, nodes_of
 from ..cpu.pass_list import cpu_passes
-from ..integers import integers
-from ..interface import step_numbers, step_place
-from ..pass_list import PassName, without
+from ..interface import integers, step_numbers, step_place
+from ..pass_list import PassName, Rules, without
 from ..passes import make_loops
 from ..rows import WriterOptions
 from ..schedule.drafts import StoreGroup
-from ..schedule.rules import Rules
 from ..soft_reads import Clamping, clamping_of
 from .arrangement import arranged
-from .grid import GridOptions
-from .options import DaceOptions
+from .options import DaceOptions, GridOptions
 from .settings import DaceConfig
 
 

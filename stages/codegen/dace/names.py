@@ -8,10 +8,23 @@ from typing import Final, TypeAlias
 
 from ....runtime.language import Dimension
 from ....runtime.process import classes
-from ...ir.bounds import Bound, DomainSymbol, Range, Ranges, ScalarSymbol
-from ...ir.loops import Buffer, Column, Kernel, Loop, Nest, NestLoop, arrays_of, walk
-from ...ir.strides import Stride
-from ..integers import split
+from ...ir.loops import (
+    Bound,
+    Buffer,
+    Column,
+    DomainSymbol,
+    Kernel,
+    Loop,
+    Nest,
+    NestLoop,
+    Range,
+    Ranges,
+    ScalarSymbol,
+    Stride,
+    arrays_of,
+    walk,
+)
+from ..interface import split
 from ..rows import TYPES
 from .arrangement import needs_guard
 

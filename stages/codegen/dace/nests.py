@@ -7,13 +7,12 @@ from types import MappingProxyType
 from typing import Any
 
 from ....runtime.language import Dimension
-from ...ir.bounds import Const, Range
-from ...ir.loops import Instruction, Load, NestLoop, Row, Store
+from ...ir.loops import Const, Instruction, Load, NestLoop, Range, Row, Store
 from ...ir.loops.gpu import marks_of
 from ..rows import NAMELESS
 from .arrangement import free_loops, needs_guard, on_threads, shared_by_parts, without_loop
-from .grid import GridOptions
 from .names import STATUS, GuardedStop
+from .options import GridOptions
 from .rooms import Build, Room, loop_region
 from .tasklet import SdfgNest
 from .tasklet_nodes import add_column, add_first_states, add_rows

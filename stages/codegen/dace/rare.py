@@ -10,9 +10,19 @@ from collections.abc import Mapping
 from typing import Final
 
 from ....runtime.process import classes
-from ...ir.bounds import Bound
-from ...ir.loops import Choice, Column, Kernel, Nest, NestGroup, Node, Seq, in_order, rewrite
-from ...ir.strides import Stride
+from ...ir.loops import (
+    Bound,
+    Choice,
+    Column,
+    Kernel,
+    Nest,
+    NestGroup,
+    Node,
+    Seq,
+    Stride,
+    in_order,
+    rewrite,
+)
 from ..cpu.text.kernel import ENDS, Writing, definitions, write_steps
 from ..cpu.text.units import defined, flat
 from ..entry_point import UNUSED

@@ -8,8 +8,8 @@ from typing import Any
 from ....runtime.process import classes
 from ...ir.bounds import Bound
 from ..rows import Dialect
-from .grid import GridOptions
 from .names import STATUS, GuardedStop, SdfgNames
+from .options import GridOptions
 
 
 @classes.frozen

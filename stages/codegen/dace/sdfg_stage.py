@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....runtime.process import DeviceType, classes
-from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import Artifact, Stage
+from ... import Artifact, Generated, Interface, Lowered, Stage, Variant
 from .options import DaceOptions
 from .settings import dace_version
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ....runtime.process import classes
-from ...ir.bounds import Bound, maximum
-from ...ir.loops import Kernel, steps_of
+from ...ir.loops import Bound, Kernel, maximum, steps_of
 from ..arena import lives_of, placed
 from ..gpu.text.spellings import dialect_of, on_device
 from ..rows import TYPES, cpp, functions as check_functions, missing_values, tested_stores

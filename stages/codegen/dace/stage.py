@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....runtime.process import DeviceType, classes
-from ...artifacts import Generated
-from ...option_kinds import BYTES, FLAG, option, whole
-from ...target import CPU_TARGET, CpuTarget
+from ... import BYTES, CPU_TARGET, FLAG, CpuTarget, Generated, option, whole
 from ..cpu.stage import FAST, FLAGS, VECTOR_MATH
 from ..pass_list import PassName, without
 from .sdfg_stage import SdfgStage
@@ -49,8 +47,8 @@ class CodegenDace(SdfgStage):
     stream_from: int = option(whole(0, BYTES), STREAM_FROM, tune=[0, 1 << 20, 12 << 20])
 
     def _rules(self, arrays: tuple[str, ...]) -> SdfgRules:
+        from ..pass_list import Rules
         from ..rows.options import WriterOptions
-        from ..schedule.rules import Rules
         from .loops import SdfgRules
 
         is_contracted = self.numerics == "contract" and self.target.has_fma

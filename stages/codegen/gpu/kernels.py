@@ -8,10 +8,11 @@ from itertools import groupby
 from typing import Final, TypeAlias
 
 from ....runtime.process import classes
-from ...ir.bounds import Bound, Const, multiply, subtract
 from ...ir.loops import (
+    Bound,
     Choice,
     Column,
+    Const,
     Kernel,
     Load,
     Loop,
@@ -21,8 +22,10 @@ from ...ir.loops import (
     Sweep,
     arrays_of,
     children,
+    multiply,
     nests_of,
     rewrite,
+    subtract,
     with_nests,
 )
 from ...ir.loops.gpu import GpuMarks, KernelGroup, marked, marks_of

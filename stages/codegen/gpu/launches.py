@@ -10,9 +10,14 @@ from typing import Final, TypeVar
 from ....runtime.calls.plan import Launch, Repeat
 from ....runtime.process import classes
 from ...artifacts import Interface
-from ...ir.bounds import (
+from ...ir.inside import bounds_of
+from ...ir.loops import (
     Bound,
     Const,
+    Kernel,
+    Loop,
+    Nest,
+    Stride,
     add,
     floor_divide,
     least,
@@ -21,10 +26,7 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.inside import bounds_of
-from ...ir.loops import Kernel, Loop, Nest
 from ...ir.loops.gpu import GroupLaunch, KernelGroup, marks_of
-from ...ir.strides import Stride
 from .kernels import ALWAYS, Boxes
 from .text.grid import MOST_BLOCKS, blocks_of
 from .text.kernel import Written

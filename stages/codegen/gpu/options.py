@@ -5,12 +5,22 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from ....runtime.process import classes
+from ... import (
+    BLOCK,
+    FLAG,
+    MOST_THREADS,
+    POINTS,
+    Patches,
+    ThreadBlock,
+    ThreadPoints,
+    numbers,
+    option,
+    optional,
+    whole,
+)
 from ...gpu_target import GPU_TARGET, GpuTarget
-from ...option_kinds import FLAG, MOST_THREADS, numbers, option, optional, whole
-from ...sizes import BLOCK, POINTS, Patches, ThreadBlock, ThreadPoints
 from ..options import CodegenOptions
-from ..pass_list import LOOP_PASSES, PassName
-from ..schedule.rules import Rules
+from ..pass_list import LOOP_PASSES, PassName, Rules
 
 GPU_PASSES: Final = (
     "fuse", "spread", "unswitch", "widen", "share_reciprocals", "patch", "share_in_patches",

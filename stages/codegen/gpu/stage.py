@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from ....runtime.process import DeviceType, classes
-from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import Artifact, Stage
+from ... import Artifact, Generated, Interface, Lowered, Stage, Variant
 from ...vendors.vendor import Vendor
 from .options import GpuOptions
 from .pass_list import gpu_passes
@@ -15,9 +14,8 @@ from .pass_list import gpu_passes
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from typing import Self
 
-    from ..pass_list import LoopPass
+    from ..pass_list import LoopPass, Rules
     from ..rows import WriterOptions
-    from ..schedule.rules import Rules
     from ..schedule.schedule import Scheduled
 
 
@@ -35,8 +33,7 @@ class CodegenGpu(GpuOptions, Stage):
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the kernels, and what a call computes and launches."""
         from ...ir.loops.text import show
-        from ..integers import integers
-        from ..interface import describe, step_numbers
+        from ..interface import describe, integers, step_numbers
         from ..passes import make_loops
         from ..rows.checks import codes, statuses
         from ..schedule.schedule import remembered

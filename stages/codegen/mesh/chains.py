@@ -8,9 +8,9 @@ from typing import Final, TypeAlias
 
 from ....runtime.language import DimensionKind
 from ....runtime.process import classes
-from ...ir.bounds import Bound, PatchMember, Range, subtract
 from ...ir.loops import (
     ITEMSIZES,
+    Bound,
     Buffer,
     Choice,
     Kernel,
@@ -18,12 +18,15 @@ from ...ir.loops import (
     Nest,
     Node,
     PatchGroup,
+    PatchMember,
+    Range,
     Seq,
     Store,
     accesses,
     arrays_of,
     in_order,
     nests_of,
+    subtract,
     with_runs,
 )
 from .values import codomains, owner_of, ways

@@ -9,8 +9,7 @@ from typing import Any, Final, TypeAlias
 from ....runtime.process import OptionError, classes
 from ...artifacts import Lowered, Variant
 from ...ir.loops import Kernel
-from ..pass_list import PLAN_ONLY, LoopPass, name_of
-from ..schedule.rules import Rules
+from ..pass_list import PLAN_ONLY, LoopPass, Rules, name_of
 from ..schedule.schedule import Scheduled
 from .moves import Move, value_moves
 from .search import BUDGETS, Model, Search, gains, told

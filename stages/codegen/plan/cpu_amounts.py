@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from ....runtime.process import classes
-from ...ir.loops import ITEMSIZES, Compute, Index, Load, Nest, Store, reached
-from ...ir.loops.cpu import LINE, marks_of
+from ...ir.loops import ITEMSIZES, LINE, Compute, Index, Load, Nest, Store, marks_of, reached
 from ..schedule.costs import operations, row_cost
 from .cpu_sweeps import Work
 from .machine import CpuClass

@@ -8,8 +8,7 @@ from functools import cache
 from typing import Final
 
 from ....runtime.process import classes
-from ...ir.loops import Kernel, nests_of
-from ...ir.loops.cpu import Tiles, marks_of
+from ...ir.loops import Kernel, Tiles, marks_of, nests_of
 from .cpu_amounts import amounts
 from .cpu_sweeps import Leaf, LeavesOf, cpu_leaves
 from .machine import CpuClass

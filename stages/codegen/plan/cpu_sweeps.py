@@ -9,9 +9,18 @@ from typing import Any, Final, TypeAlias
 
 from ....runtime.language import Dimension
 from ....runtime.process import classes
-from ...ir.bounds import Range
-from ...ir.loops import Access, Buffer, Kernel, Nest, Node, nests_of
-from ...ir.loops.cpu import Portions, Tiles, marks_of
+from ...ir.loops import (
+    Access,
+    Buffer,
+    Kernel,
+    Nest,
+    Node,
+    Portions,
+    Range,
+    Tiles,
+    marks_of,
+    nests_of,
+)
 from .sizes import RIM, Sizes
 from .sweeps import Body, Sweep, buffers_of, in_loops, ran, touches_of
 

@@ -9,9 +9,10 @@ from typing import Final
 from ....runtime.language import DimensionKind
 from ....runtime.process import classes
 from ...ir import dataflow
-from ...ir.bounds import (
+from ...ir.loops import (
     Bound,
     DomainSymbol,
+    Kernel,
     PatchBound,
     PatchOrder,
     Range,
@@ -20,7 +21,6 @@ from ...ir.bounds import (
     TableBound,
     evaluate,
 )
-from ...ir.loops import Kernel
 from ..schedule.discovery import TABLE
 
 ENDS: Final = {"start": 0, "stop": 1}  # of a domain that a call passes

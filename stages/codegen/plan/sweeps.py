@@ -12,7 +12,6 @@ from typing import Final, TypeAlias
 
 from ....runtime.language import Dimension, flip_staggered
 from ....runtime.process import classes
-from ...ir.bounds import Range
 from ...ir.loops import (
     ITEMSIZES,
     Access,
@@ -28,6 +27,7 @@ from ...ir.loops import (
     Nest,
     Node,
     Number,
+    Range,
     Row,
     Store,
     children,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...ir.loops import Kernel, nests_of, nodes_of
-from ...ir.loops.cpu import Portions, marks_of
+from ...ir.loops import Kernel, Portions, marks_of, nests_of, nodes_of
 
 START: Final = 0.15  # of a compiler, with what every source includes
 KILOBYTE: Final = 0.015  # of g++ -O3, one unit, measured on programs of 5 to 90 kB

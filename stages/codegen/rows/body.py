@@ -39,8 +39,8 @@ from ...ir.loops import (
     Store,
     axis_along,
     is_told,
+    marks_of,
 )
-from ...ir.loops.cpu import marks_of
 from .addresses import DIRECT, Address, Element, InRow, addresses_of
 from .checks import tested
 from .expressions import TYPES

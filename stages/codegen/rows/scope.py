@@ -10,11 +10,20 @@ from typing import Final, TypeAlias
 
 from ....runtime.language import Dimension
 from ....runtime.process import classes
-from ...ir.bounds import Bound, Const, Range, difference
-from ...ir.loops import Argument, Buffer, Kernel, arrays_of, bodies
-from ...ir.strides import Stride
+from ...ir.loops import (
+    Argument,
+    Bound,
+    Buffer,
+    Const,
+    Kernel,
+    Range,
+    Stride,
+    arrays_of,
+    bodies,
+    difference,
+)
 from ..arena import extent
-from ..integers import split
+from ..interface import split
 from ..soft_reads import Ends
 from .dialect import Dialect
 from .expressions import TYPES

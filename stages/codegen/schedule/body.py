@@ -8,8 +8,7 @@ from typing import Final
 from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir import bounds, dataflow
-from ...ir.bounds import Range
-from ...ir.loops import Argument, Constant, Instruction, Load, NestLoop, Reading, Row
+from ...ir.loops import Argument, Constant, Instruction, Load, NestLoop, Range, Reading, Row
 from .discovery import Answer, Home, Homes, discover, home_of
 from .guards import (
     ALWAYS,

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from ....runtime.process import classes
 from ...ir import bounds, column_rows, dataflow
-from ...ir.bounds import Bound, Ranges
 from ...ir.loops import (
     Act,
+    Bound,
     Buffer,
     Compute,
     Constant,
@@ -16,6 +16,7 @@ from ...ir.loops import (
     Instruction,
     Load,
     Number,
+    Ranges,
     Row,
     Store,
     column as loops_ir,

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir import column_rows, dataflow
-from ...ir.bounds import Range
 from ...ir.loops import (
     Act,
     Column,
@@ -20,6 +19,7 @@ from ...ir.loops import (
     Constant,
     Load,
     NestLoop,
+    Range,
     Reading,
     Row,
     column as loops_ir,

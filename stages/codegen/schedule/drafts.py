@@ -8,19 +8,17 @@ from graphlib import TopologicalSorter
 from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir import dataflow
-from ...ir.bounds import Ranges, is_empty_box
 from ...ir.column_rows import Column as ValueColumn
-from ...ir.loops import Buffer, Column, Nest, NestLoop
+from ...ir.loops import Buffer, Column, Nest, NestLoop, Ranges, is_empty_box
+from ..pass_list import Rules
 from .body import NestBody, write_body
 from .discovery import Home, Homes
 from .jamming import jammed
-from .needs import Need, joined
+from .needs import Array, Need, Placement, Walk, joined, stores
 from .order import loops_over, order_dims
-from .placed import Array, Placement, Walk, stores
 from .placement import place
 from .places import Point
 from .points import Points
-from .rules import Rules
 from .scans import (
     Held,
     first_levels,

@@ -7,8 +7,17 @@ from typing import TypeAlias
 
 from ....runtime.language import Dimension
 from ....runtime.process import classes
-from ...ir.bounds import Ranges, difference
-from ...ir.loops import Column, Load, Member, Nest, Store, arrays_of, instructions
+from ...ir.loops import (
+    Column,
+    Load,
+    Member,
+    Nest,
+    Ranges,
+    Store,
+    arrays_of,
+    difference,
+    instructions,
+)
 
 Turn: TypeAlias = tuple[Member, ...]  # nests that run one after the other, or tile by tile
 

@@ -13,8 +13,19 @@ from typing import Final
 from ....runtime.language import Dimension, DimensionKind
 from ....runtime.process import classes
 from ...ir import dataflow
-from ...ir.bounds import Const, Range, add, floor_divide, multiply, subtract
-from ...ir.loops import Compute, Instruction, Load, Nest, NestLoop
+from ...ir.loops import (
+    Compute,
+    Const,
+    Instruction,
+    Load,
+    Nest,
+    NestLoop,
+    Range,
+    add,
+    floor_divide,
+    multiply,
+    subtract,
+)
 from .body import BodyWriter
 from .costs import row_cost
 from .discovery import Homes

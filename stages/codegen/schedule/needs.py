@@ -1,5 +1,7 @@
 """Needs: the indices at which a nest evaluates a node, computed backwards through its operands.
 
+A placement has them for each nest, besides the arrays and scans on which it decides.
+
 A need is a box, represented as a base and integers around it as long as possible. Where a region
 may be empty, an empty box becomes a box that changes no hull: it begins far after its end. Along a
 dimension where loads clamp their indices, the need is None.
@@ -243,3 +245,57 @@ def scan_need(value: dataflow.Scan | Column, need: Need) -> Need:
             hint="Write the result of the scan to a field, and read that in another statement.",
         )
     return whole
+
+
+@classes.frozen
+class Array:
+    """A node that becomes an array over a box."""
+
+    node: int
+    box: Ranges
+    reason: str
+
+
+@classes.frozen
+class Walk:
+    """A scan, its box, and the roots that it stores itself: numbers of a group and in it.
+
+    With `fused`, these are all roots of a group, computed from the results of the scan level by
+    level.
+    """
+
+    node: int
+    box: Ranges
+    stores: tuple[tuple[int, int], ...]
+    fused: bool = False
+
+    @property
+    def nest(self) -> int:
+        """Its name for placement, with `fused` that of the stores: what both need is one use."""
+        return stores(self.stores[0][0]) if self.fused else self.node
+
+
+@classes.frozen
+class Placement:
+    """The nodes that become arrays and the scans, both ascending; notes on the other nodes.
+
+    `needs[nest][node]` are the indices at which a nest needs a node. The name of a nest is the node
+    that it computes, the first one in `nests` of those that it fills together, or that of the
+    `stores` of a group. `groups` are those that need a nest. One `within` a group does nothing
+    where the box of that group is empty; the box of any other nest then is empty by itself. `cost`
+    counts operations, loads and arrays, each for one point.
+    """
+
+    arrays: tuple[Array, ...]
+    walks: tuple[Walk, ...]
+    notes: tuple[str, ...]
+    needs: Mapping[int, Mapping[int, Need]]
+    groups: Mapping[int, frozenset[int]]
+    within: Mapping[int, int]
+    nests: Mapping[int, int]
+    cost: float
+
+
+def stores(group: int) -> int:
+    """Return the name of the nest that stores the roots of a group."""
+    return ~group

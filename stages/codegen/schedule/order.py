@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ....runtime.fields import memory_order
 from ....runtime.language import Dimension
-from ...ir.bounds import Range, Ranges
-from ...ir.loops import NestLoop
+from ...ir.loops import NestLoop, Range, Ranges
 
 THREADED = 2  # outer loops that threads share as one
 

@@ -7,12 +7,15 @@ from functools import cache, partial
 
 from ....runtime.language import Dimension
 from ...ir import dataflow
-from ...ir.bounds import Range, Ranges
 from ...ir.column_rows import Column
-from ...ir.loops import ITEMSIZES, reached
+from ...ir.loops import ITEMSIZES, Range, Ranges, reached
+from ..pass_list import Rules
 from .costs import own_cost, point_costs, users_of
 from .needs import (
+    Array,
     Need,
+    Placement,
+    Walk,
     around,
     box_of,
     gated_by,
@@ -23,11 +26,10 @@ from .needs import (
     need_of,
     outside_of,
     scan_need,
+    stores,
 )
-from .placed import Array, Placement, Walk, stores
 from .places import Coords, Point, is_still, still
 from .points import Env, Node, Points
-from .rules import Rules
 from .weighing import BESIDE, Use, Uses, Weighing, computed_again, points_of
 
 

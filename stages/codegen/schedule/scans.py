@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir import dataflow
-from ...ir.bounds import Range, Ranges, add
-from ...ir.loops import Advance, Buffer, Constant, Load, NestLoop, Row, State
+from ...ir.loops import Advance, Buffer, Constant, Load, NestLoop, Range, Ranges, Row, State, add
 from .body import BodyWriter, NestBody
 from .discovery import Home, Homes
 from .needs import Need

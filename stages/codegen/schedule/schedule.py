@@ -1,16 +1,22 @@
-"""Schedule a program: dataflow IR to loop IR, for one target and one layout."""
+"""Schedule a program: dataflow IR to loop IR, for one target and one layout.
+
+Options name values by rows of one listing, or by digests that outlast edits elsewhere: `%12` is a
+row, and another value after an edit. `%:5d0f32b2c1a4` is the digest of an expression: of the
+operation of a row and of the digests of its operands. A name that no value has decides nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ....runtime.language import Dimension
 from ....runtime.process import classes
+from ....runtime.process.sha256 import sha256
 from ...artifacts import Lowered, Variant
 from ...ir import dataflow
-from ...ir.bounds import Ranges, hull, is_empty_box
+from ...ir.dataflow import Dataflow
 from ...ir.loops import (
     Buffer,
     Column,
@@ -19,22 +25,24 @@ from ...ir.loops import (
     Load,
     Nest,
     Node,
+    Ranges,
     Reading,
     Step,
     Store,
     code_of,
+    hull,
     in_order,
+    is_empty_box,
     kernel,
     nodes_of,
 )
 from ...ir.verify import versions
+from ..pass_list import Rules
 from .discovery import table_buffer
 from .drafts import Draft, StoreGroup, draft_nests, order_of
 from .hazards import are_disjoint, as_nest, fields_to_stage
 from .order import loops_over, unit_dims
 from .points import Points
-from .rules import Rules
-from .value_names import rows_of
 
 # The kernel and the groups of stores by rules.
 Scheduled: TypeAlias = Callable[[Rules], tuple[Kernel, tuple["StoreGroup", ...]]]
@@ -204,3 +212,38 @@ def _copy_nest(group: int, field: str, array: Buffer) -> Nest:
     store = Store(dtype=array.dtype, level=len(loops), buffer=field, value=0)
     reads = (Reading(array.name, array.box),)
     return Nest(group, loops, (load, store), f"copies {array.name} to {field}", reads)
+
+
+DIGEST: Final = "%:"
+_DIGITS: Final = 12
+
+
+def rows_of(names: tuple[str, ...], program: Dataflow) -> tuple[str, ...]:
+    """Return names of values with rows in place of digests; those that no value has are left out.
+
+    >>> rows_of(("%3",), Dataflow("p", (), (), (), (), ()))
+    ('%3',)
+    """
+    if not any(name.startswith(DIGEST) for name in names):
+        return names
+    rows = {digest: f"%{row}" for row, digest in reversed([*enumerate(_digests(program))])}
+    found = (rows.get(name) if name.startswith(DIGEST) else name for name in names)
+    return tuple(dict.fromkeys(name for name in found if name is not None))
+
+
+def digests_of(names: Iterable[str], program: Dataflow) -> tuple[str, ...]:
+    """Return names of values with digests in place of rows; those of no row are left out."""
+    known = {f"%{row}": digest for row, digest in enumerate(_digests(program))}
+    found = (name if name.startswith(DIGEST) else known.get(name) for name in names)
+    return tuple(name for name in found if name is not None)
+
+
+def _digests(program: Dataflow) -> list[str]:
+    from ...lower.rewrite import with_operands  # names of rows need no digests
+
+    found: list[str] = []
+    for value in program.values:
+        operands = [found[each] for each in value.operands]
+        text = repr((with_operands(value, lambda _: 0), operands))
+        found.append(DIGEST + sha256(text.encode())[:_DIGITS])
+    return found

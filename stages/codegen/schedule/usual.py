@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from ....runtime.process import classes
-from ...ir.bounds import Const, end_by_tables, end_of
 from ...ir.loops import (
     Access,
     Advance,
     Compute,
+    Const,
     Index,
     Instruction,
     Load,
@@ -24,6 +24,8 @@ from ...ir.loops import (
     Number,
     Row,
     Store,
+    end_by_tables,
+    end_of,
     reached,
     with_operands,
 )

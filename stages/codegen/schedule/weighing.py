@@ -11,16 +11,15 @@ from typing import Final, TypeAlias
 
 from ....runtime.language import DimensionKind
 from ....runtime.process import classes
-from ...ir.bounds import Ranges
 from ...ir.dataflow import Literal, Map, Region
-from ...ir.loops import ITEMSIZES
+from ...ir.loops import ITEMSIZES, Ranges
 from ...machine import Machine
+from ..pass_list import Rules
 from .costs import COMPUTED, own_cost, point_costs, users_of
 from .needs import Need
 from .order import level_of, loops_over, order_dims
 from .places import Coords, still
 from .points import Node, Points
-from .rules import Rules
 
 # With more points of one value, a loop body spills registers and compiles slowly.
 MOST_POINTS = 48

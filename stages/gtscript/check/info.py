@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...ir.stencil import Assign
-from ..definition import FieldOf
-from ..info import (
+from .. import (
     CENTRE,
     NONE,
     READ,
@@ -14,10 +13,13 @@ from ..info import (
     WRITE,
     DomainInfo,
     FieldInfo,
+    FieldOf,
     ParameterInfo,
     StencilInfo,
+    boundaries_of,
+    least_levels,
+    reads_below,
 )
-from ..levels import boundaries_of, least_levels, reads_below
 from ..read.scope import Tables
 from .extents import ZERO, Extents, Side, extents_of
 

@@ -12,8 +12,7 @@ from math import prod
 
 from ....runtime.process import Span
 from ...ir.stencil import Assign, Block, Read
-from ..errors import NotYetSupportedError, StencilRefusedError
-from ..levels import reads_below
+from .. import NotYetSupportedError, StencilRefusedError, reads_below
 from ..read.data_axes import MOST
 from ..read.scope import Tables
 from ..sweeps import is_imperative, shifted_cycle

@@ -7,13 +7,10 @@ from itertools import groupby
 
 from ....runtime.process import OptionError, classes
 from ...artifacts import Variant
-from ...ir.bounds import Const, Range, add
-from ...ir.dataflow import Dataflow, Leaf, Ref, Side
+from ...ir.dataflow import Const, Dataflow, Leaf, Range, Ref, Side, add
 from ...ir.stencil import Assign, Block, Node, Read, Stencil
-from ..axes import AXES, K, data_dims, dims_of, size_of
+from .. import AXES, K, ParsedStencil, data_dims, dims_of, reads_below, size_of
 from ..check.extents import Extent, Extents, extents_of
-from ..levels import reads_below
-from ..parsed import ParsedStencil
 from ..sweeps import Sweep, Use, is_cycle, is_imperative, walks
 from .columns import run_column
 from .environment import Environment, is_whole, levels_of

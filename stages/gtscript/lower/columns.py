@@ -12,13 +12,11 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from ....runtime.process import classes
-from ...ir.bounds import Const, Range
 from ...ir.column_rows import Column, End, Get, GetAt, Holds, If, Set, SetAt, While
-from ...ir.dataflow import Ref, Value
+from ...ir.dataflow import Const, Range, Ref, Value
 from ...ir.stencil import Assign, Block, Limits, Read
 from ...lower.graph import Graph
-from ..axes import K, data_dims
-from ..levels import reads_below
+from .. import K, data_dims, reads_below
 from .environment import Environment, box_of, levels_of, size, valued
 from .slots import Slot, is_local, levels_in_column
 

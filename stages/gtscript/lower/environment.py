@@ -11,12 +11,10 @@ from typing import Final
 from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir import bounds
-from ...ir.bounds import Bound, Const, Range, Ranges, ScalarSymbol, add
-from ...ir.dataflow import Input, Leaf, Ref, Side
+from ...ir.dataflow import Bound, Const, Input, Leaf, Range, Ranges, Ref, ScalarSymbol, Side, add
 from ...ir.stencil import Block, End, Limits, Node, Number, Operation, Read, Stencil, Variable
 from ...lower.graph import Graph
-from ..axes import AXES, I, J, K, data_dims, size_of
-from ..levels import least_levels, reads_below
+from .. import AXES, I, J, K, data_dims, least_levels, reads_below, size_of
 
 
 @classes.frozen

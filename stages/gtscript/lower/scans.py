@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence, Set
 from functools import partial
 
 from ....runtime.process import classes
-from ...ir.bounds import Bound, add, difference
-from ...ir.dataflow import Input, Literal, Ref, Region, Scalar, Side
+from ...ir.dataflow import Bound, Input, Literal, Ref, Region, Scalar, Side, add, difference
 from ...ir.stencil import Block, Offset, Read
 from ...lower.graph import Graph
 from ...lower.scans import body_of, trimmed

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ....runtime.process import classes
-from ...ir.bounds import Bound, Const, add, greatest, least
-from ...ir.dataflow import Side
+from ...ir.dataflow import Bound, Const, Side, add, greatest, least
 from ...ir.stencil import Block
-from ..axes import K
-from ..levels import least_levels, reads_below
+from .. import K, least_levels, reads_below
 from .environment import Environment, levels_of, size, stays_inside
 
 

@@ -11,12 +11,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 
 from ....runtime.process import classes
-from ...ir.bounds import Range, Ranges, is_empty_box
-from ...ir.dataflow import Input, Literal, Ref, Scalar, Shift, Statement, Store
+from ...ir.dataflow import (
+    Input,
+    Literal,
+    Range,
+    Ranges,
+    Ref,
+    Scalar,
+    Shift,
+    Statement,
+    Store,
+    is_empty_box,
+)
 from ...ir.stencil import Assign, Block, Limits
 from ...lower.rewrite import reachable
-from ..axes import K, dims_of
-from ..levels import least_levels
+from .. import K, dims_of, least_levels
 from .environment import FIRST, LAST, Environment, written_box
 
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from ...ir.stencil import Assign, Ref, Variable
 from ...parse.source import Located
-from .. import definition as given
-from ..capture import path_of
+from .. import definition as given, path_of
 from . import expressions
 from .accesses import integer
 from .data_axes import access_of, index_of

@@ -9,9 +9,7 @@ from typing import Final, cast
 from ....runtime.language import Definition
 from ...ir.stencil import Ref
 from ...parse.source import Source, read as read_source
-from ..capture import path_of
-from ..definition import Constant, FunctionDefinition, Number, Parameter
-from ..errors import GTScriptSyntaxError
+from .. import Constant, FunctionDefinition, GTScriptSyntaxError, Number, Parameter, path_of
 from . import expressions
 from .assignments import assign
 from .scope import Binding, Elements, Scope

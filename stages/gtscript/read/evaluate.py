@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ...parse.source import Located
-from ..capture import path_of
-from ..definition import AxisBound, Number
+from .. import AxisBound, Number, path_of
 from .scope import Scope
 
 UNKNOWN: Final = object()

@@ -7,9 +7,7 @@ from typing import Final
 
 from ...ir.stencil import Operation, Ref, Variable
 from ...parse.source import Located
-from .. import definition as given
-from ..capture import path_of
-from ..errors import GTScriptDefinitionError, GTScriptSymbolError
+from .. import GTScriptDefinitionError, GTScriptSymbolError, definition as given, path_of
 from ..words import AXES, CASTS, FUNCTIONS
 from . import composed
 from .accesses import read_at_level, read_at_offsets

@@ -12,8 +12,7 @@ from itertools import combinations
 from typing import TypeAlias
 
 from ...ir.stencil import End, Read, Ref
-from ..errors import GTError
-from ..info import InOrder, Level
+from .. import GTError, InOrder, Level
 from .scope import Scope, shown
 
 FAR = 100000  # more than any interval is long

@@ -5,10 +5,7 @@ from __future__ import annotations
 import ast
 
 from ...ir.stencil import End, Ref
-from ..capture import path_of
-from ..definition import AxisBound
-from ..errors import GTError
-from ..levels import reads_below
+from .. import AxisBound, GTError, path_of, reads_below
 from . import expressions
 from .data_axes import access_of
 from .evaluate import UNKNOWN, evaluated

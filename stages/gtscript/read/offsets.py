@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...ir.stencil import End, Limits, Offset, Variable
-from ..capture import path_of
-from ..definition import AxisBound
+from .. import AxisBound, path_of
 from .evaluate import evaluated, whole
 from .scope import Scope, shown
 

@@ -14,14 +14,15 @@ from ....runtime.process import Span, classes
 from ...ir.literal import respell
 from ...ir.stencil import Assign, Block, End, Limits, Node, Number, Order, Read, Ref, Variable
 from ...parse.source import Located, Source
-from .. import definition as given
-from ..errors import (
+from .. import (
     GTScriptSymbolError,
     GTScriptSyntaxError,
+    InOrder,
     NotYetSupportedError,
     StencilRefusedError,
+    definition as given,
+    element_name,
 )
-from ..info import InOrder, element_name
 
 Place: TypeAlias = tuple[int, ...]  # an index for each data axis
 

@@ -6,10 +6,13 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from ...ir.stencil import Assign, End, Ref, Variable
-from .. import definition as given
-from ..capture import path_of
-from ..errors import GTScriptAssertionError, GTScriptDefinitionError
-from ..levels import reads_below
+from .. import (
+    GTScriptAssertionError,
+    GTScriptDefinitionError,
+    definition as given,
+    path_of,
+    reads_below,
+)
 from ..words import MODULES
 from . import expressions
 from .assignments import read_annotated, read_assign, read_augmented

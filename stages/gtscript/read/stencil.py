@@ -9,9 +9,7 @@ from typing import cast
 from ....runtime.language import Definition
 from ...ir.stencil import Block, End, Order, Variable
 from ...parse.source import Source, read as read_source
-from ..capture import path_of
-from ..definition import Argument, FieldOf, StencilDefinition
-from ..errors import GTScriptSyntaxError
+from .. import Argument, FieldOf, GTScriptSyntaxError, StencilDefinition, path_of
 from ..words import ORDERS
 from .assignments import assign_value, declare, declare_elements
 from .calls import inlined

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ..capture import path_of
-from ..definition import Annotation, FieldOf, ScalarOf
+from .. import Annotation, FieldOf, ScalarOf, path_of
 from .evaluate import whole
 from .scope import Scope, shown
 

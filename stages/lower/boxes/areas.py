@@ -18,8 +18,7 @@ from typing import Final, TypeAlias
 from ....runtime.language import Dimension, DimensionKind
 from ....runtime.process import classes
 from ...ir import bounds
-from ...ir.bounds import Bound, Const, Range, Ranges
-from ...ir.dataflow import Side
+from ...ir.dataflow import Bound, Const, Range, Ranges, Side
 from ...ir.gates import far_unless
 from ...ir.settled import settled
 

@@ -12,8 +12,7 @@ from typing import Final, TypeAlias
 from ....runtime.language import Dimension, DimensionKind
 from ....runtime.process import classes
 from ...artifacts import Parsed, Variant
-from ...ir.bounds import Range, Ranges, ScalarSymbol
-from ...ir.dataflow import Dataflow, Input, Statement
+from ...ir.dataflow import Dataflow, Input, Range, Ranges, ScalarSymbol, Statement
 from ..build import build
 from .infer_boxes import Walk
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from ....runtime.process import DSLError, classes
 from ...artifacts import Lowered
 from ...ir import bounds
-from ...ir.bounds import Const, Range, Ranges, table_range
 from ...ir.column_rows import Column
 from ...ir.dataflow import (
     Collect,
+    Const,
     Dataflow,
     Displace,
     Gather,
@@ -20,6 +20,8 @@ from ...ir.dataflow import (
     Local,
     Map,
     Neighbours,
+    Range,
+    Ranges,
     Read,
     Reduce,
     Ref,
@@ -31,6 +33,7 @@ from ...ir.dataflow import (
     Statement,
     Table,
     Value,
+    table_range,
 )
 from .. import regions
 from ..rewrite import reachable

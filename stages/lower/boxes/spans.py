@@ -14,20 +14,11 @@ from typing import Final, TypeAlias
 from ....runtime.language import Dimension
 from ....runtime.process import DSLError, classes
 from ...ir import bounds
-from ...ir.bounds import (
-    Bound,
-    Const,
-    ScalarSymbol,
-    add,
-    greatest,
-    least,
-    maximum,
-    minimum,
-    subtract,
-)
 from ...ir.column_rows import Column
 from ...ir.dataflow import (
+    Bound,
     Collect,
+    Const,
     Displace,
     Gather,
     Index,
@@ -40,11 +31,18 @@ from ...ir.dataflow import (
     Region,
     Result,
     Scalar,
+    ScalarSymbol,
     Scan,
     Shift,
     Side,
     Table,
     Value,
+    add,
+    greatest,
+    least,
+    maximum,
+    minimum,
+    subtract,
 )
 from .. import regions
 

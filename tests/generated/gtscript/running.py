@@ -9,12 +9,9 @@ from typing import Any
 import attrs
 
 from fieldforge.runtime.process.errors import FieldforgeError
-from fieldforge.stages.artifacts import Variant
-from fieldforge.stages.gtscript.axes import I
-from fieldforge.stages.gtscript.errors import GTError
-from fieldforge.stages.gtscript.info import NONE, READ
+from fieldforge.stages import CpuTarget, Variant
+from fieldforge.stages.gtscript import NONE, READ, GTError, I
 from fieldforge.stages.interpret.stage import Entry
-from fieldforge.stages.target import CpuTarget
 
 from ...stages.gtscript.ask import ask
 from ...stages.gtscript.cases import Case, complaint, difference, run

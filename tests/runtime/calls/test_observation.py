@@ -8,8 +8,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.runtime import _core
 from fieldforge.runtime.calls import observation
-from fieldforge.runtime.process import hooks, metrics
-from fieldforge.runtime.process.settings import current, set_current
+from fieldforge.runtime.process import current, hooks, metrics, set_current
 
 from ...dimensions import I, Line
 

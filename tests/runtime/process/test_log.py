@@ -3,9 +3,7 @@
 import pytest
 import structlog
 
-from fieldforge.runtime.process import settings
-from fieldforge.runtime.process.log import get_logger
-from fieldforge.runtime.process.settings import Settings
+from fieldforge.runtime.process import Settings, get_logger, settings
 
 from ...processes import python
 

@@ -11,10 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 import attrs
 import pytest
 
-from fieldforge.runtime.process import metrics
+from fieldforge.runtime.process import current, metrics, set_current
 from fieldforge.runtime.process.collectors import make_collector
 from fieldforge.runtime.process.metrics import Metric, Source
-from fieldforge.runtime.process.settings import current, set_current
 
 from ...processes import python
 

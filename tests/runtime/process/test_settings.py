@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fieldforge.runtime.process import settings
+from fieldforge.runtime.process import Settings, settings
 from fieldforge.runtime.process.errors import OptionError
-from fieldforge.runtime.process.settings import Settings
 
 
 @pytest.fixture

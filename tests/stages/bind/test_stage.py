@@ -6,8 +6,19 @@ from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.stages.artifacts import Bound, Interface
 from fieldforge.stages.bind.plans import Symbols, code_of
 from fieldforge.stages.bind.stage import Bind
-from fieldforge.stages.ir.bounds import Apply, Const, DomainSymbol, Range, Ranges, ScalarSymbol, add
-from fieldforge.stages.ir.dataflow import Leaf, Read, Statement, Store
+from fieldforge.stages.ir.dataflow import (
+    Apply,
+    Const,
+    DomainSymbol,
+    Leaf,
+    Range,
+    Ranges,
+    Read,
+    ScalarSymbol,
+    Statement,
+    Store,
+    add,
+)
 from fieldforge.stages.ir.strides import Stride
 
 I = Dimension("I")

@@ -19,14 +19,13 @@ from fieldforge.runtime.fields.neighbour_table import Connectivity
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import Domain
 from fieldforge.runtime.process.settings import current
-from fieldforge.stages.artifacts import Lowered, Variant
+from fieldforge.stages import Lowered, Target, Variant
 from fieldforge.stages.bind.plans import plan_of
 from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir import dataflow
 from fieldforge.stages.ir.bounds import Ranges
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.stages.target import Target
 
 from . import programs
 from .programs import Field, I, J, K

@@ -11,7 +11,7 @@ import numpy as np
 from fieldforge.runtime.calls.plan import ENTRY, Code
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.process.settings import current
-from fieldforge.stages.artifacts import Lowered, Variant
+from fieldforge.stages import Lowered, Target, Variant
 from fieldforge.stages.bind.plans import plan_of
 from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.compile.stage import Compile
@@ -19,7 +19,6 @@ from fieldforge.stages.ir import dataflow
 from fieldforge.stages.ir.bounds import DomainSymbol, Range, Ranges
 from fieldforge.stages.lower.boxes.infer_boxes import infer_boxes
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.stages.target import Target
 
 I, J, K = Dimension("I"), Dimension("J"), Dimension("K", DimensionKind.VERTICAL)
 REAL = "float64"

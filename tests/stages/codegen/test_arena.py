@@ -3,7 +3,7 @@
 import attrs
 
 from fieldforge.stages.codegen.arena import GAP, plan_arena
-from fieldforge.stages.codegen.schedule.rules import Rules
+from fieldforge.stages.codegen.pass_list import Rules
 from fieldforge.stages.ir.bounds import Const, PatchOrder, add, multiply
 from fieldforge.stages.ir.loops.cpu import Cut, Member, Portions, Tiles
 from fieldforge.stages.ir.loops.kernel import Choice, Step, in_order

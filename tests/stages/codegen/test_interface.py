@@ -6,8 +6,7 @@ import pytest
 from fieldforge.runtime.process.device import DeviceType
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.cpu.options import CpuOptions
-from fieldforge.stages.codegen.integers import integers
-from fieldforge.stages.codegen.interface import describe, turns
+from fieldforge.stages.codegen.interface import describe, integers, turns
 from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.ir.bounds import Const, ScalarSymbol
 from fieldforge.stages.ir.loops.column import Column

@@ -13,9 +13,8 @@ from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.gpu.pass_list import gpu_passes
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
-from fieldforge.stages.codegen.pass_list import edited, name_of
+from fieldforge.stages.codegen.pass_list import Rules, edited, name_of
 from fieldforge.stages.codegen.passes import make_loops
-from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.ir.loops.cpu import Tiles
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show

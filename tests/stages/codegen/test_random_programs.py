@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from fieldforge.stages.artifacts import Lowered
-from fieldforge.stages.ir.bounds import Bound, Const, DomainSymbol, ScalarSymbol, add
-from fieldforge.stages.ir.dataflow import Body, Side
+from fieldforge.stages.ir.dataflow import Body, Bound, Const, DomainSymbol, ScalarSymbol, Side, add
 from fieldforge.stages.lower.graph import Graph
 
 from ...selection import runs_all

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime.process.errors import DomainError
-from fieldforge.stages.ir.bounds import Bound, Const, ScalarSymbol, add
-from fieldforge.stages.ir.dataflow import Side
+from fieldforge.stages.ir.dataflow import Bound, Const, ScalarSymbol, Side, add
 from fieldforge.stages.lower.graph import Graph
 
 from .grids import C2E, At, C, E, K, Native, make, random_table, table_of, units

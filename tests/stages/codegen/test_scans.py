@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fieldforge.stages.ir.bounds import Bound, DomainSymbol, Range
-from fieldforge.stages.ir.dataflow import Body, Side
+from fieldforge.stages.ir.dataflow import Body, Bound, DomainSymbol, Range, Side
 from fieldforge.stages.lower.graph import Graph
 
 from .grids import C, I, J, K, Native, make, units

@@ -3,8 +3,8 @@
 import pytest
 
 from fieldforge.runtime.language.operations import BY_NAME
+from fieldforge.stages.codegen.rows.operations import SpellingError, complete
 from fieldforge.stages.codegen.rows.spellings import SPELLINGS, cast
-from fieldforge.stages.codegen.spellings import SpellingError, complete
 
 
 def test_the_cpp_writer_spells_every_operation() -> None:

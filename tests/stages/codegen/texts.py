@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from textwrap import dedent, indent
 
+from fieldforge.stages.codegen.pass_list import Rules
 from fieldforge.stages.codegen.passes import LoopPass
-from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.ir.loops.column import Column
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show

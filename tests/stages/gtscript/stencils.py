@@ -12,10 +12,8 @@ import numpy as np
 from fieldforge.runtime.fields.field import make
 from fieldforge.runtime.language.domain import domain as make_domain
 from fieldforge.stages.artifacts import Lowered, Variant
-from fieldforge.stages.gtscript.axes import AXES
+from fieldforge.stages.gtscript import AXES, StencilDefinition, StencilInfo
 from fieldforge.stages.gtscript.capture import capture
-from fieldforge.stages.gtscript.definition import StencilDefinition
-from fieldforge.stages.gtscript.info import StencilInfo
 from fieldforge.stages.gtscript.stage import LowerStencil, ParseStencil
 from fieldforge.stages.interpret.stage import Entry
 

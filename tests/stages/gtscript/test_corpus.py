@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from fieldforge.stages.artifacts import Variant
+from fieldforge.stages import CpuTarget, Variant
 from fieldforge.stages.interpret.stage import Entry
-from fieldforge.stages.target import CpuTarget
 
 from ...generated.building import Schedule, compiled, written
 from .cases import OF_CORPUS, answers, difference, facts, run

@@ -3,11 +3,10 @@
 import pytest
 
 from fieldforge.runtime.process import CodegenError
-from fieldforge.stages.artifacts import Variant
+from fieldforge.stages import CpuTarget, Variant
 from fieldforge.stages.interpret.stage import Entry
 from fieldforge.stages.ir import codec
 from fieldforge.stages.ir.dataflow_text import parse
-from fieldforge.stages.target import CpuTarget
 
 from ...generated.building import Schedule, compiled, written
 from .cases import answers, complaint, difference, run

@@ -7,10 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from fieldforge.stages.artifacts import Variant
+from fieldforge.stages import CpuTarget, Variant
 from fieldforge.stages.gtscript.axes import AXES, I, K
 from fieldforge.stages.interpret.stage import Entry
-from fieldforge.stages.target import CpuTarget
 
 from ...generated.building import Schedule, compiled, written
 from .cases import arrays_of, case_of, difference

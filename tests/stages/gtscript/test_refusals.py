@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fieldforge.stages.gtscript import errors
+from fieldforge.stages.gtscript import StencilInfo, errors
 from fieldforge.stages.gtscript.capture import capture
-from fieldforge.stages.gtscript.info import StencilInfo
 from fieldforge.stages.gtscript.parse import parse
 
 from .stencils import define, definition_of

@@ -11,8 +11,7 @@ import fieldforge as ff
 from fieldforge.cache.memory import Memory
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.artifacts import Variant
-from fieldforge.stages.gtscript.info import StencilInfo
-from fieldforge.stages.gtscript.parsed import ParsedStencil
+from fieldforge.stages.gtscript import ParsedStencil, StencilInfo
 from fieldforge.stages.gtscript.stage import LowerStencil, ParseStencil
 from fieldforge.workflows.backends import pipelines
 

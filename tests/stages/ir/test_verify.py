@@ -6,8 +6,15 @@ import pytest
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.process.errors import WorkflowError
 from fieldforge.stages.artifacts import Lowered
-from fieldforge.stages.ir.bounds import ScalarSymbol
-from fieldforge.stages.ir.dataflow import Input, Literal, Map, Scalar, Shift, Statement
+from fieldforge.stages.ir.dataflow import (
+    Input,
+    Literal,
+    Map,
+    Scalar,
+    ScalarSymbol,
+    Shift,
+    Statement,
+)
 from fieldforge.stages.ir.dataflow_text import parse
 from fieldforge.stages.ir.verify import verify
 

@@ -1,7 +1,7 @@
 from hypothesis import given, settings, strategies as st
 
-from fieldforge.stages.ir.bounds import Const, ScalarSymbol, evaluate
-from fieldforge.stages.ir.dataflow import Region
+from fieldforge.stages.ir.bounds import evaluate
+from fieldforge.stages.ir.dataflow import Const, Region, ScalarSymbol
 from fieldforge.stages.lower import regions
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.lower.worklist import finish

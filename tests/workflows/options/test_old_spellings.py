@@ -10,7 +10,7 @@ import fieldforge as ff
 from fieldforge.cache.fingerprint import fingerprint
 from fieldforge.errors import OptionError
 from fieldforge.runtime.process import settings
-from fieldforge.stages.numbers import Numbers
+from fieldforge.stages import Numbers
 from fieldforge.workflows.backends.backend import BACKENDS
 from fieldforge.workflows.backends.recipes import registry
 from fieldforge.workflows.capsules.backend_text import backend_of, options_text

@@ -6,8 +6,7 @@ import random
 import attrs
 import pytest
 
-from fieldforge.stages.base import VALUES
-from fieldforge.stages.option_kinds import FLAG, VALUE_NAMES, whole
+from fieldforge.stages import FLAG, VALUE_NAMES, VALUES, whole
 from fieldforge.workflows.options.schema import Option
 from fieldforge.workflows.tuning.search import Search
 from fieldforge.workflows.tuning.verdict import Verdict, compared

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ....ir.loops import ITEMSIZES, Kernel, Load, Nest, Store, arrays_of, with_nests
-from ....ir.loops.cpu import marked
-from ...schedule.rules import Rules
+from ....ir.loops import ITEMSIZES, Kernel, Load, Nest, Store, arrays_of, marked, with_nests
+from ...pass_list import Rules
 
 DEPTH: Final = 3  # planes, rows, points
 SHARE: Final = 1 / 2  # of the second cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .....runtime.process import classes
 from ....ir.loops import Kernel, Nest, with_nests
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 
 
 def plain_loops(kernel: Kernel, _: Rules) -> Kernel:

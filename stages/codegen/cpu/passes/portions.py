@@ -12,12 +12,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ....ir.bounds import Bound, Const, PatchOrder, maximum, multiply
-from ....ir.loops import ITEMSIZES, Buffer, Each, Kernel, Row
-from ....ir.loops.cpu import Portions, marks_of
+from ....ir.loops import (
+    ITEMSIZES,
+    Bound,
+    Buffer,
+    Const,
+    Each,
+    Kernel,
+    PatchOrder,
+    Portions,
+    Row,
+    marks_of,
+    maximum,
+    multiply,
+)
 from ....sizes import Patches
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from ..options import options_of
 
 ELEMENTS: Final = 6144  # of the last nest in a patch

@@ -12,9 +12,19 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from .....runtime.language import DimensionKind
-from ....ir.loops import Buffer, Kernel, Load, Nest, Row, axis_along, row_of
-from ....ir.loops.cpu import marked, marks_of, with_rows
-from ...schedule.rules import Rules
+from ....ir.loops import (
+    Buffer,
+    Kernel,
+    Load,
+    Nest,
+    Row,
+    axis_along,
+    marked,
+    marks_of,
+    row_of,
+    with_rows,
+)
+from ...pass_list import Rules
 
 # Iterations of the next outer loop between prefetch and load; columns are short.
 NEXT: Final = 2

@@ -22,11 +22,13 @@ from ....ir.loops import (
     Row,
     Store,
     arrays_of,
+    marked,
+    marks_of,
     reached,
+    with_rows,
 )
-from ....ir.loops.cpu import marked, marks_of, with_rows
+from ...pass_list import Rules
 from ...schedule.costs import row_cost
-from ...schedule.rules import Rules
 
 SHIFT: Final = (
     2.0  # additions that moving a register by some lanes costs, with the copies around it

@@ -11,9 +11,18 @@ from collections.abc import Mapping
 from typing import Final
 
 from .....runtime.language import Dimension
-from ....ir.loops import ITEMSIZES, Kernel, Load, Nest, Store, accesses, arrays_of
-from ....ir.loops.cpu import marked, with_rows
-from ...schedule.rules import Rules
+from ....ir.loops import (
+    ITEMSIZES,
+    Kernel,
+    Load,
+    Nest,
+    Store,
+    accesses,
+    arrays_of,
+    marked,
+    with_rows,
+)
+from ...pass_list import Rules
 
 # Bytes of the smallest element: a strip has one point for each that fits a register.
 SMALLEST: Final = 4

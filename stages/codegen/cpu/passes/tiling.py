@@ -14,25 +14,30 @@ from typing import Final, TypeAlias
 
 from .....runtime.language import Dimension, DimensionKind
 from .....runtime.process import classes
-from ....ir.bounds import Const, Range, difference, greatest, least
 from ....ir.loops import (
     ITEMSIZES,
     Buffer,
+    Const,
+    Cut,
     Kernel,
     Load,
     Member,
     Nest,
     Node,
+    Range,
     Seq,
     Store,
+    Tiles,
     accesses,
     arrays_of,
+    difference,
+    greatest,
     in_order,
+    least,
     rewrite,
     touches,
 )
-from ....ir.loops.cpu import Cut, Tiles
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from ..options import options_of
 
 Margin: TypeAlias = tuple[int, int]  # points before and beyond a tile

@@ -12,9 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ....ir.loops import Compute, Index, Instruction, Kernel, Nest, Number, Row, reached, with_nests
-from ....ir.loops.cpu import marked, marks_of, with_rows
-from ...schedule.rules import Rules
+from ....ir.loops import (
+    Compute,
+    Index,
+    Instruction,
+    Kernel,
+    Nest,
+    Number,
+    Row,
+    marked,
+    marks_of,
+    reached,
+    with_nests,
+    with_rows,
+)
+from ...pass_list import Rules
 from ...schedule.usual import likely, likely_listed, of_index, with_entries
 
 

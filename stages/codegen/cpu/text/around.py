@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .....runtime.process import classes
-from ....ir.loops import Compute, Instruction, Load, Nest, Row
-from ....ir.loops.cpu import marks_of
+from ....ir.loops import Compute, Instruction, Load, Nest, Row, marks_of
 from ...rows import Body, operand, written
 from ...schedule.usual import settled
 from .threads import indented

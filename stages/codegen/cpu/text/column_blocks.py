@@ -9,6 +9,7 @@ from .....runtime.language import Dimension
 from .....runtime.process import classes
 from ....ir.loops import (
     ITEMSIZES,
+    LINE,
     Access,
     Column,
     Get,
@@ -21,7 +22,6 @@ from ....ir.loops import (
     Sweep,
     instructions,
 )
-from ....ir.loops.cpu import LINE
 from ...rows import TYPES, Body, Scope, is_float, stored_type
 from .strips import registers_of
 

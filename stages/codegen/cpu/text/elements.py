@@ -11,8 +11,7 @@ from typing import Final
 
 from .....runtime.meshes.transposed_tables import transposed_names
 from .....runtime.process import classes
-from ....ir.loops import Buffer, Compute, Load, Nest
-from ....ir.loops.cpu import marks_of
+from ....ir.loops import Buffer, Compute, Load, Nest, marks_of
 from ...rows import Body, operand
 from ...schedule.discovery import TABLE, table_buffer
 from ...schedule.usual import entry_of, is_lower, listed, settled

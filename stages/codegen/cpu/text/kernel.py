@@ -11,10 +11,22 @@ from functools import partial
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.bounds import Bound
-from ....ir.loops import Choice, Column, Kernel, Loop, Nest, Node, Seq, Store, arrays_of, walk
-from ....ir.loops.cpu import Portions, Tiles
-from ....ir.strides import Stride
+from ....ir.loops import (
+    Bound,
+    Choice,
+    Column,
+    Kernel,
+    Loop,
+    Nest,
+    Node,
+    Portions,
+    Seq,
+    Store,
+    Stride,
+    Tiles,
+    arrays_of,
+    walk,
+)
 from ...entry_point import PARAMETERS, UNUSED, entry_head
 from ...rows import (
     TYPES,

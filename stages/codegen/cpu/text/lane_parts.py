@@ -12,8 +12,7 @@ from itertools import count
 from typing import TypeAlias
 
 from .....runtime.process import classes
-from ....ir.loops import Act, Get, If, Instruction, Row, Set, Store, Sweep, While
-from ....ir.loops.cpu import LINE
+from ....ir.loops import LINE, Act, Get, If, Instruction, Row, Set, Store, Sweep, While
 from ...rows import DIRECT, NAMELESS, TYPES, Body, element, line, loop_over, name, operand
 from .column_blocks import ColumnBlock
 from .lane_work import is_heavy, is_serial

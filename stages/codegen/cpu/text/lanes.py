@@ -14,6 +14,7 @@ from typing import Final
 from .....runtime.process import classes
 from ....ir.loops import (
     ITEMSIZES,
+    LINE,
     Access,
     Act,
     Column,
@@ -26,7 +27,6 @@ from ....ir.loops import (
     While,
     instructions,
 )
-from ....ir.loops.cpu import LINE
 from ...acts.act_trees import below, rows_of
 from ...acts.free_levels import read_first
 from ...rows import CPU, DIRECT, TYPES, Body, Scope, acts_of, element, loop_over, with_alike_fields

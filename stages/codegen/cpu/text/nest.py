@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import Final, TypeAlias
 
-from ....ir.bounds import Range, difference
-from ....ir.loops import ITEMSIZES, Column, Compute, Index, Load, Nest, Row, Store, instructions
-from ....ir.loops.cpu import marks_of
+from ....ir.loops import (
+    ITEMSIZES,
+    Column,
+    Compute,
+    Index,
+    Load,
+    Nest,
+    Range,
+    Row,
+    Store,
+    difference,
+    instructions,
+    marks_of,
+)
 from ...rows import Body, Scope, body_of, loop_over, pointers, states, tests_of, write_acts, written
 from .elements import FEW, as_usual, usual_tests
 from .streams import named_ahead

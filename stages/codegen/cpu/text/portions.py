@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.bounds import PatchBound
-from ....ir.loops import Access, Each, Load, Nest, Row, Store, reached
-from ....ir.loops.cpu import Portions
+from ....ir.loops import Access, Each, Load, Nest, PatchBound, Portions, Row, Store, reached
 from ...mesh.values import way_of, ways
 from ...rows import (
     NAMELESS,

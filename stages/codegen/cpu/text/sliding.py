@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from .....runtime.process import classes
-from ....ir.loops import ITEMSIZES, Instruction, Load, Row, Store, reached
-from ....ir.loops.cpu import LINE
+from ....ir.loops import ITEMSIZES, LINE, Instruction, Load, Row, Store, reached
 from ...rows import NAMELESS, TYPES, Body, line
 from ..passes.sliding import live_rows
 from .threads import indented

@@ -15,8 +15,19 @@ from typing import Final, TypeAlias
 
 from .....runtime.language import flip_staggered
 from .....runtime.process import classes
-from ....ir.loops import ITEMSIZES, Access, Buffer, Load, Nest, Row, arrays_of, is_told, reached
-from ....ir.loops.cpu import LINE, marks_of
+from ....ir.loops import (
+    ITEMSIZES,
+    LINE,
+    Access,
+    Buffer,
+    Load,
+    Nest,
+    Row,
+    arrays_of,
+    is_told,
+    marks_of,
+    reached,
+)
 from ...rows import (
     NAMELESS,
     Body,

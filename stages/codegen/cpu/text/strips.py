@@ -11,8 +11,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.loops import ITEMSIZES, Buffer, Compute, Instruction, Load, Nest, Row, Store
-from ....ir.loops.cpu import LINE, marks_of
+from ....ir.loops import (
+    ITEMSIZES,
+    LINE,
+    Buffer,
+    Compute,
+    Instruction,
+    Load,
+    Nest,
+    Row,
+    Store,
+    marks_of,
+)
 from ...rows import (
     NAMELESS,
     TYPES,

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ....ir.bounds import Range, Ranges
-from ....ir.loops import NestLoop
+from ....ir.loops import NestLoop, Range, Ranges
 from ...entry_point import CONTEXT
 from ...rows import Scope
 

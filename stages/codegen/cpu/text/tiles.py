@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from ....ir.bounds import Range, Ranges
-from ....ir.loops import Buffer, Member, arrays_of
-from ....ir.loops.cpu import Tiles
+from ....ir.loops import Buffer, Member, Range, Ranges, Tiles, arrays_of
 from ...rows import Definition, Scope, moved, strides
 from .nest import write_nest
 from .threads import CALLEE, END, enough, extent, flat_loop, guard, indented, opened

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from .....runtime.process import classes
-from ....ir.loops import ITEMSIZES, Buffer, Load, Nest, Row
-from ....ir.loops.cpu import LINE, marks_of
+from ....ir.loops import ITEMSIZES, LINE, Buffer, Load, Nest, Row, marks_of
 from ...cpu.text.streams import aligned, indices, is_far, rows_ahead, stored_strips
 from ...cpu.text.strips import SIMD, lanes_of
 from ...rows import (

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.bounds import Ranges
 from ....ir.loops import (
     Buffer,
     Instruction,
@@ -21,6 +20,7 @@ from ....ir.loops import (
     Nest,
     NestLoop,
     Node,
+    Ranges,
     Reading,
     Seq,
     Store,
@@ -30,7 +30,7 @@ from ....ir.loops import (
     rewrite,
 )
 from ....ir.loops.gpu import GpuMarks
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 
 TILE: Final = (8, 32)  # threads of a copy along levels, and along the dimension around them
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .....runtime.process import DeviceType, classes
-from ....artifacts import Generated
+from .... import FLAG, Generated, option
 from ....gpu_target import GPU_TARGET, GpuTarget
-from ....option_kinds import FLAG, option
 from ....vendors.vendor import Vendor
-from ..grid import GridOptions
+from ..options import GridOptions
 from ..sdfg_stage import SdfgStage
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
@@ -66,9 +65,8 @@ class CodegenDaceGpu(GridOptions, SdfgStage):
         return Generated(vendor.language, source, text.listing, (*vendor.library.flags, *archs))
 
     def _rules(self, arrays: tuple[str, ...]) -> SdfgRules:
-        from ...pass_list import PLAN_ONLY
+        from ...pass_list import PLAN_ONLY, Rules
         from ...rows.options import WriterOptions
-        from ...schedule.rules import Rules
         from ..loops import SdfgRules
         from .beside import beside
         from .source import dace_config

@@ -12,10 +12,19 @@ from typing import Final
 from .....runtime.language import Dimension
 from .....runtime.process import classes
 from ....gpu_target import USUAL_LEVELS, WIDEST
-from ....ir.bounds import (
+from ....ir.loops import (
+    ITEMSIZES,
+    Access,
+    Buffer,
     Const,
+    Kernel,
+    Load,
+    Nest,
     Range,
+    Store,
+    accesses,
     add,
+    arrays_of,
     floor_divide,
     greatest,
     least,
@@ -23,9 +32,8 @@ from ....ir.bounds import (
     multiply,
     subtract,
 )
-from ....ir.loops import ITEMSIZES, Access, Buffer, Kernel, Load, Nest, Store, accesses, arrays_of
 from ....ir.loops.gpu import Columns, ColumnTile, RowTiles
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from ..options import options_of
 
 LANES: Final = 8  # threads that copy one row

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
-from typing import TypeAlias
 
 from .....runtime.process import classes
-from ....ir.bounds import subtract
 from ....ir.loops import (
     ITEMSIZES,
     Access,
@@ -31,10 +29,18 @@ from ....ir.loops import (
     Sweep,
     While,
     instructions,
+    subtract,
 )
-from ...acts.act_trees import Numbered, below, numbered, ordered, rows_of
-
-Place: TypeAlias = tuple[str, tuple[int, ...]]  # a buffer, and how far from the point
+from ...acts.act_trees import (
+    Element,
+    Numbered,
+    below,
+    element_of,
+    is_plain,
+    numbered,
+    ordered,
+    rows_of,
+)
 
 
 def with_levels_ahead(column: Column, registers: int) -> Column:
@@ -66,13 +72,13 @@ class _Found:
     def of(cls, sweep: Sweep, registers: int) -> _Found:
         """Return the loads, of those `known` as many as fit; none without a loop inside."""
         rows = [row for row in rows_of(sweep.acts) if isinstance(row, Access)]
-        last = {_place(row): row for row in rows if isinstance(row, Store)}
+        last = {element_of(row): row for row in rows if isinstance(row, Store)}
         always = {id(act.row) for act in sweep.acts if isinstance(act, Numbered)}
         has_loop = any(isinstance(act, While) for act in below(sweep.acts))
         known, handed = list[Numbered](), dict[Row, Row]()
         for act in _first_loads(sweep):
             assert isinstance(act.row, Load)
-            store = last.get(_place(_moved(act.row, sweep)))
+            store = last.get(element_of(_moved(act.row, sweep)))
             if store is not None and id(store) in always:
                 handed[act.number] = store.value
             elif store is None and has_loop and registers >= _words(act):
@@ -85,14 +91,14 @@ def _first_loads(sweep: Sweep) -> Iterator[Numbered]:
     """Yield the loads at each level of elements that it does not store before."""
     rows = [row for row in rows_of(sweep.acts) if isinstance(row, Access)]
     stored = {row.buffer for row in rows if isinstance(row, Store)}
-    unclear = stored & {row.buffer for row in rows if not _is_plain(row)}
-    changed = set[Place]()
+    unclear = stored & {row.buffer for row in rows if not is_plain(row)}
+    changed = set[Element]()
     for act in sweep.acts:
         if isinstance(act, Numbered) and isinstance(act.row, Load):
-            is_clear = _is_plain(act.row) and act.row.buffer not in unclear
-            if is_clear and sweep.range.dim in act.row.dims and _place(act.row) not in changed:
+            is_clear = is_plain(act.row) and act.row.buffer not in unclear
+            if is_clear and sweep.range.dim in act.row.dims and element_of(act.row) not in changed:
                 yield act
-        changed |= {_place(row) for row in rows_of([act]) if isinstance(row, Store)}
+        changed |= {element_of(row) for row in rows_of([act]) if isinstance(row, Store)}
 
 
 def _words(act: Instruction) -> int:
@@ -104,15 +110,6 @@ def _moved(load: Load, sweep: Sweep) -> Load:
     step = -1 if sweep.backward else 1
     offsets = [offset + step * (dim is sweep.range.dim) for dim, _, offset in load.places]
     return classes.evolve(load, offsets=tuple(offsets))
-
-
-def _is_plain(access: Access) -> bool:
-    adds = isinstance(access, Store) and access.add
-    return not (access.is_told or adds or access.when is not None or access.dtype == "bool")
-
-
-def _place(access: Access) -> Place:
-    return access.buffer, access.offsets if any(access.offsets) else ()
 
 
 @classes.define
@@ -162,14 +159,14 @@ class _Writing:
         self, sweep: Sweep, loads: Sequence[Numbered], held: Mapping[Row, int]
     ) -> Iterator[Act]:
         last = sweep.range.start if sweep.backward else subtract(sweep.range.stop, 1)
-        known = {_place(each.row): each for each in loads if isinstance(each.row, Load)}
+        known = {element_of(each.row): each for each in loads if isinstance(each.row, Load)}
         yield (index := self._row(Index(dtype="int64", dim=sweep.range.dim)))
         yield (end := self._row(Number(dtype="int64", bound=last)))
         yield (more := self._compute("bool", "gt" if sweep.backward else "lt", index, end))
         for each in loads:
             assert isinstance(each.row, Load)
             moved = _moved(each.row, sweep)
-            value = known.get(_place(moved))
+            value = known.get(element_of(moved))
             if value is None:
                 yield (value := self._row(classes.evolve(moved, when=more.number)))
             yield self._set(held[each.number], value)

@@ -12,26 +12,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from .....runtime.process import classes
-from ....ir.bounds import Bound, Const, Range, difference, greatest, maximum, multiply, subtract
 from ....ir.loops import (
+    Bound,
     Buffer,
     Choice,
+    Const,
     Instruction,
     Kernel,
     Load,
     Nest,
     Node,
+    Range,
     Reading,
     Seq,
     Step,
     Store,
     accesses,
     arrays_of,
+    difference,
+    greatest,
     in_order,
+    maximum,
+    multiply,
     steps_of,
+    subtract,
     walk,
 )
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from .unrolling import joined
 
 Buffers: TypeAlias = Mapping[str, Buffer]

@@ -8,35 +8,33 @@ from typing import Final
 
 from .....runtime.language import Dimension
 from .....runtime.process import classes
-from ....ir.bounds import (
-    Bound,
-    Const,
-    Range,
-    add,
-    floor_divide,
-    maximum,
-    minimum,
-    multiply,
-    subtract,
-)
 from ....ir.loops import (
     ITEMSIZES,
+    Bound,
     Buffer,
     Choice,
+    Const,
     Kernel,
     Load,
     Nest,
     Node,
+    Range,
     Seq,
     Store,
+    add,
     arrays_of,
     code_of,
+    floor_divide,
     in_order,
+    maximum,
+    minimum,
+    multiply,
+    subtract,
     with_runs,
 )
 from ....ir.loops.gpu import Columns, Long, RowTiles, marked, marks_of
+from ...pass_list import Rules
 from ...schedule.hazards import is_own_column
-from ...schedule.rules import Rules
 from ..options import options_of
 from .column_tiles import in_tiles
 from .landing import THREADS, are_simple, land, said

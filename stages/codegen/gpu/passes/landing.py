@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from .....runtime.process import classes
-from ....ir.bounds import Const, add, maximum, multiply, subtract
-from ....ir.loops import ITEMSIZES, Load, Nest, Store
+from ....ir.loops import ITEMSIZES, Const, Load, Nest, Store, add, maximum, multiply, subtract
 from ....ir.loops.gpu import ColumnLoad, Columns, Landed, Landing, marks_of
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from ..options import options_of
 
 # Small blocks leave the least shared memory of a multiprocessor unused, and short rows of a level.

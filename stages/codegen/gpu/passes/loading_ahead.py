@@ -1,21 +1,27 @@
 """Let scans of a GPU load levels before they use them.
 
 A column is a chain: each level waits for the one before, and few threads have a column. With the
-loads of several levels in flight, a thread waits once for all of them.
+loads of several levels in flight, a thread waits once for all of them. What both sides of a
+condition compute is computed before it, so that their loads wait for no comparison: threads of a
+warp that differ would do it one side after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from ....ir.bounds import Const
+from .....runtime.process import classes
 from ....ir.loops import (
     ITEMSIZES,
+    Act,
     Buffer,
     Column,
     Compute,
+    Const,
     Constant,
+    Get,
+    If,
     Index,
     Instruction,
     Kernel,
@@ -24,14 +30,20 @@ from ....ir.loops import (
     Node,
     Number,
     Row,
+    Set,
+    Store,
+    Sweep,
+    While,
     rewrite,
     with_nests,
+    with_operands,
 )
 from ....ir.loops.gpu import marked, marks_of
-from ...schedule.rules import Rules
+from ...acts.act_trees import Numbered, numbered, ordered, rows_of, with_sides
+from ...acts.tidying import tidied
+from ...pass_list import Rules
 from ..options import options_of
 from .columns_ahead import with_levels_ahead
-from .shared_rows import with_shared_rows
 
 LEVELS: Final = (8, 4, 2, 1)
 # Registers of 32 bits for what was loaded ahead. Few threads have columns: each may use many.
@@ -184,3 +196,59 @@ def is_usually(nest: Nest, usual: Mapping[Row, bool], row: Row) -> bool:
         sides = [is_usually(nest, usual, arg) for arg in each.args]
         return all(sides) if each.op == "and" else any(sides)
     return False
+
+
+def with_shared_rows(column: Column) -> Column:
+    """Return a column with the rows of both sides of each condition before it.
+
+    The rows of one side move; those of the other one are found to be known when acts are tidied.
+    """
+    acts = ordered(_before_conditions(numbered(column.acts)))
+    return column if acts == column.acts else tidied(classes.evolve(column, acts=acts))
+
+
+def _before_conditions(acts: Iterable[Act]) -> tuple[Act, ...]:
+    made: list[Act] = []
+    for each in acts:
+        act = each
+        if isinstance(act, Sweep | If | While):
+            act = with_sides(act, _before_conditions)
+        if isinstance(act, If):
+            shared = _shared(act)
+            left = (own for own in act.then if not any(own is row for row in shared))
+            made += shared
+            act = classes.evolve(act, then=tuple(left))
+        made.append(act)
+    return tuple(made)
+
+
+def _shared(choice: If) -> list[Numbered]:
+    """Return the rows of `then` whose values `otherwise` has, too."""
+    same: dict[Row, Row] = {}
+    known = {act.row: act.number for act in _begun(choice.then)}
+    for act in _begun(choice.otherwise):
+        row = with_operands(act.row, lambda each: same.get(each, each))
+        if row in known:
+            same[act.number] = known[row]
+    found = set(same.values())
+    return [act for act in _begun(choice.then) if act.number in found]
+
+
+def _begun(acts: Iterable[Act]) -> Iterator[Numbered]:
+    """Yield the rows that have their values where acts begin, if the rows before them have."""
+    changed: set[str | int] = set()  # buffers and registers
+    for act in acts:
+        if isinstance(act, Numbered) and _is_fixed(act.row, changed):
+            yield act
+        for row in rows_of([act]):
+            changed |= {row.buffer} if isinstance(row, Store) else set()
+            changed |= {row.register} if isinstance(row, Set) else set()
+
+
+def _is_fixed(row: Instruction, changed: set[str | int]) -> bool:
+    match row:
+        case Get(register=register):
+            return register not in changed
+        case Load(buffer=buffer):
+            return buffer not in changed
+    return not isinstance(row, Set | Store)

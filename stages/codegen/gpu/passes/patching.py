@@ -12,12 +12,11 @@ from typing import Final
 
 from .....runtime.process import classes
 from ....gpu_target import WIDEST
-from ....ir.bounds import PatchOrder
-from ....ir.loops import ITEMSIZES, Each, Kernel, Load, Nest, accesses, in_order
+from ....ir.loops import ITEMSIZES, Each, Kernel, Load, Nest, PatchOrder, accesses, in_order
 from ....ir.loops.gpu import Patches
 from ....sizes import Patches as Sizes
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from ..options import options_of
 from .thread_blocks import begins_with_thread
 

@@ -1,7 +1,7 @@
 """Let a GPU divide by products with reciprocals; quotients by one number share it.
 
 A division takes a GPU ten instructions, most of them for the reciprocal, and a call where the
-dividend is 0. The values are those of the divisions: `stages/codegen/gpu/text/quotients.py` says
+dividend is 0. The values are those of the divisions: `stages/codegen/gpu/text/lines.py` says
 how.
 """
 
@@ -11,7 +11,7 @@ from collections import Counter
 
 from ....ir.loops import Compute, Kernel, Nest, with_nests
 from ....ir.loops.gpu import marked
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 
 
 def share_reciprocals(kernel: Kernel, _: Rules) -> Kernel:

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.bounds import Const
 from ....ir.loops import (
     ITEMSIZES,
     Buffer,
     Choice,
+    Const,
     Each,
     Kernel,
     Nest,
@@ -31,7 +31,7 @@ from ....ir.loops import (
 )
 from ....ir.loops.gpu import Patches, marked
 from ...mesh.values import Handed, evaluated_here, handed, read_from, ways
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from ..options import options_of
 from .unrolling import joined
 

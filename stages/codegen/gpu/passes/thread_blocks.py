@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.bounds import Const, Symbol
-from ....ir.loops import Kernel, Nest, with_nests
+from ....ir.loops import Const, Kernel, Nest, Symbol, with_nests
 from ....ir.loops.gpu import marked
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from ..options import options_of
 
 MOST_AXES: Final = 3  # a grid has x, y and z

@@ -12,7 +12,7 @@ from .....runtime.process import classes
 from ....ir.loops import Compute, Index, Kernel, Nest, Number, Row, with_nests
 from ....ir.loops.gpu import marked
 from ...mesh.values import needed
-from ...schedule.rules import Rules
+from ...pass_list import Rules
 from ...schedule.usual import likely_listed, settled, with_entries
 
 

@@ -8,11 +8,23 @@ from typing import Final
 from .....runtime.language import Dimension, DimensionKind
 from .....runtime.process import classes
 from ....gpu_target import WIDEST
-from ....ir.bounds import Bound, Const, add, floor_divide, multiply
-from ....ir.loops import ITEMSIZES, Buffer, Kernel, Load, Nest, Store, with_nests
+from ....ir.loops import (
+    ITEMSIZES,
+    Bound,
+    Buffer,
+    Const,
+    Kernel,
+    Load,
+    Nest,
+    Store,
+    add,
+    floor_divide,
+    multiply,
+    with_nests,
+)
 from ....ir.loops.gpu import marked, marks_of
+from ...pass_list import Rules
 from ...plan.registers import registers
-from ...schedule.rules import Rules
 from ..options import options_of
 from .thread_blocks import FLAT, OF_LEVELS, OF_ROWS, OF_WIDE, begins_with_thread
 from .unrolling import Buffers, unrolled

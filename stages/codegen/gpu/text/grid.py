@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from functools import reduce
 
 from .....runtime.process import classes
-from ....ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
-from ....ir.loops import Nest
+from ....ir.loops import Bound, Const, Nest, add, floor_divide, maximum, multiply, subtract
 from ....ir.loops.gpu import marks_of
 from ...rows import Scope, loop_over
 

@@ -1,13 +1,24 @@
-"""Lines of C++ that a GPU's kernels share: rows of nests, arrays, blocks in braces."""
+"""Lines of C++ that a GPU's kernels share: rows of nests, quotients, arrays, blocks in braces.
+
+CUDA's `a / b` is a reciprocal, four or five steps of Newton and Markstein, and a test whether the
+operands are too far from 1 for them; then it calls a function. The compiler cannot join two such
+quotients across their calls. Here all take one reciprocal and one test; where it fails, they
+are `a / b`. Within the ranges that the tests allow no step over- or underflows, and the
+quotient is rounded as IEEE 754 says, as CUDA's is from the same steps.
+
+CUDA's test fails for 0, which is common: a limiter at an extremum, a tracer where there is none.
+One thread with a 0 lets its warp call the function. Here the first product is the quotient of 0.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from typing import Final
 
-from ....ir.loops import Column, Load, Nest, Row, Store, instructions
+from .....runtime.process import classes
+from ....ir.loops import Column, Compute, Load, Nest, Row, Store, instructions
 from ....ir.loops.gpu import marks_of
-from ...rows import Body, Scope, array, body_of
-from .quotients import with_reciprocals
+from ...rows import TYPES, Body, Scope, array, body_of, name, operand, pointers, written
 
 
 def thread_body(scope: Scope, nest: Nest, besides: Collection[Row] = ()) -> Body:
@@ -26,9 +37,9 @@ def arrays(
     scope: Scope, nests: Iterable[Nest | Column], besides: Collection[str] = ()
 ) -> Iterator[str]:
     """Define the arrays of the arena that nests touch, but those `besides`."""
-    for name in buffers_of(*nests):
-        buffer = scope.by_name[name]
-        if buffer.memory == "arena" and name not in besides:
+    for touched in buffers_of(*nests):
+        buffer = scope.by_name[touched]
+        if buffer.memory == "arena" and touched not in besides:
             yield from (line for _, line in array(scope, buffer))
 
 
@@ -55,6 +66,96 @@ def shared_arrays(
 ) -> Iterator[str]:
     """Define arrays in shared memory one after the other: names, types, counts, sizes of items."""
     room = "0"
-    for name, type_, count, size in arrays:
-        yield f"const ff::shared_array<{type_}> {name}({place.format(room)}, {count});"
+    for held, type_, count, size in arrays:
+        yield f"const ff::shared_array<{type_}> {held}({place.format(room)}, {count});"
         room += f" + {count} * {size}"
+
+
+FUNCTION: Final = """\
+#ifdef __CUDA_ARCH__
+DEVICE bool reciprocal(f64 b, f64& r) {
+  f64 e;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(b));
+  r = __hiloint2double(__double2hiint(r), 1);
+  e = fma(-b, r, 1.0), e = fma(e, e, e), r = fma(r, e, r);
+  e = fma(-b, r, 1.0), r = fma(r, e, r);
+  return fabsf(__int_as_float(__double2hiint(b))) < 1e38f;
+}
+DEVICE bool quotient(f64 a, f64 b, f64 r, f64& q) {
+  const f64 first = a * r;
+  q = fma(r, fma(-b, first, a), first);
+  const bool fits = (fabsf(__int_as_float(__double2hiint(a))) >= 6.5827683646048100446e-37f) &
+                    (fabsf(__int_as_float(__double2hiint(q))) > 1.469367938527859385e-39f);
+  if (a == 0.0) q = first;
+  return fits | ((first == 0.0) & (a == 0.0));
+}
+DEVICE bool reciprocal(f32 b, f32& r) {
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
+  r = fmaf(r, fmaf(-b, r, 1.0f), r);
+  return (fabsf(b) > 0x1p-60f) & (fabsf(b) < 0x1p60f);
+}
+DEVICE bool quotient(f32 a, f32 b, f32 r, f32& q) {
+  const f32 first = a * r;
+  q = a == 0.0f ? first : fmaf(r, fmaf(-b, first, a), first);
+  return (a == 0.0f) | ((fabsf(a) > 0x1p-60f) & (fabsf(a) < 0x1p60f));
+}
+template <typename T, int N> DEVICE void divide(T (&q)[N], T b) {
+  T r, found[N];
+  bool fits = reciprocal(b, r);
+#pragma unroll
+  for (int i = 0; i < N; ++i) fits = fits & quotient(q[i], b, r, found[i]);
+  if (!fits) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) found[i] = q[i] / b;
+  }
+#pragma unroll
+  for (int i = 0; i < N; ++i) q[i] = found[i];
+}
+#else
+template <typename T, int N> DEVICE void divide(T (&q)[N], T b) {
+  for (int i = 0; i < N; ++i) q[i] = q[i] / b;
+}
+#endif"""
+
+
+def with_reciprocals(body: Body) -> Body:
+    """Return a body that computes all quotients by one number with the last of them."""
+    instead = dict(body.instead)
+    for rows in _divisions(body):
+        body.scope.uses.functions["divide"] = FUNCTION
+        first = body.rows[rows[0]]
+        over = ", ".join(operand(body, body.rows[row].operands[0]) for row in rows)
+        type_, found = TYPES[first.dtype][0], f"d{rows[-1]}"
+        lines = [
+            f"{type_} {found}[] = {{{over}}};",
+            f"divide({found}, {operand(body, first.operands[1])});",
+        ]
+        lines += [
+            f"const {type_} {name(body, row)} = {found}[{place}];" for place, row in enumerate(rows)
+        ]
+        instead |= dict.fromkeys(rows, "") | {rows[-1]: " ".join(lines)}
+    return classes.evolve(body, instead=instead)
+
+
+def _divisions(body: Body) -> Iterator[list[Row]]:
+    """Yield the quotients by one number, those by a number of their own only inside all loops.
+
+    Quotients wait for the last of them, so nothing between may use them. The steps of a scan wait
+    for one another: there the test for 0 costs more than it saves.
+    """
+    found: dict[tuple[Row, int, int, str], list[Row]] = {}
+    for number, row in enumerate(body.rows):
+        if isinstance(row, Compute) and row.op == "div" and row.dtype in ("float32", "float64"):
+            found.setdefault((row.args[1], row.level, row.part, row.dtype), []).append(number)
+    for rows in found.values():
+        between = (body.rows[number] for number in range(rows[0] + 1, rows[-1] + 1))
+        alike = all(set(rows).isdisjoint(row.operands) for row in between)
+        groups = [rows] if alike else [[row] for row in rows]
+        inside = body.rows[rows[0]].level == body.depth and not body.states
+        yield from (group for group in groups if len(group) > 1 or inside)
+
+
+def all_rows(body: Body) -> Iterator[str]:
+    """Write all rows of a body, those around its loops too."""
+    around = (row for level in range(body.depth) for row in written(body, level))
+    return filter(None, (*around, *pointers(body), *written(body, body.depth)))

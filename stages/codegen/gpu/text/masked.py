@@ -28,13 +28,11 @@ from ...rows import (
     loaded,
     name,
     operand,
-    pointers,
     stored_type,
-    written,
 )
 from ..passes.unrolling import interleaved
 from .grid import flat_places, is_flat, opened
-from .lines import braced, either, indented, thread_body
+from .lines import all_rows, braced, either, indented, thread_body
 from .wide import Pack, aligned, packed, packs_of, starts_of
 
 Bits = Mapping[Row, int]  # for each row, a bit for each point that needs it
@@ -55,7 +53,7 @@ def write_masked(scope: Scope, nest: Nest) -> Iterator[str]:
         *_indices(nest, "f{}"),
         f"const s64 i{inner} = f{inner};",
         *_inside(scope, nest, points),
-        *_rows(masked(body, packs, points)),
+        *all_rows(masked(body, packs, points)),
     )
     start, stop = scope.ends(nest.loops[inner].range)
     index, first = f"i{inner}", f"f{inner} < {start} ? {start} : f{inner}"
@@ -64,7 +62,7 @@ def write_masked(scope: Scope, nest: Nest) -> Iterator[str]:
         "#pragma unroll 1",
         *braced(
             f"for (s64 {index} = {first}; {last}; ++{index})",
-            (*_indices(nest, "ff::opaque(f{})"), *_rows(one)),
+            (*_indices(nest, "ff::opaque(f{})"), *all_rows(one)),
         ),
     )
     yield from indented(either("aligned", at_once, one_by_one), "  " * (inner + 2))
@@ -85,11 +83,6 @@ def _indices(nest: Nest, value: str) -> Iterator[str]:
     for level, loop in enumerate(nest.loops[:-1]):
         if loop.kind == "thread":
             yield f"const s64 i{level} = {value.format(level)};"
-
-
-def _rows(body: Body) -> Iterator[str]:
-    around = (row for level in range(body.depth) for row in written(body, level))
-    return filter(None, (*around, *pointers(body), *written(body, body.depth)))
 
 
 def needed_by(rows: Sequence[Instruction], points: int) -> dict[Row, int]:

@@ -27,7 +27,7 @@ from ..kernels import threads_of
 from ..passes.unrolling import unrolled
 from ..passes.unswitching import settled_nest
 from .grid import Axis, axes_of, flat_places, is_flat, opened
-from .lines import arrays, braced, either, indented, thread_body
+from .lines import all_rows, arrays, braced, either, indented, thread_body
 from .masked import write_masked
 from .scan import write_scan
 from .usual import usual_test
@@ -110,7 +110,7 @@ def _points(scope: Scope, nest: Nest) -> Iterator[str]:
     if len(nest.parts) <= 1:
         rows = written(body, depth)
         if marks_of(nest).usual:
-            usual = _at_once(thread_body(scope, settled_nest(nest)))
+            usual = all_rows(thread_body(scope, settled_nest(nest)))
             rows = either(usual_test(body, nest, "i"), usual, rows)
         yield from indented(rows, f"{indent}    ")
     for part, range_ in enumerate(nest.parts if len(nest.parts) > 1 else ()):
@@ -166,7 +166,7 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
         yield from (
             f"{indent}{'} else ' if number else ''}if ({tests}) {{",
             *(f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own)),
-            *indented(_at_once(body), f"{indent}  "),
+            *indented(all_rows(body), f"{indent}  "),
         )
     yield from (
         f"{indent}}} else {{",
@@ -174,12 +174,6 @@ def _several(scope: Scope, nest: Nest) -> Iterator[str]:
         f"{indent}}}",
         "  " + "}" * len(nest.loops),
     )
-
-
-def _at_once(body: Body) -> Iterator[str]:
-    """Write all rows of a body, those around its loops too."""
-    around = (row for level in range(body.depth) for row in written(body, level))
-    return filter(None, (*around, *pointers(body), *written(body, body.depth)))
 
 
 def _all_inside(scope: Scope, nest: Nest, own: Sequence[Axis]) -> Iterator[str]:
@@ -214,7 +208,7 @@ def _one_by_one(
         rows: Iterable[str] = written(body, level + 1)
         if level == last and marks_of(nest).usual and not marks_of(nest).unaligned:
             single = marked(nest, points=())
-            usual = _at_once(thread_body(scope, settled_nest(nest)))
+            usual = all_rows(thread_body(scope, settled_nest(nest)))
             rows = either(usual_test(body, single, "i"), usual, rows)
         yield from indented(rows, "  " * (level + 4))
     yield f"{indent}  " + "}" * len(axes)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from .....runtime.process import classes
-from ....ir.bounds import Bound, Const, PatchBound
 from ....ir.loops import (
     ITEMSIZES,
+    Bound,
     Choice,
+    Const,
     Each,
     Load,
     Nest,
     Node,
+    PatchBound,
     Seq,
     Store,
     arrays_of,

@@ -9,8 +9,8 @@ from typing import Final
 from ....ir.loops import Compute, Row
 from ...rows import Dialect, Expression, WriterOptions, literal, written_out
 from ...rows.extrema import spelled
+from ...rows.operations import complete
 from ...rows.spellings import SPELLINGS as CPP, Spelling, extreme
-from ...spellings import complete
 
 # CUDA, HIP and the host's C library have the functions of C under their own names.
 _CONSTANTS: Final = re.compile(r'__builtin_(nanf?)\(""\)|__builtin_(inff?)\(\)')

@@ -7,14 +7,13 @@ from tests.generated.large import large_case, program_of
 from tests.generated.large_arguments import arguments_of
 
 import fieldforge as ff
+from fieldforge.stages import CpuTarget, Patches
 from fieldforge.stages.codegen.cpu.options import MACHINES, CpuOptions
 from fieldforge.stages.codegen.cpu.planning import moves
 from fieldforge.stages.codegen.plan.machine import CLASSES, CpuClass
 from fieldforge.stages.ir.loops.cpu import Tiles
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.traverse import nodes_of
-from fieldforge.stages.sizes import Patches
-from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import trace
 from fieldforge.workflows.tuning.subject import make_subject
 

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from fieldforge.stages.artifacts import Generated, Lowered
+from fieldforge.stages import Generated, Lowered, ThreadBlock
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.stages.sizes import ThreadBlock
 
 from ..programs import TARGET, I, J, K, all_unit, make_program, whole
 

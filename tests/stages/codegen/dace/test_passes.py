@@ -19,8 +19,7 @@ from fieldforge.stages.codegen.dace.passes import (
     TransformationWarning,
 )
 from fieldforge.stages.codegen.dace.stage import CodegenDace
-from fieldforge.stages.ir.bounds import DomainSymbol, Range, add
-from fieldforge.stages.ir.dataflow import Body
+from fieldforge.stages.ir.dataflow import Body, DomainSymbol, Range, add
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.workflows.backends.backend import BACKENDS
 

@@ -13,7 +13,7 @@ from fieldforge.stages.codegen.dace.loops import SdfgLoops
 from fieldforge.stages.codegen.dace.sdfg_stage import SdfgStage
 from fieldforge.stages.codegen.dace.source import dace_text
 from fieldforge.stages.codegen.dace.stage import CodegenDace
-from fieldforge.stages.codegen.integers import integers
+from fieldforge.stages.codegen.interface import integers
 from fieldforge.stages.ir.bounds import Bound
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.verify import verify

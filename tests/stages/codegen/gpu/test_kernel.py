@@ -1,10 +1,9 @@
 import re
 
-from fieldforge.stages.artifacts import Variant
+from fieldforge.stages import ThreadBlock, ThreadPoints, Variant
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.stages.sizes import ThreadBlock, ThreadPoints
 
 from ..programs import REAL, I, J, K, all_unit, laplacians, make_program, whole
 

@@ -8,12 +8,11 @@ import attrs
 import numpy as np
 import pytest
 
-from fieldforge.stages.artifacts import Variant
+from fieldforge.stages import CpuTarget, Variant
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.interpret.stage import Entry
 from fieldforge.stages.ir.bounds import DomainSymbol, ScalarSymbol, evaluate
 from fieldforge.stages.ir.strides import Stride
-from fieldforge.stages.target import CpuTarget
 
 from ....generated.building import Schedule, compiled, written
 from ...gtscript.stencils import definition_of, made

@@ -7,7 +7,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.examples.precision import in_precision
-from fieldforge.stages.artifacts import Variant
+from fieldforge.stages import ThreadBlock, ThreadPoints, Variant
 from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.pass_list import without
@@ -15,7 +15,6 @@ from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.inside import values_of
 from fieldforge.stages.ir.loops.gpu import RowTiles
 from fieldforge.stages.ir.loops.reader import read
-from fieldforge.stages.sizes import ThreadBlock, ThreadPoints
 from fieldforge.workflows.backends.backend import BACKENDS
 
 from ....selection import not_optimised

@@ -19,7 +19,7 @@ from fieldforge.stages.bind.plans import plan_of
 from fieldforge.stages.codegen.gpu.launches import orders_of, with_launches
 from fieldforge.stages.codegen.gpu.passes.thread_blocks import spread
 from fieldforge.stages.codegen.gpu.text.kernel import write_gpu
-from fieldforge.stages.codegen.integers import integers
+from fieldforge.stages.codegen.interface import integers
 from fieldforge.stages.codegen.rows.options import WriterOptions
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir import codec

@@ -14,9 +14,8 @@ import attrs
 
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.stages.codegen.plan.sizes import Sizes
-from fieldforge.stages.ir.loops import ITEMSIZES
+from fieldforge.stages.ir.loops import ITEMSIZES, Tiles, marks_of
 from fieldforge.stages.ir.loops.buffers import Buffer
-from fieldforge.stages.ir.loops.cpu import Tiles, marks_of
 from fieldforge.stages.ir.loops.kernel import Choice, Kernel, Node
 from fieldforge.stages.ir.loops.nest import (
     Access,

@@ -13,8 +13,7 @@ from fieldforge.stages.codegen.plan.cpu_sweeps import cpu_leaves
 from fieldforge.stages.codegen.plan.machine import EPYC, H200
 from fieldforge.stages.codegen.plan.seconds import facts_of, seconds_of
 from fieldforge.stages.codegen.plan.sizes import usual
-from fieldforge.stages.ir.loops import ITEMSIZES
-from fieldforge.stages.ir.loops.cpu import Portions
+from fieldforge.stages.ir.loops import ITEMSIZES, Portions
 from fieldforge.stages.ir.loops.nest import Load
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.traverse import nests_of

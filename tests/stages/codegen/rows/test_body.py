@@ -3,7 +3,7 @@
 import attrs
 
 from fieldforge.runtime.language.dimension import Dimension
-from fieldforge.stages.codegen.integers import integers
+from fieldforge.stages.codegen.interface import integers
 from fieldforge.stages.codegen.rows.addresses import Element, InRow
 from fieldforge.stages.codegen.rows.body import Body, body_of, pointers, states, written
 from fieldforge.stages.codegen.rows.dialect import cpp

@@ -8,10 +8,9 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.runtime.language import operations
-from fieldforge.stages.artifacts import Generated, Lowered
+from fieldforge.stages import Generated, Lowered, Target
 from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.stages.target import Target
 
 from ..programs import REAL, I, J, Runner, all_unit, make_program, whole
 

@@ -13,12 +13,11 @@ import pytest
 from mathematics import Function, compiled as newly_compiled, definitions, drawn, errors, special
 
 from fieldforge.runtime.process.errors import OptionError
-from fieldforge.stages.artifacts import Lowered, Variant
+from fieldforge.stages import Lowered, Target, Variant
 from fieldforge.stages.codegen import mathematics
 from fieldforge.stages.codegen.cpu.stage import FLAGS, Codegen
 from fieldforge.stages.ir import dataflow
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.stages.target import Target
 
 from ..programs import REAL, TARGET, Field, I, all_unit, make_program, whole
 

@@ -3,7 +3,7 @@
 import pytest
 
 from fieldforge.runtime.process import classes
-from fieldforge.stages.codegen.integers import integers
+from fieldforge.stages.codegen.interface import integers
 from fieldforge.stages.codegen.rows.body import body_of, written
 from fieldforge.stages.codegen.rows.dialect import cpp
 from fieldforge.stages.codegen.rows.nesting import LONGEST, bracketed

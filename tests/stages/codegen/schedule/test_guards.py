@@ -16,16 +16,16 @@ from fieldforge.stages.codegen.schedule.guards import (
 )
 from fieldforge.stages.codegen.schedule.needs import box_of, inside, need_of, outside_of
 from fieldforge.stages.codegen.schedule.places import OWN
-from fieldforge.stages.ir.bounds import (
+from fieldforge.stages.ir.bounds import evaluate
+from fieldforge.stages.ir.dataflow import (
     Const,
     Range,
     ScalarSymbol,
+    Side,
     add,
-    evaluate,
     minimum,
     table_range,
 )
-from fieldforge.stages.ir.dataflow import Side
 from fieldforge.stages.ir.gates import FAR
 
 K, C = Dimension("K", DimensionKind.VERTICAL), Dimension("C")

@@ -24,7 +24,7 @@ from fieldforge.examples.icosahedral import (
     icosahedral,
 )
 from fieldforge.stages.codegen.gpu.options import GpuOptions
-from fieldforge.stages.codegen.schedule.rules import Rules
+from fieldforge.stages.codegen.pass_list import Rules
 from fieldforge.stages.codegen.schedule.schedule import schedule
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.bounds import Const, Range

@@ -2,8 +2,8 @@ import pytest
 
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.codegen.arena import plan_arena
+from fieldforge.stages.codegen.pass_list import Rules
 from fieldforge.stages.codegen.passes import make_loops
-from fieldforge.stages.codegen.schedule.rules import Rules
 from fieldforge.stages.codegen.schedule.schedule import schedule
 from fieldforge.stages.ir.bounds import Const, Range
 from fieldforge.stages.ir.loops.nest import Store

@@ -6,7 +6,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.errors import OptionError
-from fieldforge.stages.codegen.schedule.value_names import digests_of, rows_of
+from fieldforge.stages.codegen.schedule.schedule import digests_of, rows_of
 from fieldforge.workflows.backends.backend import BACKENDS
 
 from ....dimensions import I, J, Plane

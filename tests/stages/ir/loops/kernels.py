@@ -8,7 +8,7 @@ import numpy as np
 
 from fieldforge.examples.icosahedral import icosahedral
 from fieldforge.examples.precision import in_precision
-from fieldforge.stages.artifacts import Lowered, Variant
+from fieldforge.stages import Lowered, Patches, Target, Variant
 from fieldforge.stages.codegen.cpu.pass_list import cpu_passes
 from fieldforge.stages.codegen.cpu.stage import Codegen
 from fieldforge.stages.codegen.gpu.pass_list import gpu_passes
@@ -16,8 +16,6 @@ from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.kernel import Kernel
-from fieldforge.stages.sizes import Patches
-from fieldforge.stages.target import Target
 from fieldforge.workflows.backends.backend import BACKENDS
 
 PROGRAMS = (

@@ -11,9 +11,8 @@ from fieldforge.stages.codegen.dace.rare import ungrouped
 from fieldforge.stages.codegen.gpu.kernels import parts
 from fieldforge.stages.codegen.gpu.launches import orders_of
 from fieldforge.stages.codegen.gpu.text.kernel import Written
-from fieldforge.stages.codegen.integers import integers
-from fieldforge.stages.codegen.interface import turns
-from fieldforge.stages.codegen.schedule.rules import Rules
+from fieldforge.stages.codegen.interface import integers, turns
+from fieldforge.stages.codegen.pass_list import Rules
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.bounds import Bound, Const, ScalarSymbol
 from fieldforge.stages.ir.loops.gpu import GroupLaunch, KernelGroup

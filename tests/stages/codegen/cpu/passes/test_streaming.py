@@ -3,7 +3,7 @@
 import attrs
 
 from fieldforge.stages.codegen.cpu.passes.streaming import stream
-from fieldforge.stages.codegen.schedule.rules import Rules
+from fieldforge.stages.codegen.pass_list import Rules
 
 from ...programs import TARGET
 from ...texts import after, unmarked

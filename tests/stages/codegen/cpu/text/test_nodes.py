@@ -9,7 +9,7 @@ from fieldforge.stages.artifacts import Generated
 from fieldforge.stages.codegen.cpu.stage import FLAGS
 from fieldforge.stages.codegen.cpu.text import units
 from fieldforge.stages.codegen.cpu.text.kernel import write_cpp
-from fieldforge.stages.codegen.integers import integers
+from fieldforge.stages.codegen.interface import integers
 from fieldforge.stages.codegen.rows.options import WriterOptions
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.verify import verify

@@ -13,12 +13,11 @@ import fieldforge as ff
 from fieldforge.runtime.language.operation_table import TABLE
 from fieldforge.runtime.process.errors import CompilerNotFoundError
 from fieldforge.runtime.process.settings import current
-from fieldforge.stages.artifacts import Generated, Interface, Lowered, Variant
+from fieldforge.stages import Generated, Interface, Lowered, ThreadBlock, Variant
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.compile.device_library import CompileLibrary
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.stages.sizes import ThreadBlock
 from fieldforge.workflows.backends.backend import BACKENDS
 
 from .....end_to_end.gpu_calls import I, J, K, sweep

@@ -3,7 +3,7 @@
 from textwrap import indent
 
 from fieldforge.stages.codegen.gpu.passes.fusing import fuse
-from fieldforge.stages.codegen.schedule.rules import Rules
+from fieldforge.stages.codegen.pass_list import Rules
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show

@@ -5,16 +5,15 @@ from textwrap import indent
 import attrs
 import pytest
 
+from fieldforge.stages import Patches, Target
 from fieldforge.stages.codegen.arena import plan_arena
 from fieldforge.stages.codegen.cpu.passes import portions
 from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.gpu.passes.patching import patch
-from fieldforge.stages.codegen.schedule.rules import Rules
+from fieldforge.stages.codegen.pass_list import Rules
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show
-from fieldforge.stages.sizes import Patches
-from fieldforge.stages.target import Target
 
 ON_GPU = Rules(GpuTarget("sm_90"))
 ON_CPU = Rules(Target(isa="x86-64-v3", cores=2))

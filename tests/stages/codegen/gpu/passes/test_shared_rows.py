@@ -1,6 +1,6 @@
 """What both sides of a condition compute stands before it."""
 
-from fieldforge.stages.codegen.gpu.passes.shared_rows import with_shared_rows
+from fieldforge.stages.codegen.gpu.passes.loading_ahead import with_shared_rows
 
 from ...texts import acts_after
 
