@@ -7,22 +7,13 @@ import types
 import pytest
 
 from fieldforge.runtime.fields import device
-from fieldforge.runtime.fields.device import CPU, Device, DeviceType
+from fieldforge.runtime.fields.device import DeviceType
 
 from ...processes import python
 
 
 def test_9_1_device_types_have_the_numbers_of_dlpack():
     assert (DeviceType.CPU, DeviceType.CUDA, DeviceType.ROCM) == (1, 2, 10)
-
-
-def test_9_1_a_device_is_a_type_and_a_number():
-    gpu = Device(DeviceType.CUDA, 1)
-
-    assert (gpu.device_type, gpu.device_id) == (DeviceType.CUDA, 1)
-    assert gpu == (2, 1)
-    assert str(gpu) == "CUDA:1"
-    assert Device(DeviceType.CPU, 0) == CPU
 
 
 def test_9_1_importing_devices_imports_no_cupy():

@@ -6,7 +6,7 @@ import pytest
 import fieldforge as ff
 from fieldforge import Field, broadcast, field_operator, float64, int32, neighbor_sum, scan_operator
 from fieldforge.experimental import as_offset, concat_where
-from fieldforge.runtime.process.errors import ArgumentError, DomainError, MissingOffsetError
+from fieldforge.runtime.process.errors import ArgumentError, MissingOffsetError
 from fieldforge.stages.interpret.stage import Entry
 
 from ...dimensions import C2C, C2E, E2C, C2CDim, C2EDim, Cell, E2CDim, Edge, K, Koff
@@ -132,11 +132,3 @@ def test_a_table_that_is_missing_or_another_is_refused():
     wider = ff.as_connectivity([Cell, C2EDim], Edge, np.zeros((9, 4), int))
     with pytest.raises(ArgumentError, match="has 4 neighbours; the program was built for 3"):
         entry(*args, offset_provider={**PROVIDER, "C2E": wider})
-
-
-def test_a_table_that_ends_too_early_is_refused():
-    few = ff.as_connectivity([Cell, C2EDim], Edge, np.zeros((4, 3), int))
-    lowered = interpreted(there_and_back, (field(Cell, K),), field(Cell, K))
-
-    with pytest.raises(DomainError, match=r"'C2E' is too small: along 'Cell' .* reads 0:9"):
-        Entry(lowered)(field(Cell, K), field(Cell, K), offset_provider={**PROVIDER, "C2E": few})

@@ -12,10 +12,6 @@ from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.process.errors import (
     DSLError,
-    MissingArgumentError,
-    MissingAttributeError,
-    UndefinedSymbolError,
-    UnsupportedPythonFeatureError,
 )
 
 I = Dimension("I")
@@ -164,13 +160,3 @@ def test_a_program_that_cannot_be_is_refused(row, refused, names, define):
     assert isinstance(error, DSLError)
     assert error.message == message
     assert under == place
-
-
-def test_the_classes_of_errors_tell_the_cases_apart(refused, names):
-    def kind(body):
-        return type(refused(HEADER + "    " + body, "program", **names)[0])
-
-    assert kind("copy(a)") is MissingArgumentError
-    assert kind("copy(a, out=zz)") is UndefinedSymbolError
-    assert kind("copy(a, out=w.z)") is MissingAttributeError
-    assert kind("return a") is UnsupportedPythonFeatureError

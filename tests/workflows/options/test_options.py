@@ -58,33 +58,6 @@ def test_without_files_everything_is_a_default():
     assert database().applied(ff.cpu, DIFFUSE) is ff.cpu
 
 
-def test_the_more_specific_entry_wins_program_before_architecture(model):
-    model("""\
-[[when]]
-program = "diffuse"
-set.parallel_from = 1
-
-[[when]]
-program = "diff*"
-arch = "x86-64-v3"
-set.parallel_from = 2
-
-[[when]]
-arch = "x86-64-v3"
-set.parallel_from = 3
-set.jam = false
-
-[[when]]
-set.parallel_from = 4
-""")
-
-    assert value_of("codegen.parallel_from") == (1, "model.toml:3")
-    assert value_of("codegen.parallel_from", "m:diffract") == (2, "model.toml:8")
-    assert value_of("codegen.parallel_from", "m:advect") == (3, "model.toml:12")
-    assert value_of("codegen.parallel_from", "m:advect", ["znver4"]) == (4, "model.toml:16")
-    assert value_of("codegen.jam") == (False, "model.toml:13")
-
-
 def test_patterns_may_name_the_module_and_lists(model):
     model("""\
 [[when]]
@@ -417,30 +390,6 @@ def test_show_names_the_file_and_line_of_each_value(call, tmp_path):
     assert ["lower.fold", "false", f"{file}:6"] in [
         line.split() for line in done.output.splitlines()
     ]
-
-
-def test_show_obeys_the_backend_that_the_file_uses_on_another_architecture(call, tmp_path):
-    (tmp_path / "doubling.py").write_text(MODEL)
-    file = tmp_path / "model.toml"
-    file.write_text(
-        "[[when]]\nbackend = 'gpu'\narch = 'A100'\nuse = 'dace_gpu'\n\n"
-        "[[when]]\nbackend = 'dace_gpu'\narch = 'Ampere'\nset.block_2d = {x = 64, y = 2}\n\n"
-        "[[when]]\nbackend = 'dace_gpu'\narch = 'H100'\nset.block_1d = {x = 64}\n"
-    )
-    words = ("options", "show", f"{tmp_path}/doubling.py:double", "--file", file)
-
-    done = call(*words, "--backend", "gpu", "--arch", "sm_80")
-
-    assert done.exit_code == 0, done.output
-    rows = [line.split() for line in done.output.splitlines()]
-    assert rows[0] == ["doubling:double", "on", "dace_gpu"]
-    assert ["codegen.block_2d", "{x", "=", "64,", "y", "=", "2}", f"{file}:9"] in rows
-    assert ["codegen.block_1d", "{}", "default"] in rows
-    assert rows[-1] == ["architecture:", "sm_80"]
-    assert (
-        call(*words, "--backend", "gpu:A100").output.splitlines()[0].strip().endswith("on dace_gpu")
-    )
-    assert call(*words, "--backend", "gpu:A30").output.splitlines()[0].strip().endswith("on gpu")
 
 
 def test_show_takes_the_backend_of_the_program(call, tmp_path):

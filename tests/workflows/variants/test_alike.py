@@ -4,7 +4,7 @@ import pytest
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
 from fieldforge.runtime.language.structure import leaves_of
-from fieldforge.workflows.variants.naming import alike_on, alike_outputs, leaf_name
+from fieldforge.workflows.variants.naming import alike_outputs, leaf_name
 
 from ...dimensions import I, J, K
 
@@ -54,14 +54,6 @@ def test_only_dimensions_that_both_have_are_compared():
     assert together == (("out.0", "out.1", "out.2"),)
     apart = alike((ff.zeros({I: 3}), ff.zeros({J: 2}), ff.zeros({I: 3, J: 4})))
     assert apart == (("out.0", "out.1"),)
-
-
-def test_domains_are_compared_by_their_bounds():
-    out = (ff.zeros({I: 3}), ff.zeros({I: 9}))
-    same = {f"domain.out.{leaf}.I.{end}": 1 for leaf in (0, 1) for end in ("start", "stop")}
-
-    assert alike_on("out", out, same) is None
-    assert alike_on("out", out, {**same, "domain.out.1.I.stop": 2}) == ()
 
 
 def test_outputs_that_are_alike_are_built_with_one_walk():
