@@ -83,15 +83,6 @@ def test_other_process_finds_each_stage_on_disk_and_decodes_only_the_last(engine
     assert RUNS == {"decode": 1}
 
 
-def test_comment_runs_only_the_first_stage_again(engine):
-    engine.run(CHAIN, inputs("pear fig # old"))
-    RUNS.clear()
-
-    results = again(engine).run(CHAIN, inputs("pear fig # new"))
-
-    assert outcomes(results) == {"read": "ran", "sort": "disk", "measure": "disk", "total": "ran"}
-
-
 def test_option_runs_its_stage_and_those_whose_input_changed(engine):
     engine.run(CHAIN, inputs())
 
