@@ -115,17 +115,6 @@ def test_a_broken_rule_is_named_with_its_row(broken, words):
         verify(broken)
 
 
-def test_a_value_may_have_fewer_dimensions_than_what_it_is_stored_to():
-    verify(
-        program(
-            GOOD.replace(
-                "out[I: 0 .. n, J: start(out, J) .. stop(out, J)] = %4",
-                "out[I: 0 .. n, J: start(out, J) .. stop(out, J)] = %2",
-            )
-        )
-    )
-
-
 def test_the_kinds_of_rows_are_all_checked():
     kinds = {type(value) for value in program().program.values}
 

@@ -60,26 +60,6 @@ def test_a_parameter_named_out_is_refused_for_a_direct_call():
         build(parsed(operator), PLAIN)
 
 
-def test_a_later_statement_reads_what_an_earlier_one_wrote():
-    operator = copied()
-    calls = [
-        (operator, ["u"], [syntax.Output("v", ())]),
-        (operator, ["v"], [syntax.Output("u", ())]),
-        (operator, ["u"], [syntax.Output("v", ())]),
-    ]
-
-    shown = text(parsed(program({"u": LINE, "v": LINE}, *calls), operator))
-
-    assert [line for line in shown.splitlines() if line.startswith("%")] == [
-        "%0 = input u : [I] float64",
-        "%1 = input v : [I] float64",
-        "%2 = input v @1 : [I] float64",
-        "%3 = input u @1 : [I] float64",
-        "%4 = input v @2 : [I] float64",
-    ]
-    assert [line for line in shown.splitlines() if line.endswith(("= %0", "= %2", "= %3"))]
-
-
 @pytest.mark.parametrize(
     ("given", "expected"),
     [

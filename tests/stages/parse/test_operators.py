@@ -213,19 +213,6 @@ def test_the_type_of_a_name_may_change(parse):
     assert str(parse("def f(x: F):\n    x = 1\n    return x")["parsed"].root.result) == "int32"
 
 
-def test_two_operators_of_one_name_do_not_meet(parse, operator):
-    first = operator("def g(a: F):\n    return a + a")
-    second = operator("def g(a: F):\n    return a * C", C=3.0)
-
-    parsed = parse("def f(x: F):\n    return one(x) + two(x)", one=first, two=second, C=5.0)[
-        "parsed"
-    ]
-
-    keys = [key for key, _ in parsed.operators]
-    assert len(set(keys)) == 2
-    assert all(key.startswith("g:") for key in keys)
-
-
 def test_a_scalar_becomes_a_field_without_dimensions_where_one_is_expected(parse, operator):
     g = operator("def g(a: Zero, x: F):\n    return a * x")
 
