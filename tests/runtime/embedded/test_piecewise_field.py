@@ -79,10 +79,3 @@ def test_4_branches_are_numbers_or_fields_of_one_dtype():
         concat_where(K < 1, "a", 1.0)
     with pytest.raises(ArgumentError, match="Expected a condition on a dimension"):
         concat_where(as_field([K], [True]), 1.0, 2.0)
-
-
-def test_8_pieces_without_a_common_point_give_an_empty_field():
-    x, y = as_field({I: (0, 2)}, [1.0, 2.0]), as_field({I: (5, 6)}, [1.0])
-    nowhere = concat_where(I == 1, x, x) + concat_where(I == 5, y, y)
-
-    assert nowhere.domain.is_empty()

@@ -38,13 +38,6 @@ class Backend:
         self.__gt_allocator__ = allocator
 
 
-@pytest.mark.parametrize(
-    "given", [{I: (1, 3), K: 4}, domain({I: (1, 3), K: 4}), [(I, (1, 3)), (K, 4)]]
-)
-def test_9_1_a_domain_is_anything_that_domain_takes(given):
-    assert zeros(given).domain == domain({I: (1, 3), K: (0, 4)})
-
-
 @pytest.mark.parametrize("given", [np.int32, "int32", np.dtype("int32"), ScalarType("int32")])
 def test_9_1_a_dtype_may_be_written_in_many_ways(given):
     assert zeros({I: 1}, given).dtype == np.int32
@@ -74,12 +67,6 @@ def test_9_1_the_aligned_index_is_aligned():
     assert field[I(0), J(2)].pointer % 64 == 0
     with pytest.raises(DomainError, match="aligned index"):
         zeros({I: 3}, aligned_index=[I(5)])
-
-
-def test_9_1_as_field_takes_an_origin_with_dimensions():
-    field = as_field([I, K], np.zeros((5, 3)), origin={I: 2})
-
-    assert field.domain == domain({I: (-2, 3), K: (0, 3)})
 
 
 def test_9_1_as_field_refuses_what_does_not_fit():

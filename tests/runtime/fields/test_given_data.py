@@ -31,14 +31,6 @@ def field():
     return ff.as_field({I: (2, 5), J: (-1, 1)}, np.arange(6.0).reshape(3, 2))
 
 
-def test_a_field_keeps_its_indices(field):
-    made = ff.as_field([I, J], field)
-
-    assert made.domain == field.domain
-    assert (made.asnumpy() == field.asnumpy()).all()
-    assert ff.as_field([I, J], field, origin={}).domain == domain({I: 3, J: 2})
-
-
 def test_a_field_on_other_dimensions_is_refused(field):
     with pytest.raises(
         DomainError, match="The data have the dimensions 'I', 'J', expected 'I', 'K'"

@@ -59,25 +59,6 @@ def backend(request):
     return request.param
 
 
-@pytest.mark.filterwarnings("ignore:Program .* runs embedded")
-def test_every_domain_is_a_variant_and_gives_what_the_program_means(backend):
-    program = diffuse.with_backend(backend).with_compilation_options(static_domains=True)
-
-    for extent, levels, first in [
-        (6, 4, 0),
-        (9, 4, 0),
-        (6, 1, 0),
-        (6, 4, -3),
-        (6, 4, 0),
-        (3, 0, 0),
-    ]:
-        u, out = fields(extent, levels, first)
-        program(u, out)
-        assert np.array_equal(out.asnumpy(), meant(extent, levels, first))
-
-    assert count(program) == 5  # (6, 4, 0) came twice
-
-
 def test_the_bounds_are_numbers_in_the_listing_and_in_the_source():
     program = diffuse.with_backend(ff.cpu).with_compilation_options(static_domains=True)
     trace = program.trace(*fields(6))
@@ -98,15 +79,6 @@ def test_compile_for_a_domain_leaves_other_domains_to_code_for_all():
         assert np.array_equal(out.asnumpy(), meant(extent))
 
     assert [bool(variant.ranges) for variant in program._variants.table.entries] == [True, False]
-
-
-def test_compile_takes_several_domains_and_domains_of_single_parameters():
-    program = diffuse.with_backend(ff.cpu).with_compilation_options(static_domains=True)
-    program.build(domains=[{"I": 6, "K": 4}, {I: (0, 8), "out": {I: 9}, K: 4}])
-    program(*fields(6))
-
-    assert count(program) == 2
-    assert "out along I: 0:9" in program.variants
 
 
 def test_static_domains_may_not_compile_for_others_where_that_is_switched_off():

@@ -10,9 +10,7 @@ import fieldforge as ff
 from fieldforge.stages.codegen.cpu.options import MACHINES, CpuOptions
 from fieldforge.stages.codegen.cpu.planning import moves
 from fieldforge.stages.codegen.plan.machine import CLASSES, CpuClass
-from fieldforge.stages.ir.loops.cpu import Tiles
 from fieldforge.stages.ir.loops.reader import read
-from fieldforge.stages.ir.loops.traverse import nodes_of
 from fieldforge.stages.sizes import Patches
 from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import trace
@@ -43,26 +41,6 @@ def names(seed, **options):
     return {move.name: move.other for move in moves(loops, CpuOptions(CpuTarget(), **options))}
 
 
-def test_a_plan_is_told_with_its_alternatives():
-    plain, planned = generated(STENCILS, effort=0), generated(STENCILS, effort=2)
-
-    assert "planned: " not in plain.loops
-    assert "# planned: 0." in planned.loops
-    assert "#   prefetch on; off " in planned.loops
-    assert planned.text != plain.text
-    assert any(nodes_of(read(plain.loops), Tiles))
-    assert not any(nodes_of(read(planned.loops), Tiles))
-
-
-def test_a_plan_is_what_its_options_make():
-    planned = generated(STENCILS, effort=2)
-
-    passes = tuple(name for name in ff.cpu.options["codegen.passes"] if name != "tile")
-    same = generated(STENCILS, effort=0, passes=passes)
-
-    assert planned.text == same.text
-
-
 def test_two_processes_find_one_plan():
     found = set()
     for seed in ("0", "1"):
@@ -88,16 +66,6 @@ def test_results_keep_their_bits(seed):
         assert first.keys() == other.keys()
         for name, values in first.items():
             assert values.tobytes() == other[name].tobytes()
-
-
-def test_the_least_effort_turns_values_into_arrays_only():
-    rules, planned = generated(GRID, effort=0), generated(GRID)
-    asked = tuple(re.findall(r"(%\d+) is an array: asked for, or planned", planned.loops))
-
-    assert asked
-    assert "# planned: 0." in planned.loops
-    assert planned.text != rules.text
-    assert planned.text == generated(GRID, effort=0, arrays=asked).text
 
 
 def test_a_value_that_the_user_wants_in_place_stays_there():

@@ -9,7 +9,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.runtime import _core, gpu
-from fieldforge.runtime.calls.plan import Launch, Plan, Repeat
+from fieldforge.runtime.calls.plan import Plan, Repeat
 from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.fields.device import DeviceType
 from fieldforge.runtime.process.library_file import place_library
@@ -22,14 +22,13 @@ from fieldforge.stages.codegen.gpu.text.kernel import write_gpu
 from fieldforge.stages.codegen.integers import integers
 from fieldforge.stages.codegen.rows.options import WriterOptions
 from fieldforge.stages.compile.stage import Compile
-from fieldforge.stages.ir import codec
 from fieldforge.stages.ir.dataflow import Leaf
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.verify import verify
 from fieldforge.stages.vendors.host import HOST
 
 from ..texts import RULES
-from ..tree_kernels import after_columns, after_nested, after_planes, columns, nested, planes
+from ..tree_kernels import after_nested, after_planes, nested, planes
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -105,29 +104,6 @@ def view(array: gpu.Array) -> _core.FieldView:
 # --- planes -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backward", [False, True])
-@pytest.mark.parametrize("levels", [2, 9])
-def test_a_loop_runs_nests_for_one_plane_after_the_other(run, backward, levels):
-    u = RANDOM.random((16, levels))
-
-    made = run(planes("K", backward=backward), u=u)
-
-    np.testing.assert_array_equal(made["u"], after_planes(u, backward=backward))
-
-
-def test_planes_are_launches_that_a_call_repeats_with_their_index():
-    _, plan = planned(planes("K", backward=True))
-
-    (repeat,) = plan.launches
-    assert isinstance(repeat, Repeat)
-    kernels = [each.kernel for each in repeat.launches if isinstance(each, Launch)]
-    assert kernels == ["grid_of_k0", "grid_of_k1"]
-    assert all(each.arguments[-1] == ("index", 0) for each in repeat.launches)
-    said = f"for each index from ints[{repeat.start}] to ints[{repeat.stop}] backward: [grid_of_k0("
-    assert str(repeat).startswith(said)
-    assert codec.decode(codec.encode(plan.launches)) == plan.launches
-
-
 def test_a_recorded_step_is_one_graph_with_all_its_planes(run, tmp_path):
     program = program_of(tmp_path, planes("K"))
     u = RANDOM.random((16, 5))
@@ -164,15 +140,6 @@ def test_loops_in_loops_run_in_turn(run):
 
 
 # --- columns ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("count", [1, 150])
-def test_each_thread_has_a_column_that_sweeps_chooses_and_repeats(run, count):
-    u, out = RANDOM.random((count, 6)) * 2, RANDOM.random((count, 7))
-
-    made = run(columns("K"), u=u, out=out)
-
-    np.testing.assert_array_equal(made["out"], after_columns(u, out))
 
 
 ALONE = """\
