@@ -8,7 +8,7 @@ import pytest
 
 from fieldforge.runtime._core import FieldView
 from fieldforge.runtime.embedded.builtins import broadcast
-from fieldforge.runtime.fields.constructors import as_field, empty, zeros
+from fieldforge.runtime.fields.constructors import as_field, zeros
 from fieldforge.runtime.fields.field import Field, make, restricted
 from fieldforge.runtime.language.annotations import Dims
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
@@ -218,9 +218,3 @@ def test_an_unbounded_field_has_no_array_but_can_be_restricted():
 def test_2_2_a_field_is_also_an_annotation():
     assert typing.get_args(Field[Dims[I, K], np.float64]) == (Dims[I, K], np.float64)
     assert typing.get_origin(Field[[I], float]) is Field
-
-
-def test_an_empty_field_can_be_made_and_used():
-    nothing = empty({I: (3, 3), J: 4})
-
-    assert (nothing + 1.0).shape == (0, 4)

@@ -89,12 +89,6 @@ def test_one_domain_serves_every_field_of_a_tuple(calls):
     assert found[-1] == "pair(%0) -> a on {I: %1 .. %2}, b on {I: %1 .. %2}"
 
 
-def test_calls_follow_each_other_behind_a_docstring(calls):
-    found = calls('"What it does."\n    copy(a, out=b)\n    copy(b, out=a)')
-
-    assert [row for row in found if row[0] != "%"] == ["copy(%0) -> b", "copy(%1) -> a"]
-
-
 def test_a_scalar_result_is_written_to_a_field_without_dimensions(parse, names):
     parsed = parse("def p(z: Zero):\n    scalar(out=z)", "program", **names)
 

@@ -397,3 +397,33 @@ def test_check_lists_old_spellings(call, tmp_path):
         f"{file}:4: Option 'codegen.tiles' is now 'tile_columns': write that name instead.",
         "1 of 1 entries are used.",
     ]
+
+
+def test_patterns_may_name_the_module_and_lists(model):
+    model("""\
+[[when]]
+program = ["model.dycore:*", "other"]
+arch = ["sm_9*", "gfx942"]
+
+[when.set]
+"codegen.numerics" = "strict"
+stream_from = 0
+""")
+
+    assert value_of("codegen.numerics", archs=["sm_90"]) == ("strict", "model.toml:6")
+    assert value_of("codegen.stream_from", archs=["gfx942"]) == (0, "model.toml:7")
+    assert value_of("codegen.numerics", archs=["sm_80"])[0] == "contract"
+    assert value_of("codegen.numerics", "model.physics:x", archs=["sm_90"])[0] == "contract"
+
+
+def test_a_descriptor_may_name_a_family_of_backends():
+    descriptor = {"backend": "cpp", "device": ff.DeviceType.CPU, "jam": False}
+
+    found = backend_for(descriptor, DIFFUSE)
+
+    assert (found.name, found.options["codegen.jam"]) == ("cpu", False)
+    assert backend_for({"backend": "dace"}, DIFFUSE) is ff.dace_cpu
+    assert backend_for({"backend": "dace", "device": "gpu"}, DIFFUSE).name == "dace_gpu"
+    assert backend_for({"backend": "reference", "device": "cpu"}, DIFFUSE) is ff.reference
+    with pytest.raises(OptionError, match="no backend 'dase'"):
+        backend_for({"backend": "dase"}, DIFFUSE)

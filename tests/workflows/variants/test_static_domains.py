@@ -22,11 +22,6 @@ def spread(u: Plane) -> Plane:
     return concat_where(K < 2, inner, 2.0 * inner)
 
 
-@ff.field_operator
-def doubled(u: Plane) -> Plane:
-    return 2.0 * u
-
-
 @ff.scan_operator(axis=K, forward=True, init=0.0)
 def summed(state: float, u: float) -> float:
     return state + u
@@ -48,10 +43,6 @@ def meant(extent, levels=4, first=0):
     u, out = fields(extent, levels, first)
     diffuse.with_backend(None)(u, out)
     return out.asnumpy()
-
-
-def count(program):
-    return sum(len(variants.table.entries) for variants in program._variant_sets)
 
 
 @pytest.fixture(params=[ff.cpu, ff.reference], ids=["cpu", "reference"])
@@ -117,17 +108,6 @@ def test_fields_and_domains_tell_the_ranges_of_a_parameter():
 
     for told in (ff.zeros({I: (2, 5)}), ff.domain({I: (2, 5)}), {I: (2, 5)}, {"I": (2, 5)}):
         assert ranges_told("p", parameters, {"u": told}) == (("u", "I", 2, 5),)
-
-
-def test_operators_that_are_called_directly_have_static_domains_too():
-    operator = doubled.with_backend(ff.cpu).with_compilation_options(static_domains=True)
-
-    for extent in (3, 5, 3):
-        u, out = fields(extent)
-        operator(u, out=out)
-        assert np.array_equal(out.asnumpy(), 2.0 * u.asnumpy())
-
-    assert count(operator) == 2
 
 
 def test_a_recorded_step_falls_back_where_a_field_has_another_domain():

@@ -92,15 +92,5 @@ def test_patches_of_a_mesh_can_be_left_out_and_taken_again():
     assert names(MESH, patches=False)["portions"] == "on"
 
 
-def test_a_class_of_machines_can_be_chosen():
-    told = {
-        next(line for line in generated(STENCILS, effort=2, **machine).loops.splitlines()
-             if "planned:" in line)
-        for machine in ({}, {"machine": "epyc"}, {"machine": "xeon"})
-    }  # fmt: skip
-
-    assert len(told) == 3
-
-
 def test_every_class_of_cpus_has_a_name():
     assert {*MACHINES} == {name for name, each in CLASSES.items() if isinstance(each, CpuClass)}

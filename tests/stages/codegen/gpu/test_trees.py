@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from textwrap import indent
 
 import attrs
 import numpy as np
@@ -142,7 +143,9 @@ def test_loops_in_loops_run_in_turn(run):
 # --- columns ------------------------------------------------------------------------------------
 
 
-ALONE = """\
+def alone(loops: str) -> str:
+    """Return a kernel of columns of `u`."""
+    return f"""\
 kernel alone
   dimension I horizontal
   dimension K vertical
@@ -150,38 +153,33 @@ kernel alone
   group 0 (I: 0 .. stop(u, I), K: 0 .. stop(u, K))
   step 0
     column group 0
-      sweep I: 0 .. stop(u, I)
-        sweep K: 0 .. stop(u, K)
-          %0 float64 load u[0, 0]
-          %1 float64 store u[0, 0] %0 add
+{indent(loops, 6 * " ")}"""
+
+
+SWEEPS = """\
+sweep I: 0 .. stop(u, I)
+  sweep K: 0 .. stop(u, K)
+    %0 float64 load u[0, 0]
+    %1 float64 store u[0, 0] %0 add
+"""
+POINTS = """\
+parallel I: 0 .. stop(u, I)
+  parallel K: 0 .. stop(u, K)
+    %0 float64 load u[0, 0]
+    %1 int64 index I
+    %2 float64 cast %1
+    %3 float64 mul %0 %2
+    %4 float64 store u[0, 0] %3
 """
 
 
 def test_a_column_without_loops_has_one_thread(run):
     u = RANDOM.random((70, 3))
 
-    np.testing.assert_array_equal(run(ALONE, u=u)["u"], u + u)
-
-
-POINTS = """\
-kernel points
-  dimension I horizontal
-  dimension K vertical
-  field u float64 [I, K] unit K
-  group 0 (I: 0 .. stop(u, I), K: 0 .. stop(u, K))
-  step 0
-    column group 0
-      parallel I: 0 .. stop(u, I)
-        parallel K: 0 .. stop(u, K)
-          %0 float64 load u[0, 0]
-          %1 int64 index I
-          %2 float64 cast %1
-          %3 float64 mul %0 %2
-          %4 float64 store u[0, 0] %3
-"""
+    np.testing.assert_array_equal(run(alone(SWEEPS), u=u)["u"], u + u)
 
 
 def test_the_columns_of_several_loops_are_counted_in_one_row(run):
     u = RANDOM.random((70, 3))
 
-    np.testing.assert_array_equal(run(POINTS, u=u)["u"], u * np.arange(70.0)[:, None])
+    np.testing.assert_array_equal(run(alone(POINTS), u=u)["u"], u * np.arange(70.0)[:, None])

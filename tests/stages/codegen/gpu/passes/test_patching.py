@@ -4,7 +4,6 @@ from textwrap import indent
 
 import attrs
 
-from fieldforge.stages.codegen.arena import plan_arena
 from fieldforge.stages.codegen.cpu.passes import portions
 from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.gpu.passes.patching import patch
@@ -75,24 +74,6 @@ def chosen(head: str, when: str, reason: str, *members: str, beside: str = "") -
         f"  step 0\n    if {when}  # @0 need not go to memory and back{reason}\n      {head}\n"
         f"{''.join(each)}{indent(beside, 2 * ' ')}    else\n      n0\n      n1\n      n2\n"
     )
-
-
-def test_nests_that_hand_an_array_on_are_a_kernel_for_each_patch() -> None:
-    made = patch(read(BEFORE), ON_GPU)
-    after = show(made)
-    fits = (
-        "mul(min(1, floordiv(mul(max(0, n), 2), max(1, mul(patches(o0), 192)))), "
-        "min(1, patches(o0)))"
-    )
-    head = "patches arrays @0 order o0 levels 16 points 4 threads 256 blocks 5 extent n"
-    room = "; room for 5 blocks, faster than fewer even if threads spill a little"
-    assert step_of(after) == chosen(head, fits, room, FILLS, BETWEEN, READS)
-    left = f"box (Vertex: 0 .. mul(max(0, m), mul({fits}, -1) + 1), K: 0 .. 40)"
-    assert left in show(plan_arena(made, ON_GPU))
-    readings = (
-        'list fills false row_bytes 0 owner "" leads_back false readings 0 (E2V 0), 0 (E2V 1)'
-    )
-    assert readings in after
 
 
 def test_what_stores_on_other_levels_of_memory_runs_beside_the_patches() -> None:
