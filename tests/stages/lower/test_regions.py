@@ -93,3 +93,12 @@ def test_a_long_condition_is_one_region_for_each_part_and_needs_no_recursion():
         before = len(graph.values)
         finish(regions.choice(graph, formula, yes, no))
         assert len(graph.values) - before <= 3000
+
+
+def test_what_is_surely_empty_is_no_region():
+    graph = Graph()
+    yes, no = (graph.literal("bool", text) for text in ("True", "False"))
+    never = regions.pair("and", regions.inside(I, "lt", n), regions.inside(I, "ge", n))
+
+    assert finish(regions.choice(graph, never, yes, no)) == no
+    assert regions.is_empty(regions.met(never, regions.inside(I, "lt", m)))
