@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -45,24 +43,6 @@ def fields():
 
 
 # --- recorded steps -----------------------------------------------------------------------------
-
-
-@pytest.mark.needs_compiler
-def test_a_step_of_stencils_is_replayed_in_one_call():
-    a, b, s = fields()
-    first, second = made(slope, COMPILED), made(total, COMPILED)
-    with ff.record() as step:
-        first(a, b, 2.0, **CALL)
-        second(b, s, **CALL)
-    expected = s.copy()
-    a *= 2.0
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        step()
-
-    assert len(step) == 2
-    assert s.tolist() == (2.0 * expected).tolist()
 
 
 # --- builds ---------------------------------------------------------------------------------------

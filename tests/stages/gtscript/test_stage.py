@@ -198,3 +198,20 @@ def s(a: Field[float], b: Field[float], w: float):
 
     assert dict(found.info.fields)["a"].boundary == ((-1, 1), (0, 0), (0, 0))
     assert found.lowered.text.count(" = shift ") == 1
+
+
+def test_a_field_whose_old_values_are_needed_is_stored_at_the_end():
+    text = """
+def s(a: Field[float], b: Field[float]):
+    with computation(FORWARD), interval(0, 1):
+        t = a
+        u = 0.0
+    with computation(FORWARD), interval(1, None):
+        t = a
+        a = a[0, 0, -1] + 1.0
+    with computation(BACKWARD), interval(...):
+        b = t + a
+"""
+    found = made(definition_of(text))
+
+    assert len(found.lowered.program.statements) == 1

@@ -1,6 +1,7 @@
 """Sweeps: which recurrences are one scan, where scans begin, and what they read."""
 
 import numpy as np
+import pytest
 
 from .stencils import definition_of, interpreted, made
 
@@ -58,3 +59,32 @@ def s(a: Field[float], c: Field[float]):
     interpreted(text, given, (3, 1, 3))
 
     assert given["a"][:, 0, 2].tolist() == [22, 2, 2]
+
+
+TWO_SUMS = """
+def s(a: F, b: F, x: F, y: F):
+    with computation(FORWARD):
+        with interval(0, 1):
+            t = a
+            u = b
+        with interval(1, None):
+            t = a + t[0, 0, -1]
+            u = b + u[0, 0, -1]
+    with computation(PARALLEL), interval(...):
+        x = t[{offset}, 0, 0]
+        y = u
+"""
+
+
+@pytest.mark.parametrize(("offset", "count"), [(0, 1), (1, 2)])
+def test_recurrences_of_different_extents_are_different_scans(offset, count):
+    """Otherwise 'b' would be read where only 'a' has to be."""
+    text = TWO_SUMS.replace("{offset}", str(offset))
+    given = {name: np.ones((3 + (name == "a"), 1, 4)) for name in "abxy"}
+
+    interpreted(
+        text.replace("F,", "Field[float],").replace("F)", "Field[float])"), given, (3, 1, 4)
+    )
+
+    assert len(scans_of(text)) == count
+    assert given["x"][2, 0].tolist() == given["y"][0, 0].tolist() == [1, 2, 3, 4]
