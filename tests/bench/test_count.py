@@ -1,10 +1,6 @@
 """The gate of instruction counts fails where it must."""
 
-from pathlib import Path
-
 import count
-
-BENCH = Path(__file__).parent.parent.parent / "bench"
 
 
 def test_a_quarter_more_instructions_fail_and_fewer_do_not():

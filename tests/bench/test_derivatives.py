@@ -9,7 +9,6 @@ import inspect
 import math
 import sys
 from functools import cache
-from pathlib import Path
 from unittest.mock import MagicMock
 
 import numpy as np
@@ -17,7 +16,6 @@ import pytest
 
 import fieldforge as ff
 
-BENCH = Path(__file__).parents[2] / "bench"
 SCALE = 0.06
 ON_MESHES = ("mesh", "flux", "velocity")  # small at any scale
 EPS = np.finfo(np.float64).eps

@@ -1,11 +1,8 @@
 """What `make bench-first` writes down of first results."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-BENCH = Path(__file__).parent.parent.parent / "bench"
 
 
 def row(**changes: Any) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-BENCH = Path(__file__).parent.parent.parent / "bench"
 pytest.importorskip("pyperf")
 
 

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from fieldforge.cartesian.gtscript import FORWARD, IJ, PARALLEL, Field, K, computation, interval
+from fieldforge.cartesian.gtscript import FORWARD, PARALLEL, Field, computation, interval
 
 from .stencils import COMPILED, INTERPRETED, added, inner_levels, made, slopes
 
@@ -83,28 +83,6 @@ def test_without_origin_fields_begin_at_zero(stencil):
         match=r"Origin for field a too small. Must be at least \(1, 0, 0\), is \(0, 0, 0\)",
     ):
         stencil(a, b, None, 1.0)
-
-
-def test_without_domain_it_is_what_all_fields_have_room_for(stencil):
-    info = {}
-    a, b = fields()
-
-    stencil(a, b[:, :, :4], None, 1.0, origin=ORIGIN, exec_info=info)
-
-    assert info["domain"] == (2, 2, 4)
-
-
-def test_an_axis_without_fields_has_one_point():
-    def column(h: Field[K, float], total: Field[IJ, float]):
-        with computation(FORWARD), interval(0, 1):
-            total = h
-
-    total, info = np.zeros((1, 1)), {}
-
-    made(column)(np.array([3.0, 4.0]), total, exec_info=info)
-
-    assert info["domain"] == (1, 1, 2)
-    assert total[0, 0] == 3.0
 
 
 def test_levels_that_are_not_read_make_the_domain_larger():
@@ -269,16 +247,6 @@ class Exporting:
 
 
 @pytest.mark.parametrize("backend", [INTERPRETED, COMPILED])
-def test_objects_say_their_axes_and_origins(backend):
-    a, b = fields()
-    stencil = made(slopes, backend)
-
-    stencil(Lent(a.transpose(2, 1, 0), "KJI", ORIGIN), Lent(b, None, ORIGIN), None, 1.0)
-
-    assert b[1:3, :2].tolist() == expected(a).tolist()
-
-
-@pytest.mark.parametrize("backend", [INTERPRETED, COMPILED])
 @pytest.mark.parametrize("lend", [Lent, Exporting, memoryview])
 def test_arrays_come_by_buffers_and_protocols(backend, lend):
     a, b = fields()
@@ -358,19 +326,6 @@ def test_memory_that_cannot_be_written_is_refused(backend):
 
 
 # --- run, freeze, times --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("backend", [INTERPRETED, COMPILED])
-def test_run_takes_origins_and_domain_as_they_are(backend):
-    a, b = fields()
-    origins = {"a": ORIGIN, "b": ORIGIN, "unused": (0, 0)}
-    given, info = {"a": a, "b": b, "unused": None, "w": 1.0, "n": 3}, {}
-
-    made(slopes, backend).run(**given, _domain_=(2, 2, 5), _origin_=origins, exec_info=info)
-
-    assert b[1:3, :2].tolist() == expected(a).tolist()
-    assert info["run_start_time"] <= info["run_end_time"]
-    assert ("run_cpp_start_time" in info) == (backend == COMPILED)
 
 
 @pytest.mark.parametrize("backend", [INTERPRETED, COMPILED])

@@ -80,16 +80,6 @@ def test_strides_of_any_kind():
     np.testing.assert_array_equal(w, expected(v, table, 1))
 
 
-def test_what_it_tells_of_data_axes():
-    infos = made(mixed).field_info
-
-    assert infos["v"].data_dims == (3,)
-    assert infos["v"].mask == (True, True, True, True)
-    assert infos["table"].axes == ()
-    assert infos["table"].data_dims == (2, 4)
-    assert infos["v"].boundary == ((0, 1), (0, 0), (0, 0))
-
-
 def test_arrays_that_do_not_fit():
     stencil = made(mixed, COMPILED)
     v, w, table, last = (
@@ -112,17 +102,6 @@ def test_arrays_that_do_not_fit():
         else:
             with pytest.raises(ValueError, match=words):
                 stencil(**given)
-
-
-def test_run_and_freeze():
-    stencil = made(mixed, COMPILED)
-    v, table = values((4, 3, 5, 3)), values((2, 4))
-    w, last = np.zeros((3, 3, 5, 3)), np.zeros((3, 3, 2))
-    origin = {"v": (0, 0, 0, 0), "w": (0, 0, 0, 0), "table": (0, 0), "last": (0, 0, 0)}
-
-    stencil.freeze(origin=origin, domain=(3, 3, 5))(v=v, w=w, table=table, n=1, last=last)
-
-    np.testing.assert_array_equal(w, expected(v, table, 1))
 
 
 def test_an_element_that_is_not_used_need_not_be_apart_from_others():

@@ -99,14 +99,6 @@ def test_the_error_names_line_and_access():
     assert found.value.location.line == ahead.__code__.co_firstlineno + 5
 
 
-def test_levels_of_the_array_around_the_domain_are_no_error():
-    a, b = np.arange(8.0).reshape(1, 1, 8), np.zeros((1, 1, 8))
-
-    gtscript.stencil("numpy", ahead).checked(a=a, b=b, n=2, origin=(0, 0, 2), domain=(1, 1, 4))
-
-    assert b.ravel().tolist() == [0, 0, 4, 5, 6, 6, 0, 0]
-
-
 @pytest.mark.needs_compiler
 def test_compiled_stencils_report_the_same():
     assert checked(ahead, "gt:cpu_kfirst", n=1) == [1, 2, 3, 3, 5, 6, 7, 7]

@@ -20,19 +20,12 @@ from fieldforge.workflows.engine.events import Collector
 
 from .stencils import COMPILED, INTERPRETED, inner_levels, made, slopes, value_of
 
-NUMBER = 2.0
-
 
 def scaled(a: Field[float], b: Field[float]):
     from __externals__ import factor
 
     with computation(PARALLEL), interval(...):
         b = factor * a
-
-
-def by_global(a: Field[float], b: Field[float]):
-    with computation(PARALLEL), interval(...):
-        b = NUMBER * a
 
 
 def typed(a: Field["real"], b: Field[IJ, "real"], w: "real"):  # noqa: F821, UP037
@@ -266,26 +259,6 @@ def test_rebuild_runs_all_stages_again(backend_name):
 # --- externals, globals, types --------------------------------------------------------------------
 
 
-def test_externals_come_from_modules_of_both_names():
-    def by_name(a: Field[float], b: Field[float]):
-        from gt4py.cartesian.__externals__ import more
-
-        from fieldforge.cartesian.__externals__ import factor
-
-        with computation(PARALLEL), interval(...):
-            b = factor * a + more
-
-    assert value_of(made(by_name, externals={"factor": 3.0, "more": 1.0})) == 4.0
-
-
-def test_globals_are_bound_when_a_stencil_is_made(monkeypatch):
-    stencil = made(by_global)
-    monkeypatch.setitem(globals(), "NUMBER", 5.0)
-
-    assert value_of(stencil) == 2.0
-    assert value_of(made(by_global)) == 5.0
-
-
 def test_names_of_types_must_be_given():
     with pytest.raises(ValueError, match="Missing 'real' dtype definition for arg 'a'"):
         made(typed)
@@ -337,20 +310,6 @@ def test_types_of_literals_do_not_stay_for_later_builds():
 
     assert single == np.float64(np.float32(0.1))
     assert value_of(made(third)) == 0.1
-
-
-def test_a_changed_annotation_is_another_stencil():
-    def first(a: Field[float]):
-        with computation(PARALLEL), interval(...):
-            a = a + 1.0
-
-    one = made(first)
-    first.__annotations__["a"] = Field[np.float32]
-    other = made(first)
-
-    assert one.field_info["a"].dtype == np.float64
-    assert other.field_info["a"].dtype == np.float32
-    assert one._gt_id_ != other._gt_id_
 
 
 # --- builders ----------------------------------------------------------------------------

@@ -40,7 +40,6 @@ Work: TypeAlias = Callable[["Options", Callable[[], int]], Iterator[dict[str, An
 BATCH: Final = 64
 BACKENDS: Final = ("cpu", "rows", "dace_cpu", "gpu-host", "dace_gpu-host")
 MOST_OF_A_SORT: Final = 2  # disagreements of one sort that a worker makes small
-OFTEN_CPU: Final = "cpu"
 
 
 @attrs.frozen

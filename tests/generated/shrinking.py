@@ -17,7 +17,6 @@ from .case import Case
 Fails: TypeAlias = Callable[[Sequence[Case]], list[Case]]  # those of the cases that fail
 
 BATCH: Final = 24
-_LITERALS: Final = (ast.Constant, ast.Name)
 
 
 def shrink(case: Case, fails: Fails, seconds: float) -> Case:

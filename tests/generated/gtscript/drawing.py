@@ -29,7 +29,6 @@ INTERVALS: Final[tuple[tuple[tuple[int, int | None], ...], ...]] = (
     ((0, 1), (1, -1), (-1, None)), ((0, 2), (2, None)), ((1, None),), ((0, -1),), ((1, -1),),
     ((0, 1),), ((-1, None),), ((2, -2),), ((0, 2), (3, None)), ((-2, None),), ((1, 3),),
 )  # fmt: skip
-LEAST: Final = {"float64": 5, "float32": 2, "int32": 1, "int64": 1}
 DATA: Final = {
     "lev": "Field[np.int64]", "r": "Field[IJ, np.int64]", "v": "Field[IJK, (np.float64, (3,))]",
     "s": "Field[IJK, (np.float64, (2,))]", "tab": "GlobalTable[(np.float64, (3, 2))]",

@@ -87,16 +87,6 @@ def test_4_minimum_and_maximum_unite_domains_and_propagate_nan():
     assert minimum(3, 2).dtype == np.int32
 
 
-def test_4_numbers_take_the_type_of_the_field():
-    f = as_field([I], np.array([1, 2], np.float32))
-
-    assert maximum(f, 1.5).dtype == np.float32
-    assert maximum(f, np.float64(1.5)).dtype == np.float64
-    assert where(f > 1, f, 0).dtype == np.float32
-    assert where(f > 1, 1, 0).dtype == np.int32
-    assert where(f > 1, 1.0, 0.0).dtype == np.float64
-
-
 def test_4_power_and_fmod_print_nothing(capsys):
     base = as_field([I], np.array([2, 3, -1], np.int32))
 
@@ -118,14 +108,6 @@ def test_4_abs_and_neg_take_integers_too():
 def test_4_where_needs_a_field_of_bool(mask):
     with pytest.raises(ArgumentError, match="field of bool"):
         where(mask, 1.0, 2.0)
-
-
-def test_4_where_needs_one_structure():
-    mask = as_field([I], [True])
-    with pytest.raises(ArgumentError, match="tuple of 2 elements"):
-        where(mask, (1.0, 2.0), (1.0, 2.0, 3.0))
-    with pytest.raises(ArgumentError, match="works on fields and numbers"):
-        where(mask, "a", "b")
 
 
 def test_4_broadcast_checks_its_dimensions():

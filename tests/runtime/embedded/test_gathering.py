@@ -5,7 +5,6 @@ import pytest
 
 from fieldforge.runtime.embedded.builtins import (
     as_offset,
-    broadcast,
     float32,
     float64,
     int32,
@@ -125,16 +124,6 @@ def test_5_2_the_lone_neighbour_of_a_skip_entry_is_refused_where_it_is_written(t
         offset_provider=tables,
     )  # fmt: skip
     assert np.array_equal(result[:gap], e[column[:gap]])
-
-
-def test_5_a_constant_is_counted_once_for_each_valid_neighbour(tables):
-    @Decorated
-    def count(e: EField) -> VField:
-        return neighbor_sum(broadcast(1.0, (Vertex, V2EDim)), axis=V2EDim)
-
-    result = count(zeros({Edge: EDGES}), out=zeros({Vertex: VERTICES}), offset_provider=tables)
-
-    assert np.array_equal(result, (tables["V2E"].asnumpy() >= 0).sum(axis=1))
 
 
 def test_4_as_offset_wants_integers_along_its_dimension():

@@ -1,9 +1,8 @@
 import numpy as np
 
-from fieldforge.runtime.fields.alignment import align, fitted, view_on
+from fieldforge.runtime.fields.alignment import align
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.language.domain import Domain
-from fieldforge.runtime.language.ranges import Infinity, UnitRange
 
 I, J = Dimension("I"), Dimension("J")
 
@@ -28,14 +27,3 @@ def test_disjoint_domains_leave_nothing():
 
     assert common.is_empty()
     assert left.shape == right.shape == (0,)
-
-
-def test_what_is_constant_along_an_axis_is_repeated_on_a_finite_range():
-    upper = Domain((I, UnitRange(2, Infinity.POSITIVE)))
-    lower = Domain((I, UnitRange(Infinity.NEGATIVE, 5)))
-
-    (a, b), common = align([(np.array([1.0]), upper), (np.array([2.0]), lower)])
-
-    assert common == Domain((I, (2, 5)))
-    assert fitted(a + b, common).tolist() == [3.0, 3.0, 3.0]
-    assert view_on(np.array([1.0]), upper, common).shape == (1,)

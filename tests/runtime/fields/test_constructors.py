@@ -8,8 +8,6 @@ from fieldforge.runtime.fields.constructors import (
     as_connectivity,
     as_field,
     empty,
-    full,
-    ones,
     zeros,
 )
 from fieldforge.runtime.fields.field_constructor import FieldConstructor
@@ -38,26 +36,6 @@ class Recorder:
 class Backend:
     def __init__(self, allocator):
         self.__gt_allocator__ = allocator
-
-
-@pytest.mark.parametrize(
-    "given", [{I: (1, 3), K: 4}, domain({I: (1, 3), K: 4}), [(I, (1, 3)), (K, 4)]]
-)
-def test_9_1_a_domain_is_anything_that_domain_takes(given):
-    assert zeros(given).domain == domain({I: (1, 3), K: (0, 4)})
-
-
-def test_9_1_values_and_types():
-    assert empty({I: 3}).dtype == np.float64
-    assert zeros({I: 3}).asnumpy().tolist() == [0.0, 0.0, 0.0]
-    assert ones({I: 2}, dtype=np.int32).asnumpy().tolist() == [1, 1]
-    assert ones({I: 2}, bool).dtype == np.bool_
-    assert full({I: 2}, 5).dtype == np.int64
-    assert full({I: 2}, 5.0).dtype == np.float64
-    assert full({I: 2}, True).dtype == np.bool_
-    assert full({I: 2}, np.float32(5)).dtype == np.float32
-    assert full({I: 2}, 5, dtype=np.float32).asnumpy().tolist() == [5.0, 5.0]
-    assert zeros({}).as_scalar() == 0.0
 
 
 @pytest.mark.parametrize("given", [np.int32, "int32", np.dtype("int32"), ScalarType("int32")])
@@ -89,23 +67,6 @@ def test_9_1_the_aligned_index_is_aligned():
     assert field[I(0), J(2)].pointer % 64 == 0
     with pytest.raises(DomainError, match="aligned index"):
         zeros({I: 3}, aligned_index=[I(5)])
-
-
-def test_9_1_as_field_copies_and_keeps_the_type():
-    data = np.arange(6, dtype=np.int32).reshape(2, 3)
-
-    field = as_field([I, J], data)
-    data[...] = 0
-
-    assert field.domain == domain({I: 2, J: 3})
-    assert field.dtype == np.int32
-    assert field.asnumpy().tolist() == [[0, 1, 2], [3, 4, 5]]
-
-
-def test_9_1_as_field_takes_an_origin_with_dimensions():
-    field = as_field([I, K], np.zeros((5, 3)), origin={I: 2})
-
-    assert field.domain == domain({I: (-2, 3), K: (0, 3)})
 
 
 def test_9_1_as_field_refuses_what_does_not_fit():
@@ -176,14 +137,6 @@ class Named:
 
     def __array__(self, dtype=None, copy=None):
         return self.array
-
-
-def test_numpy_as_allocator_gives_c_order():
-    first, second = (zeros({I: 3, J: 4}, allocator=each) for each in (np, None))
-
-    assert first.ndarray.flags.c_contiguous
-    assert not second.ndarray.flags.c_contiguous
-    assert full({I: 2, J: 3}, 1, allocator=np).ndarray.strides == (24, 8)
 
 
 def test_an_origin_of_a_dimension_that_the_field_lacks_is_an_error():

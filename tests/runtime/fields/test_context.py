@@ -2,8 +2,6 @@
 
 import threading
 
-import pytest
-
 from fieldforge.runtime.fields import context
 from fieldforge.runtime.fields.constructors import as_connectivity
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
@@ -13,19 +11,6 @@ from ...dimensions import Edge, K, Vertex
 
 Local = Dimension("V2E", DimensionKind.LOCAL)
 TABLE = as_connectivity([Vertex, Local], Edge, [[0, 1]])
-
-
-def test_tables_are_inherited_unless_others_are_given():
-    other = as_connectivity([Vertex, Local], Edge, [[1, 0]])
-
-    with context.running({"V2E": TABLE}):
-        with context.running(None):
-            assert context.table("V2E") is TABLE
-        with context.running({"V2E": other}):
-            assert context.table("V2E") is other
-        assert context.table("V2E") is TABLE
-    with pytest.raises(KeyError):
-        context.table("V2E")
 
 
 def test_levels_are_those_of_the_statement_and_none_without_one():

@@ -5,7 +5,6 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.runtime import gpu
-from fieldforge.runtime.fields.neighbour_table import Connectivity
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import ArgumentError, DomainError
 
@@ -29,14 +28,6 @@ def named(array, **attributes):
 @pytest.fixture
 def field():
     return ff.as_field({I: (2, 5), J: (-1, 1)}, np.arange(6.0).reshape(3, 2))
-
-
-def test_a_field_keeps_its_indices(field):
-    made = ff.as_field([I, J], field)
-
-    assert made.domain == field.domain
-    assert (made.asnumpy() == field.asnumpy()).all()
-    assert ff.as_field([I, J], field, origin={}).domain == domain({I: 3, J: 2})
 
 
 def test_a_field_on_other_dimensions_is_refused(field):
@@ -76,17 +67,6 @@ def test_tables_are_read_by_their_names():
     table = ff.as_connectivity([I, C2E], J, named(values, dims=("C2E", "I")))
 
     assert (table.asnumpy() == values.T).all()
-
-
-def test_dlpack_alone_is_enough():
-    values = np.arange(6.0).reshape(2, 3)
-
-    assert (ff.as_field([I, J], OnlyDLPack(values)).asnumpy() == values).all()
-    table = OnlyDLPack(np.array([[0, 1], [1, 0]]))
-    assert ff.as_connectivity([I, C2E], J, table).asnumpy().tolist() == [[0, 1], [1, 0]]
-    assert Connectivity(table, domain({I: 2, C2E: 2}), J).asnumpy().tolist() == [[0, 1], [1, 0]]
-    assert (ff.sum(OnlyDLPack(values)), ff.max(OnlyDLPack(values)), ff.min(values)) == (15, 5, 0)
-    assert ff.norm(OnlyDLPack(np.array([3, 4]))) == 5.0
 
 
 def test_dlpack_of_a_device_alone_is_enough():

@@ -68,18 +68,6 @@ def test_staggered_coordinates_lie_half_a_cell_below():
     assert array["I_staggered"].attrs["c_grid_axis_shift"] == -0.5
 
 
-@pytest.mark.parametrize("backend", [None, "reference", "cpu"])
-@pytest.mark.parametrize("is_turned", [False, True])
-def test_programs_take_arrays_with_their_dimensions(backend, is_turned):
-    values = numbers(6, 5)
-    u = xr.DataArray(values, {"I": np.arange(6), "J": np.arange(-1, 4)}, ("I", "J"))
-    out = xr.DataArray(np.zeros((5, 4)), dims=("I", "J"))
-    if is_turned:
-        u, out = u.transpose(), out.transpose()
-    climb.with_backend(backend)(u, out)
-    np.testing.assert_array_equal(out.transpose("I", "J").values, values[1:, 1:] - values[:-1, :-1])
-
-
 @pytest.mark.parametrize("backend", [None, "cpu"])
 def test_arrays_with_other_dimensions_are_refused(backend):
     u = xr.DataArray(numbers(6, 5), dims=("I", "y"))

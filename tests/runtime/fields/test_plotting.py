@@ -37,12 +37,6 @@ def test_a_plane_is_drawn_cell_by_cell():
     assert mesh.colorbar.ax.get_ylabel() == "m"
 
 
-def test_staggered_cells_lie_half_a_cell_below():
-    ax = ff.zeros({ff.flip_staggered(I): 2, J: 1}).plot()
-    assert cells(ax).get_coordinates()[0, :, 0].tolist() == [-1.0, 0.0, 1.0]
-    assert ax.get_xlabel() == "I_staggered"
-
-
 def test_of_three_dimensions_a_level_is_drawn():
     field = ff.as_field(ff.domain({I: 2, J: 2, K: (3, 5)}), np.arange(8.0).reshape(2, 2, 2))
     assert field.plot().get_title() == "K = 3"

@@ -83,16 +83,6 @@ def test_views_of_any_strides_are_taken(view):
     assert (ff.max(field), ff.min(field)) == (values.max(), values.min())
 
 
-def test_a_part_of_the_domain_is_named_by_its_indices():
-    values = drawn((6, 4))
-    field = ff.as_field(ff.domain({I: (-1, 5), K: 4}), values)
-
-    assert ff.max(field, {I: (0, 3)}) == values[1:4].max()
-    assert ff.sum(field, {I: (0, 3), K: (1, 2)}) == pytest.approx(values[1:4, 1:2].sum())
-    assert ff.sum(field, {I: (2, 2)}) == 0.0
-    assert ff.sum(field, field.domain) == ff.sum(field)
-
-
 def test_nan_and_infinities_stay():
     field = ff.as_field([I], [1.0, math.nan, math.inf])
 

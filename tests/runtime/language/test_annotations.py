@@ -17,7 +17,7 @@ from fieldforge.runtime.language.annotations import (
     type_from_annotation,
 )
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
-from fieldforge.runtime.language.types import CollectionType, FieldType, ScalarType, TupleType
+from fieldforge.runtime.language.types import FieldType, ScalarType
 
 from ...dimensions import I, J, K
 
@@ -37,26 +37,6 @@ class Field:
 
 
 IJField: TypeAlias = Field[Dims[I, J], T]
-
-
-class Wind(NamedTuple):
-    u: Field[[I, J], float64]
-    v: tuple[bool, int]
-
-
-@dataclasses.dataclass
-class State:
-    h: Field[[I], float64]
-    wind: Wind
-
-
-def test_2_2_both_spellings_are_one_annotation():
-    assert Field[Dims[I, J], float64] == Field[[I, J], float64]
-    assert hash(Field[Dims[I, J], float64]) == hash(Field[[I, J], float64])
-    assert typing.get_args(Field[[I, J], float64]) == (Dims[I, J], float64)
-    assert typing.get_args(Field[[I, J], float64])[0] == (I, J)
-    assert typing.get_origin(Field[[I, J], float64]) is Field
-    assert repr(Field[Dims[I, J], float64]) == "Field[[I, J], float64]"
 
 
 def test_2_2_a_generic_alias_takes_its_dtype_later():
@@ -110,31 +90,6 @@ def test_2_2_field_annotations(annotation, expected):
 )
 def test_2_1_scalar_annotations(annotation, name):
     assert type_from_annotation(annotation, globals()) == ScalarType(name)
-
-
-def test_2_3_tuples_nest():
-    annotation = tuple[int32, tuple[bool]]
-
-    assert type_from_annotation(annotation) == TupleType(
-        (ScalarType("int32"), TupleType((ScalarType("bool"),)))
-    )
-    assert type_from_annotation(typing.Tuple[int32, bool]) == TupleType(  # noqa: UP006
-        (ScalarType("int32"), ScalarType("bool"))
-    )
-
-
-def test_2_3_collections_are_tuples_with_names():
-    wind = CollectionType(
-        "Wind",
-        ("u", "v"),
-        (FieldType((I, J), REAL), TupleType((ScalarType("bool"), ScalarType("int64")))),
-    )
-
-    found = type_from_annotation(State)
-
-    assert found == CollectionType("State", ("h", "wind"), (FieldType((I,), REAL), wind))
-    assert found.python_class is State
-    assert found.elements[1].python_class is Wind
 
 
 def test_2_3_local_collections_with_string_annotations_are_resolved():

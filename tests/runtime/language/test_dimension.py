@@ -10,11 +10,8 @@ import pytest
 from fieldforge.runtime.language.dimension import (
     Dimension,
     DimensionKind,
-    NamedIndex,
-    as_non_staggered,
     check_dims,
     flip_staggered,
-    is_staggered,
     promote_dims,
 )
 from fieldforge.runtime.language.domain import Domain, Infinity, UnitRange
@@ -53,16 +50,6 @@ def test_1_1_a_dimension_cannot_be_changed():
         I.value = "J"
     with pytest.raises(AttributeError, match="immutable"):
         del I.value
-
-
-def test_1_1_calling_a_dimension_names_an_index():
-    index = I(np.int64(3))
-
-    assert index == NamedIndex(I, 3)
-    assert (index.dim, index.value) == (I, 3)
-    assert type(index.value) is int
-    with pytest.raises(TypeError):
-        I(1.5)
 
 
 @pytest.mark.parametrize(
@@ -127,13 +114,3 @@ def test_1_2_dimensions_that_no_field_can_have_are_refused(dims, message):
 def test_1_2_promotion_may_not_bring_two_local_dimensions_together():
     with pytest.raises(ValueError, match="more than one local dimension"):
         promote_dims((V2E,), (E2C,))
-
-
-def test_1_5_the_counterpart_is_prefixed_and_flips_back():
-    half = flip_staggered(K)
-
-    assert half.value == "_StaggeredK"
-    assert half.kind is DimensionKind.VERTICAL
-    assert (is_staggered(half), is_staggered(K)) == (True, False)
-    assert flip_staggered(half) is K
-    assert (as_non_staggered(half), as_non_staggered(K)) == (K, K)

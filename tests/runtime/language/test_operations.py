@@ -222,26 +222,6 @@ def test_4_math_keeps_float32_and_never_warns(name):
     assert result.dtype == np.float32
 
 
-def test_select_takes_elements_and_keeps_the_type():
-    condition = np.array([True, False])
-
-    result = apply("select", condition, np.float32(1), np.array([2, 3], np.float32))
-
-    assert result.tolist() == [1, 3]
-    assert result.dtype == np.float32
-    assert isinstance(apply("select", np.bool_(True), np.int32(1), np.int32(2)), np.int32)
-
-
-def test_logic_works_on_bools():
-    a, b = np.array([True, True, False, False]), np.array([True, False, True, False])
-
-    assert apply("and", a, b).tolist() == [True, False, False, False]
-    assert apply("or", a, b).tolist() == [True, True, True, False]
-    assert apply("xor", a, b).tolist() == [False, True, True, False]
-    assert apply("not", a).tolist() == [False, False, True, True]
-    assert apply("not", np.bool_(True)) is np.False_
-
-
 def test_2_1_python_numbers_have_the_types_of_the_language():
     assert type(literal(True)) is np.bool_
     assert type(literal(-(2**31))) is np.int32

@@ -83,16 +83,6 @@ def test_missing_corners_are_minus_one_the_fill_value_and_nan(ugrid, given):
     assert ff.read_mesh(ugrid(**given)).tables["C2V"].tolist() == [[0, 1, 2], [1, -1, 2]]
 
 
-def test_a_variable_that_no_file_can_hold_is_not_read(tmp_path):
-    netcdf = pytest.importorskip("netCDF4", reason="the extra 'xarray' is not installed")
-    with netcdf.Dataset(tmp_path / "huge.nc", "w") as file:
-        file.createDimension("n", 2**40)
-        file.createVariable("corners", "i8", ("n",), chunksizes=(1024,))
-
-    with pytest.raises(InputDataError, match="'corners' has 1099511627776 elements, more than"):
-        ff.read_mesh(tmp_path / "huge.nc")
-
-
 @pytest.mark.parametrize("value", [-5, 6, 2**31])
 def test_an_icon_file_with_a_wrong_index_is_refused(tmp_path, value):
     netcdf = pytest.importorskip("netCDF4", reason="the extra 'xarray' is not installed")

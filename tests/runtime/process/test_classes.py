@@ -120,22 +120,6 @@ def test_values_compare_wherever_their_methods_are_found(module):
     assert hash(Value(1)) == hash(Value(1))
 
 
-def test_a_field_beside_others_equals_itself_as_in_tuples():
-    @classes.frozen
-    class One:
-        a: Any
-
-    @classes.frozen
-    class Two:
-        a: Any
-        b: Any
-
-    nan = float("nan")
-
-    assert One(nan) != One(nan)
-    assert Two(nan, 1) == Two(nan, 1)
-
-
 def test_values_that_hold_each_other_too_deeply_say_so():
     @classes.frozen
     class Link:

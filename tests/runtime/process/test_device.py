@@ -6,23 +6,19 @@ import types
 
 import pytest
 
+<<<<<<< HEAD:tests/runtime/process/test_device.py
 from fieldforge.runtime.process import device
 from fieldforge.runtime.process.device import CPU, Device, DeviceType
+=======
+from fieldforge.runtime.fields import device
+from fieldforge.runtime.fields.device import DeviceType
+>>>>>>> tests4:tests/runtime/fields/test_device.py
 
 from ...processes import python
 
 
 def test_9_1_device_types_have_the_numbers_of_dlpack():
     assert (DeviceType.CPU, DeviceType.CUDA, DeviceType.ROCM) == (1, 2, 10)
-
-
-def test_9_1_a_device_is_a_type_and_a_number():
-    gpu = Device(DeviceType.CUDA, 1)
-
-    assert (gpu.device_type, gpu.device_id) == (DeviceType.CUDA, 1)
-    assert gpu == (2, 1)
-    assert str(gpu) == "CUDA:1"
-    assert Device(DeviceType.CPU, 0) == CPU
 
 
 def test_9_1_importing_devices_imports_no_cupy():

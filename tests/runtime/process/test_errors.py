@@ -50,18 +50,6 @@ def test_13_the_message_is_followed_by_file_line_and_carets():
     assert error.code is None
 
 
-def test_13_a_related_span_on_the_same_line_is_underlined_with_dashes():
-    error = DSLError(
-        Span(FILE, 2, 12, 2, 15), "Bad.", label="one", related=[(Span(FILE, 2, 18, 2, 23), "two")]
-    )
-
-    assert str(error).splitlines()[2:] == [
-        "    2 |     return lap + a * 2",
-        "      |            ^^^   ----- two",
-        "      |            one",
-    ]
-
-
 def test_13_a_related_span_elsewhere_is_a_block_of_its_own():
     error = DSLError(Span(FILE, 2, 12, 2, 15), "Bad.", related=[(Span(FILE, 1, 10, 1, 13), "here")])
 

@@ -2,9 +2,6 @@
 
 import json
 import math
-import os
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -38,18 +35,6 @@ def test_levels_are_those_of_the_language():
     names = ("DISABLED", "MINIMAL", "PERFORMANCE", "INFO", "VERBOSE", "ALL")
 
     assert [getattr(metrics, name) for name in names] == [0, 1, 10, 30, 50, 100]
-
-
-@pytest.mark.parametrize(
-    ("level", "any_", "performance"),
-    [(0, False, False), (1, True, False), (10, True, True), (100, True, True)],
-)
-def test_a_level_enables_what_lies_below_it(level, any_, performance):
-    measure(level)
-
-    assert metrics.get_current_level() == level
-    assert metrics.is_any_level_enabled() is any_
-    assert metrics.is_level_enabled(metrics.PERFORMANCE) is performance
 
 
 def test_a_source_is_made_when_it_is_asked_for():
@@ -96,27 +81,6 @@ def test_a_call_belongs_to_one_source(call):
         metrics.set_current_source_key("q")
 
 
-def test_a_call_inside_a_call_has_a_source_of_its_own(call):
-    metrics.set_current_source_key("outer")
-    token = metrics.begin_call()
-    metrics.set_current_source_key("inner")
-    metrics.end_call(token)
-
-    assert metrics.get_current_source_key() == "outer"
-
-
-def test_a_collector_adds_the_difference_of_its_counter(call):
-    measure(metrics.INFO)
-    metrics.set_current_source_key("p")
-    counts = iter([10, 13])
-    copies = make_collector(metrics.INFO, "copies", collect_enter_counter=lambda: next(counts))
-
-    with copies():
-        pass
-
-    assert metrics.sources["p"].metrics["copies"].samples == [3]
-
-
 def test_a_collector_measures_seconds_by_default(call):
     measure(metrics.MINIMAL)
     metrics.set_current_source_key("p")
@@ -136,16 +100,6 @@ def test_a_collector_below_its_level_reads_no_counter(level):
         pass
 
     assert not metrics.sources
-
-
-def test_an_error_leaves_no_sample(call):
-    measure(metrics.ALL)
-    metrics.set_current_source_key("p")
-
-    with pytest.raises(LookupError), make_collector(metrics.MINIMAL, "total")():
-        raise LookupError
-
-    assert not metrics.sources["p"].metrics
 
 
 def test_the_table_has_a_row_for_each_source_and_a_column_for_each_metric():
@@ -190,12 +144,3 @@ def test_metrics_are_written_when_the_process_ends(tmp_path, value, file):
 
     text = (tmp_path / file).read_text()
     assert json.loads(text)["p"] if file.endswith(".json") else "5.00000e-01" in text
-
-
-def test_nothing_is_written_unless_it_is_asked_for(tmp_path):
-    script = "from fieldforge.runtime.process import metrics\nmetrics.sources['p']\n"
-    environment = {name: v for name, v in os.environ.items() if not name.startswith("FIELDFORGE_")}
-
-    subprocess.run([sys.executable, "-c", script], check=True, cwd=tmp_path, env=environment)
-
-    assert not list(tmp_path.iterdir())

@@ -14,17 +14,6 @@ def fresh():
     settings.set_current(None)
 
 
-def test_11_an_empty_environment_gives_the_defaults():
-    found = Settings.from_env(
-        {"HOME": "/home/eva", "FIELDFORGE_BACKEND": "", "FIELDFORGE_LOG": " "}
-    )
-
-    assert found.cache_dir == Path("/home/eva/.cache/fieldforge")
-    assert 1 <= found.jobs <= 32
-    assert (found.dump, found.backend, found.cxx, found.log) == ((), None, None, None)
-    assert (found.enable_jit, found.verbose_exceptions) == (True, False)
-
-
 def test_11_each_field_is_a_variable():
     found = Settings.from_env(
         {

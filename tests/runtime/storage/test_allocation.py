@@ -28,14 +28,6 @@ def test_strides_are_those_of_the_preset(backend, expected):
     assert strides(storage.empty((3, 4, 5), backend=backend)) == expected
 
 
-@pytest.mark.parametrize(("backend", "expected"), STRIDES.items())
-def test_data_axes_have_the_largest_strides(backend, expected):
-    array = storage.zeros((3, 4, 5), (np.float64, (2,)), backend=backend)
-
-    assert array.shape == (3, 4, 5, 2)
-    assert strides(array) == (*expected, 60)
-
-
 def test_own_layout_pads_rows_to_cache_lines():
     assert strides(storage.zeros((3, 4, 5), backend="cpu")) == (1, 8, 32)
 
@@ -63,22 +55,6 @@ def test_values_are_set():
     assert storage.ones((2,), np.int32, backend="numpy").tolist() == [1, 1]
     assert storage.full((2,), 7, np.float32, backend="debug").dtype == np.float32
     assert storage.full((2,), 7, backend="debug").tolist() == [7.0, 7.0]
-
-
-def test_from_array_converts_to_float64_unless_told_otherwise():
-    data = np.arange(6, dtype=np.int32).reshape(2, 3)
-
-    assert storage.from_array(data, backend="numpy").dtype == np.float64
-    assert storage.from_array(data, None, backend="numpy").dtype == np.int32
-    assert storage.from_array(data, np.float32, backend="numpy").tolist() == data.tolist()
-
-
-def test_from_array_copies():
-    data = np.zeros(3)
-    made = storage.from_array(data, backend="numpy")
-    data[0] = 1.0
-
-    assert made[0] == 0.0
 
 
 def test_from_array_takes_data_axes_from_the_dtype():

@@ -28,7 +28,7 @@ from fieldforge.stages.ir.bounds import Ranges
 from fieldforge.stages.lower.graph import Graph
 
 from . import programs
-from .programs import Field, I, J, K
+from .programs import Field, I, J, K, all_unit, flow
 
 C, E, V = Dimension("C"), Dimension("E"), Dimension("V")
 C2E_DIM, E2C_DIM, V2E_DIM = (Dimension(name, DimensionKind.LOCAL) for name in ("C2E", "E2C", "V2E"))
@@ -42,24 +42,8 @@ def make(
     graph: Graph, fields: Sequence[Field], *statements: Sequence[tuple[str, Ranges, int]]
 ) -> Lowered:
     """Make a program without inferred boxes, which the code generator finds itself."""
-    leaves = tuple(
-        dataflow.Leaf(name, (i,), "scalar" if dims is None else "field", dtype, dims or ())
-        for i, (name, dtype, dims) in enumerate(fields)
-    )
     names = dict.fromkeys(value.table for value in graph.values if hasattr(value, "table"))
-    return Lowered(
-        dataflow.Dataflow(
-            name="p",
-            parameters=tuple(leaf.name for leaf in leaves),
-            leaves=leaves,
-            values=tuple(graph.values),
-            statements=tuple(
-                dataflow.Statement(tuple(dataflow.Store(*store) for store in stores))
-                for stores in statements
-            ),
-            tables=tuple(TABLES[name] for name in names),
-        )
-    )
+    return Lowered(flow("p", graph, fields, statements, [TABLES[name] for name in names]))
 
 
 def table_of(table: dataflow.Table, entries: Any, start: int = 0) -> Connectivity:
@@ -150,10 +134,7 @@ def _compiled(generated: Any, flags: Sequence[str]) -> bytes:
 
 def units(lowered: Lowered, dim: Dimension | None) -> Variant:
     """Return the variant in which `dim` has unit stride in every field that has it."""
-    leaves = lowered.program.leaves
-    if dim is None:
-        return Variant()
-    return Variant(unit=tuple((leaf.name, dim.value) for leaf in leaves if dim in leaf.dims))
+    return Variant() if dim is None else all_unit(lowered, dim)
 
 
 __all__ = [

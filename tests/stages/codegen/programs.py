@@ -43,25 +43,34 @@ def whole(name: str, dims: Sequence[Dimension]) -> Ranges:
     )
 
 
-def make_program(
-    name: str, graph: Graph, fields: Sequence[Field], *statements: Sequence[tuple[str, Ranges, int]]
-) -> Lowered:
+def flow(
+    name: str,
+    graph: Graph,
+    fields: Sequence[Field],
+    statements: Sequence[Sequence[tuple[str, Ranges, int]]],
+    tables: Sequence[dataflow.Table] = (),
+) -> dataflow.Dataflow:
     leaves = tuple(
         dataflow.Leaf(field, (i,), "scalar" if dims is None else "field", dtype, dims or ())
         for i, (field, dtype, dims) in enumerate(fields)
     )
-    return infer_boxes(
-        dataflow.Dataflow(
-            name=name,
-            parameters=tuple(leaf.name for leaf in leaves),
-            leaves=leaves,
-            values=tuple(graph.values),
-            statements=tuple(
-                dataflow.Statement(tuple(dataflow.Store(*store) for store in stores))
-                for stores in statements
-            ),
-        )
+    return dataflow.Dataflow(
+        name=name,
+        parameters=tuple(leaf.name for leaf in leaves),
+        leaves=leaves,
+        values=tuple(graph.values),
+        statements=tuple(
+            dataflow.Statement(tuple(dataflow.Store(*store) for store in stores))
+            for stores in statements
+        ),
+        tables=tuple(tables),
     )
+
+
+def make_program(
+    name: str, graph: Graph, fields: Sequence[Field], *statements: Sequence[tuple[str, Ranges, int]]
+) -> Lowered:
+    return infer_boxes(flow(name, graph, fields, statements))
 
 
 def laplacian(graph: Graph, value: int) -> int:

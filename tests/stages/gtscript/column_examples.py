@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .data_examples import AROUND, EXAMPLES, around
-from .examples import add, column, some
+from .examples import add, some
 
 __all__ = ["COLUMNS", "EXAMPLES"]
 
@@ -27,34 +27,6 @@ def levels(seed=90):
 # --- while ----------------------------------------------------------------------------------------
 
 add(
-    "while",
-    """
-with computation(PARALLEL), interval(...):
-    while a < 3.0:
-        a += 2.0
-        n += 1
-""",
-    "a: Field[float], n: Field[np.int64]",
-    arrays={"a": column(0, 1, 3, 4.5), "n": column(0, 0, 0, 0, dtype="int64")},
-)
-
-add(
-    "while that reads around",
-    """
-with computation(PARALLEL), interval(...):
-    t = a[1, 0, 0] - a[-1, 0, 0]
-    c = 0.0
-    while t < 3.0 and c < 20.0:
-        t = t * 1.5 + 0.25 * a[0, 1, 0]
-        c += 1.0
-    b = t[1, 0, 0] + c
-""",
-    arrays={"b": np.zeros((2, 2, 3)), "a": some((5, 3, 3), 91, 0, 1)},
-    domain=(2, 2, 3),
-    origin={"a": (1, 0, 0)},
-)
-
-add(
     "while in while in if",
     """
 with computation(FORWARD), interval(1, None):
@@ -74,88 +46,6 @@ with computation(FORWARD), interval(1, None):
     arrays={"a": some((3, 2, 5), 92), "b": some((3, 2, 5), 93)},
 )
 
-add(
-    "while with a function",
-    """
-with computation(PARALLEL), interval(...):
-    x = a
-    e = 1.0
-    while e > 1e-9:
-        y = step(x, a)
-        e = abs(y - x)
-        x = y
-    b = x
-""",
-    before="""
-@function
-def step(x, a):
-    return 0.5 * (x + a / x)
-""",
-    arrays={"a": some((2, 3, 3), 94, 1, 9), "b": np.zeros((2, 3, 3))},
-)
-
-# --- writes at other levels -----------------------------------------------------------------------
-
-add(
-    "writes above",
-    """
-with computation(FORWARD), interval(0, -1):
-    a[0, 0, 1] = a + a[0, 0, 1]
-""",
-    "a: Field[float]",
-    arrays={"a": column(1, 2, 3, 4)},
-)
-
-add(
-    "writes below, in a sweep down",
-    """
-with computation(BACKWARD), interval(1, None):
-    f = 0.25 * a
-    a = a - f
-    a[0, 0, -1] = a[0, 0, -1] + f
-    b[0, 0, -1] = a[0, 0, -1] * 2.0
-""",
-    arrays={"a": some((2, 2, 5), 95), "b": some((2, 2, 5), 96)},
-)
-
-add(
-    "writes where a condition holds",
-    """
-with computation(FORWARD), interval(1, -1):
-    if a < 0.0:
-        q = a
-        a = 0.0
-        if a[0, 0, 1] > 0.5:
-            a[0, 0, 1] = a[0, 0, 1] + q
-        else:
-            a[0, 0, -1] = a[0, 0, -1] + q
-            b = K
-""",
-    arrays={"a": some((3, 3, 6), 97), "b": some((3, 3, 6), 98)},
-)
-
-add(
-    "writes at levels that a value gives",
-    """
-with computation(FORWARD), interval(...):
-    b[0, 0, n] = a + b[0, 0, n]
-    b[0, 0, p - p] = b + 1.0
-""",
-    LEVELS,
-    arrays=levels(),
-)
-
-add(
-    "writes beyond the domain",
-    """
-with computation(FORWARD), interval(...):
-    a[0, 0, 1] = a * 0.5
-""",
-    "a: Field[float]",
-    arrays={"a": column(1, 2, 3, 4, 5)},
-    domain=(1, 1, 4),
-)
-
 # --- levels that a sweep computes -----------------------------------------------------------------
 
 add(
@@ -168,40 +58,6 @@ with computation(FORWARD), interval(1, None):
     "a: Field[float], b: Field[float], m: int",
     arrays={"a": some((2, 2, 5), 99), "b": np.zeros((2, 2, 5))},
     scalars={"m": ("int64", -1)},
-)
-
-add(
-    "a search",
-    """
-with computation(FORWARD), interval(...):
-    at = 0
-    while at < 4 and x.at(K=at) < y:
-        at += 1
-    b = a.at(K=at) + at
-""",
-    "a: Field[float], b: Field[float], x: Field[float], y: Field[float]",
-    arrays={
-        "a": some((2, 2, 5), 100),
-        "b": np.zeros((2, 2, 5)),
-        "x": np.sort(some((2, 2, 5), 101)),
-        "y": some((2, 2, 5), 102),
-    },
-)
-
-add(
-    "a level that a sweep carries",
-    """
-with computation(FORWARD):
-    with interval(0, 1):
-        top = 0
-        b = 0.0
-    with interval(1, None):
-        if a > a.at(K=top):
-            top = K
-        b = b[0, 0, -1] + a.at(K=top)
-""",
-    "a: Field[float], b: Field[float], top: Field[IJ, np.int64]",
-    arrays={"a": some((3, 2, 6), 103), "b": np.zeros((3, 2, 6)), "top": np.ones((3, 2), "int64")},
 )
 
 add(
@@ -220,24 +76,6 @@ with computation(FORWARD), interval(...):
 )
 
 add(
-    "temporaries that several computations use",
-    """
-with computation(PARALLEL), interval(...):
-    t = a
-with computation(FORWARD), interval(1, None):
-    t[0, 0, -1] = t + t[0, 0, -1]
-    u = t * 2.0
-    while u > 1.0:
-        u = u * 0.5
-with computation(BACKWARD), interval(0, -1):
-    b = t[0, 0, 1] + t
-with computation(PARALLEL), interval(1, None):
-    b = b + u[1, 0, 0]
-""",
-    arrays={"b": some((2, 2, 5), 106), "a": some((3, 2, 5), 107)},
-)
-
-add(
     "columns in regions",
     """
 with computation(FORWARD), interval(1, None):
@@ -252,66 +90,6 @@ with computation(FORWARD), interval(1, None):
 )
 
 # --- arrays with more levels than the domain ------------------------------------------------------
-
-add(
-    "a search that ends above the domain",
-    """
-with computation(FORWARD), interval(0, 1):
-    at = -2
-    while at < 6 and a.at(K=at) < 2.8:
-        at += 1
-    b = a.at(K=at) + at
-""",
-    AROUND,
-    **around(120),
-)
-
-add(
-    "what a block writes, read around the domain",
-    """
-with computation(FORWARD), interval(...):
-    x = a
-    b = x.at(K=5) + x.at(K=-1) + x[0, 0, p]
-""",
-    AROUND,
-    **around(121),
-)
-
-add(
-    "writes around the domain at levels that a value gives",
-    """
-with computation(BACKWARD), interval(...):
-    x[0, 0, p] = x[0, 0, p] * 0.5 + a
-    b[0, 0, p - 2] = b[0, 0, p - 1] - a
-with computation(PARALLEL), interval(...):
-    x = x + 1.0
-""",
-    AROUND,
-    **around(122),
-)
-
-add(
-    "writes above the domain, then all of it",
-    """
-with computation(FORWARD), interval(...):
-    x[0, 0, 1] = a
-with computation(PARALLEL), interval(...):
-    x = x + 1.0
-""",
-    AROUND,
-    **around(123),
-)
-
-add(
-    "the last level of a domain of one",
-    """
-with computation(FORWARD), interval(-1, None):
-    x[0, 0, -1] = a
-    b = x[0, 0, -1] + x[0, 0, -2] + x
-""",
-    AROUND,
-    **around(124) | {"domain": (2, 2, 1)},
-)
 
 add(
     "a fixed level that reads above a small domain",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .examples import EXAMPLES, add, column, some
+from .examples import EXAMPLES, add, some
 
 __all__ = ["DATA", "EXAMPLES"]
 
@@ -51,41 +51,6 @@ def around(seed):
 # --- the level ------------------------------------------------------------------------------------
 
 add(
-    "the level as a number",
-    """
-with computation(PARALLEL), interval(0, 1):
-    b = K
-with computation(BACKWARD), interval(1, None):
-    if K > 2 and a > 0.0:
-        b = a * K + K / 2
-    else:
-        b = -1.0
-""",
-    arrays={"a": some((2, 2, 5), 65), "b": np.zeros((2, 2, 5))},
-)
-
-add(
-    "the level as a short integer",
-    """
-with computation(PARALLEL), interval(...):
-    i = K
-    c = i + 1
-""",
-    "c: Field[np.int32]",
-    arrays={"c": column(0, 0, 0, dtype="int32")},
-)
-
-add(
-    "levels that a field gives",
-    """
-with computation(PARALLEL), interval(...):
-    b = a[0, 0, n] + a[0, 0, p - p + n * 1]
-""",
-    LEVELS,
-    arrays=levels(),
-)
-
-add(
     "absolute levels",
     """
 with computation(PARALLEL), interval(...):
@@ -94,21 +59,6 @@ with computation(PARALLEL), interval(...):
     LEVELS + ", m: int",
     arrays=levels(),
     scalars={"m": ("int64", 3)},
-)
-
-add(
-    "absolute levels count from the origin",
-    """
-with computation(PARALLEL), interval(...):
-    b = a.at(K=0) + a.at(K=p)
-with computation(PARALLEL), interval(1, -1):
-    b = b + a.at(K=m)
-""",
-    LEVELS + ", m: int",
-    arrays={**levels(), "a": some((3, 2, 9), 68)},
-    domain=(2, 2, 4),
-    origin={"a": (1, 0, 2)},
-    scalars={"m": ("int64", 5)},
 )
 
 add(
@@ -141,19 +91,6 @@ with computation(FORWARD):
     arrays=levels(),
 )
 
-add(
-    "a level that a sweep finds",
-    """
-with computation(FORWARD), interval(...):
-    if a > 0.5:
-        top = K
-with computation(PARALLEL), interval(...):
-    b = a.at(K=top) + a[0, 0, top - top]
-""",
-    "a: Field[float], b: Field[float], top: Field[IJ, np.int64]",
-    arrays={"a": some((3, 3, 5), 69), "b": np.zeros((3, 3, 5)), "top": np.zeros((3, 3), "int64")},
-)
-
 # --- data axes ------------------------------------------------------------------------------------
 
 add(
@@ -171,18 +108,6 @@ with computation(PARALLEL), interval(...):
 )
 
 add(
-    "vectors",
-    """
-with computation(PARALLEL), interval(...):
-    w = 2.0 * v + b
-    w += v * w
-    w = w - 1.0
-""",
-    VECTORS,
-    arrays=vectors(),
-)
-
-add(
     "products of matrices",
     """
 with computation(PARALLEL), interval(...):
@@ -192,25 +117,6 @@ with computation(PARALLEL), interval(...):
 """,
     VECTORS,
     arrays=vectors(),
-)
-
-add(
-    "elements that fields choose",
-    """
-with computation(FORWARD), interval(...):
-    b = v[0, 0, 0][n] + v[0, 0, 0][p] * m[0, 0, 0][p, n]
-    w[0, 0, 0][n] = b
-    q[0, 0][p] = b
-""",
-    "b: Field[float], v: Field[IJK, (np.float64, (3,))], w: Field[IJK, (np.float64, (3,))], "
-    "m: Field[IJK, (np.float64, (3, 3))], n: Field[np.int64], p: Field[IJ, np.int64], "
-    "q: Field[IJ, (np.float64, (3,))]",
-    arrays={
-        **vectors(),
-        "n": np.random.default_rng(71).integers(0, 3, (2, 3, 4)),
-        "p": np.random.default_rng(72).integers(0, 3, (2, 3)),
-        "q": np.zeros((2, 3, 3)),
-    },
 )
 
 add(
@@ -232,16 +138,6 @@ with computation(PARALLEL), interval(...):
         "c": np.zeros((2, 3, 4)),
     },
     domain=(2, 3, 4),
-)
-
-add(
-    "absolute levels of elements",
-    """
-with computation(PARALLEL), interval(...):
-    b = v.at(K=1, ddim=[2]) + v.at(K=p, ddim=[p - 1])
-""",
-    "v: Field[IJK, (np.float64, (3,))], b: Field[float], p: Field[IJ, np.int64]",
-    arrays={"b": np.zeros((2, 2, 4)), "v": some((2, 2, 4, 3), 75), "p": np.array([[2, 1], [1, 3]])},
 )
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -283,25 +179,6 @@ with computation(FORWARD):
     },
 )
 
-add(
-    "what an earlier block writes, read around the domain",
-    """
-with computation(PARALLEL), interval(...):
-    x = a
-with computation(PARALLEL), interval(...):
-    b = x.at(K=5) + x[0, 0, p] + x[0, 0, p - 2]
-""",
-    "a: Field[float], b: Field[float], x: Field[float], p: Field[IJ, np.int64]",
-    arrays={
-        "a": some((2, 2, 9), 126),
-        "b": some((2, 2, 9), 127),
-        "x": some((2, 2, 9), 128),
-        "p": np.array([[2, 0], [1, 2]]),
-    },
-    origin=dict.fromkeys("abx", (0, 0, 2)),
-    domain=(2, 2, 5),
-)
-
 # --- intervals of the call ------------------------------------------------------------------------
 
 add(
@@ -314,19 +191,6 @@ with computation(PARALLEL), interval(m, None):
 """,
     "a: Field[float], b: Field[float], m: int",
     arrays={"a": some((2, 2, 5), 110), "b": np.zeros((2, 2, 5))},
-    scalars={"m": ("int64", 2)},
-)
-
-add(
-    "an interval of the call counts nothing for boundaries",
-    """
-with computation(PARALLEL), interval(0, m):
-    b = a + c
-with computation(PARALLEL), interval(1, None):
-    b = a[0, 0, -1] + c
-""",
-    "a: Field[float], b: Field[float], c: Field[float], m: int",
-    arrays={"a": some((2, 2, 5), 129), "b": np.zeros((2, 2, 5)), "c": some((2, 2, 5), 130)},
     scalars={"m": ("int64", 2)},
 )
 
@@ -374,25 +238,6 @@ with computation(FORWARD), interval(...):
     "a: Field[float], b: Field[float], x: Field[float], v: Field[IJK, (np.float64, (3,))]",
     arrays={name: some((2, 2, 4), 132 + i) for i, name in enumerate("abx")}
     | {"v": some((2, 2, 4, 3), 135)},
-)
-
-add(
-    "conditions of regions without points",
-    """
-with computation(PARALLEL), interval(...):
-    b = a
-    if flag:
-        with horizontal(region[I[0] - 1, :]):
-            b = 2.0
-    elif a > 0.0:
-        b = 3.0
-    with horizontal(region[:, J[-1] + 1]):
-        if other:
-            b = 4.0
-""",
-    "a: Field[float], b: Field[float], flag: bool, other: bool",
-    arrays={"a": some((2, 2, 4), 136), "b": np.zeros((2, 2, 4))},
-    scalars={"flag": ("bool", False), "other": ("bool", True)},
 )
 
 add(

@@ -24,7 +24,7 @@ from fieldforge.stages.lower.domains import whole
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.lower.passes import PASSES, lower
 
-from ..lower.trees import LINE, I, J, K, Tree, difference, parsed, program
+from ..lower.trees import LINE, I, J, K, Tree, parsed, program
 
 
 def field(array, start=0, dim=I):
@@ -45,14 +45,6 @@ def swap():
     tree = Tree()
     pair = tree.tuple(tree.name("b", LINE), tree.name("a", LINE))
     return tree.operator("swap", {"a": LINE, "b": LINE}, syntax.Return(pair))
-
-
-def test_an_empty_domain_reads_and_writes_nothing():
-    out = line(-1, -1)
-
-    entry(parsed(difference()), Variant(domain=True))(line(1), out, 50, 50)
-
-    assert out.ndarray.tolist() == [-1, -1]
 
 
 PAIRED = """\
@@ -103,24 +95,6 @@ def test_outputs_that_share_memory_are_refused():
         entry(parsed(root, operator))(
             line(1, 2, 3), line(1, 2, 3), field(array[:3]), field(array[1:])
         )
-
-
-def test_stores_on_different_boxes_ask_for_their_own_parts_only():
-    graph = Graph()
-    u = graph.input("u", (I,), "float64")
-    leaves = tuple(
-        Leaf(name, (index,), "field", "float64", (I,)) for index, name in enumerate("uvw")
-    )
-    stores = (
-        Store("v", whole(leaves[1]), graph.shift(u, I, 1)),
-        Store("w", whole(leaves[2]), graph.shift(u, I, 100)),
-    )
-    run = Dataflow("run", tuple("uvw"), leaves, tuple(graph.values), (Statement(stores),))
-    v = line(0, 0)
-
-    Entry(Lowered(run))(line(1, 2, 3), v, field(np.zeros(0)))
-
-    assert v.ndarray.tolist() == [2, 3]
 
 
 HALO = 12

@@ -4,26 +4,20 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import Field, broadcast, field_operator, float64, int32, neighbor_sum, scan_operator
-from fieldforge.experimental import as_offset, concat_where
-from fieldforge.runtime.process.errors import ArgumentError, DomainError, MissingOffsetError
+from fieldforge import Field, broadcast, field_operator, float64, int32, neighbor_sum
+from fieldforge.experimental import concat_where
+from fieldforge.runtime.process.errors import ArgumentError, MissingOffsetError
 from fieldforge.stages.interpret.stage import Entry
 
-from ...dimensions import C2C, C2E, E2C, C2CDim, C2EDim, Cell, E2CDim, Edge, K, Koff
+from ...dimensions import C2C, C2E, E2C, C2CDim, C2EDim, Cell, E2CDim, Edge, K
 from .mesh import PROVIDER, SIZES, assert_agreement, field, interpreted
 
 Cells = Field[[Cell, K], float64]
-Edges = Field[[Edge, K], float64]
 
 
 @field_operator
 def there_and_back(u: Cells) -> Cells:
     return neighbor_sum(neighbor_sum(u(E2C), axis=E2CDim)(C2E), axis=C2EDim)
-
-
-@field_operator
-def displaced(u: Cells, by: Field[[Edge, K], int32]) -> Edges:
-    return (u * 2.0)(E2C[0])(as_offset(Koff, by + 1))
 
 
 @field_operator
@@ -33,15 +27,6 @@ def counted(u: Cells) -> Cells:
 
 def test_neighbours_of_a_number_are_counted():
     assert_agreement(counted, field(Cell, K), out=field(Cell, K))
-
-
-def test_a_displacement_far_away_is_read_from_inside():
-    by = ff.as_field([Edge, K], np.full((SIZES[Edge], SIZES[K]), 2**30, np.int32))
-    out = field(Edge, K)
-
-    interpreted(displaced, (field(Cell, K), by), out)
-
-    assert np.isfinite(out.asnumpy()).all()
 
 
 @field_operator
@@ -82,44 +67,6 @@ def test_regions_agree_wherever_they_end(n):
     )
 
 
-@scan_operator(axis=K, forward=True, init=0.0)
-def total(state: float64, a: float64, b: float64) -> float64:
-    return state * b + a
-
-
-@scan_operator(axis=K, forward=False, init=(0.0, 1))
-def upwards(state: tuple[float64, int32], a: float64) -> tuple[float64, int32]:
-    x, n = state
-    if n > 3:  # noqa: SIM108 - what is tested
-        y = x - a
-    else:
-        y = x + a
-    return y, n + 1
-
-
-@field_operator
-def guarded(a: Cells, b: Field[[Cell], float64]) -> Cells:
-    down = total(a, b)
-    return concat_where(K > 0, down(K - 1), 7.0)
-
-
-@field_operator
-def chosen(a: Cells, b: Field[[Cell], float64], flag: bool) -> Cells:
-    if flag:  # noqa: SIM108 - what is tested
-        r = total(a, b)
-    else:
-        r = upwards(a)[0]
-    return r
-
-
-def test_a_scan_may_be_shifted_under_a_guard_and_chosen_by_a_scalar():
-    args = (field(Cell, K), field(Cell))
-
-    assert_agreement(guarded, *args, out=field(Cell, K))
-    for flag in (True, False):
-        assert_agreement(chosen, *args, np.bool_(flag), out=field(Cell, K))
-
-
 def test_a_table_that_is_missing_or_another_is_refused():
     lowered = interpreted(there_and_back, (field(Cell, K),), field(Cell, K))
 
@@ -132,11 +79,3 @@ def test_a_table_that_is_missing_or_another_is_refused():
     wider = ff.as_connectivity([Cell, C2EDim], Edge, np.zeros((9, 4), int))
     with pytest.raises(ArgumentError, match="has 4 neighbours; the program was built for 3"):
         entry(*args, offset_provider={**PROVIDER, "C2E": wider})
-
-
-def test_a_table_that_ends_too_early_is_refused():
-    few = ff.as_connectivity([Cell, C2EDim], Edge, np.zeros((4, 3), int))
-    lowered = interpreted(there_and_back, (field(Cell, K),), field(Cell, K))
-
-    with pytest.raises(DomainError, match=r"'C2E' is too small: along 'Cell' .* reads 0:9"):
-        Entry(lowered)(field(Cell, K), field(Cell, K), offset_provider={**PROVIDER, "C2E": few})

@@ -73,12 +73,3 @@ def test_branches_and_returns_are_those_of_python(n, f, static):
 
     expected = [in_python(a[i - 1 : i + 2], n, f) for i in range(1, 7)]
     assert list(zip(*(out.ndarray.tolist() for out in outs), strict=True)) == expected
-
-
-def test_what_a_static_argument_rules_out_is_not_read():
-    a = make(np.arange(2.0), Domain((I, (0, 2))))  # no neighbours for 'a(I + 1)'
-    outs = tuple(make(np.zeros(2), Domain((I, (0, 2)))) for _ in range(2))
-
-    entry(branches, Variant(static=(("f", "True"), ("n", "5"))))(a, 5, True, outs)
-
-    assert outs[0].ndarray.tolist() == [1.0, 2.0]

@@ -254,15 +254,6 @@ read 0 u[Cell: $0 .. $1, K: 0 .. n + 1]
 """
 
 
-def test_bounds_of_tables_may_stand_where_they_are_used():
-    text = "".join(
-        line for line in GATHERED.splitlines(keepends=True) if not line.startswith("bound")
-    )
-    text = text.replace("$0", "lowest(E2C, 0, n)").replace("$1", "beyond(E2C, 0, n)")
-
-    assert Lowered(*parse(text)) == Lowered(*parse(GATHERED))
-
-
 @pytest.mark.parametrize(
     "damage",
     [

@@ -112,26 +112,6 @@ def test_statements_stand_behind_the_nodes_and_branches_are_indented():
     ])  # fmt: skip
 
 
-def test_a_program_shows_what_each_call_writes_and_then_its_callees():
-    outputs = (
-        syntax.Output("u", ()),
-        syntax.Output(
-            "t", (0, 1), slices=(syntax.OutputSlice(1, -1), syntax.OutputSlice(None, None))
-        ),
-        syntax.Output("v", (), domain=(syntax.DomainRange(I, 1, 2),)),
-    )
-    program = syntax.Program("p", (), (), (syntax.CallStatement("b:1", (0, 3), outputs),))
-    callee = syntax.Operator("b", (), (), (syntax.Return(0),), FLOAT)
-
-    text = show(program, {"b:1": callee, "a:2": callee})
-
-    assert text.split("\n\n") == [
-        "program p()\n  b:1(%0, %3) -> u, t.0.1[1:-1, :], v on {I: %1 .. %2}",
-        "operator a:2() -> float64\n  return %0",
-        "operator b:1() -> float64\n  return %0",
-    ]
-
-
 def test_something_else_is_no_node():
     operator = syntax.Operator("f", (), (syntax.Expression(type=FLOAT),), (), FLOAT)
 

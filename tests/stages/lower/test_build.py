@@ -3,12 +3,10 @@ import pytest
 from fieldforge.runtime.process.errors import DSLError, OptionError
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.ir import syntax
-from fieldforge.stages.ir.dataflow import Scan
 from fieldforge.stages.ir.verify import verify
 from fieldforge.stages.lower.build import build
 
 from .trees import (
-    COLUMN,
     FLOAT64,
     INT32,
     LINE,
@@ -54,62 +52,12 @@ statement
     )
 
 
-def test_an_operator_with_a_domain_takes_its_bounds_as_scalars():
-    lowered = build(parsed(copied()), Variant(domain=True))
-
-    assert lowered.parameters == ("u", "out", "domain.out.I.start", "domain.out.I.stop")
-    assert [(leaf.name, leaf.path, leaf.dtype) for leaf in lowered.leaves[2:]] == [
-        ("domain.out.I.start", (2,), "int64"),
-        ("domain.out.I.stop", (3,), "int64"),
-    ]
-    assert stores(parsed(copied()), Variant(domain=True)) == [
-        "out[I: domain.out.I.start .. domain.out.I.stop]"
-    ]
-
-
-def test_the_leaves_of_a_tuple_result_are_written_each_on_its_own_domain():
-    tree = Tree()
-    pair = tree.tuple(tree.name("u", LINE), tree.tuple(tree.name("a", COLUMN)))
-    operator = tree.operator("pair", {"u": LINE, "a": COLUMN}, syntax.Return(pair))
-
-    lowered = build(parsed(operator), PLAIN)
-
-    assert [(leaf.name, leaf.path) for leaf in lowered.leaves[2:]] == [
-        ("out.0", (2, 0)),
-        ("out.1.0", (2, 1, 0)),
-    ]
-    assert stores(parsed(operator)) == [
-        "out.0[I: start(out.0, I) .. stop(out.0, I)]",
-        "out.1.0[K: start(out.1.0, K) .. stop(out.1.0, K)]",
-    ]
-
-
 def test_a_parameter_named_out_is_refused_for_a_direct_call():
     tree = Tree()
     operator = tree.operator("op", {"out": LINE}, syntax.Return(tree.name("out", LINE)))
 
     with pytest.raises(DSLError, match="Operator 'op' has a parameter 'out'"):
         build(parsed(operator), PLAIN)
-
-
-def test_a_later_statement_reads_what_an_earlier_one_wrote():
-    operator = copied()
-    calls = [
-        (operator, ["u"], [syntax.Output("v", ())]),
-        (operator, ["v"], [syntax.Output("u", ())]),
-        (operator, ["u"], [syntax.Output("v", ())]),
-    ]
-
-    shown = text(parsed(program({"u": LINE, "v": LINE}, *calls), operator))
-
-    assert [line for line in shown.splitlines() if line.startswith("%")] == [
-        "%0 = input u : [I] float64",
-        "%1 = input v : [I] float64",
-        "%2 = input v @1 : [I] float64",
-        "%3 = input u @1 : [I] float64",
-        "%4 = input v @2 : [I] float64",
-    ]
-    assert [line for line in shown.splitlines() if line.endswith(("= %0", "= %2", "= %3"))]
 
 
 @pytest.mark.parametrize(
@@ -166,18 +114,6 @@ def test_an_unknown_static_scalar_is_refused_with_the_nearest_name():
         build(parsed(operator), Variant(static=(("sped", "1.0"),)))
 
 
-def test_a_program_of_many_statements_reads_parameters_once_each():
-    operator = copied()
-    types = {f"f{index}": LINE for index in range(400)}
-    calls = [
-        (operator, [f"f{index}"], [syntax.Output(f"f{index + 1}", ())]) for index in range(399)
-    ]
-
-    lowered = build(parsed(program(types, *calls), operator), PLAIN)
-
-    assert len(lowered.values) == 400 + 399
-
-
 def summed(type_=FLOAT64):
     """A scan: the sum of a column."""
     tree = Tree()
@@ -192,14 +128,6 @@ def summed(type_=FLOAT64):
         True,
         ("0.0",),
     )
-
-
-def twice_summed():
-    """An operator that gives the sum of a column, and its negative."""
-    tree = Tree()
-    call = tree.add(syntax.CallOf(callee="summed:0", args=(tree.name("u", COLUMN),), type=COLUMN))
-    pair = tree.tuple(call, tree.op("neg", call))
-    return tree.operator("twice", {"u": COLUMN}, syntax.Return(pair))
 
 
 def test_a_scan_that_is_called_directly_walks_what_is_written():
@@ -222,22 +150,6 @@ statement
   out[K: start(out, K) .. stop(out, K)] = %3
 """
     )
-
-
-def test_outputs_on_other_levels_have_scans_of_their_own():
-    tree = parsed(twice_summed(), summed())
-
-    apart = build(tree, PLAIN)
-    alike = build(tree, Variant(alike=(("out.0", "out.1"),)))
-
-    assert [str(value.start) for value in apart.values if isinstance(value, Scan)] == [
-        "start(out.0, K)",
-        "start(out.1, K)",
-    ]
-    assert sum(isinstance(value, Scan) for value in alike.values) == 1
-    assert {str(store.box[0]) for store in alike.statements[0].stores} == {
-        "K: start(out.0, K) .. stop(out.0, K)"
-    }
 
 
 def test_a_statement_without_the_axis_of_its_scan_is_refused():

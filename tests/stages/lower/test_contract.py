@@ -81,20 +81,3 @@ def test_a_value_at_several_places_is_contracted_at_all_or_at_none():
     fields = [(name, REAL, (I,)) for name in ("w", "out")]
     lowered = make_program("p", graph, fields, [("out", whole("out", (I,)), difference)])
     assert " = fma " not in type(lowered)(contract(lowered.program)).text
-
-
-def test_a_product_on_its_own_is_contracted_at_each_place():
-    graph = Graph()
-    u, w, half = (
-        graph.input("u", (I,), REAL),
-        graph.input("w", (I,), REAL),
-        graph.literal(REAL, "0.5"),
-    )
-    sums = [
-        graph.map("add", (graph.map("mul", (half, graph.shift(w, I, at))), graph.shift(u, I, at)))
-        for at in range(3)
-    ]
-    total = graph.map("maximum", (graph.map("maximum", tuple(sums[:2])), sums[2]))
-    fields = [(name, REAL, (I,)) for name in ("u", "w", "out")]
-    lowered = make_program("p", graph, fields, [("out", whole("out", (I,)), total)])
-    assert type(lowered)(contract(lowered.program)).text.count(" = fma ") == 3

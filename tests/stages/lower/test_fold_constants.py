@@ -92,12 +92,6 @@ def test_a_nan_is_not_computed_but_left_to_the_machine():
     assert isinstance(values[-1], Map)
 
 
-def test_casts_of_literals_follow_the_language():
-    assert only_literal(folded(lambda g: g.map("cast", (f(g, "-2.7"),), "int32"))) == "-2"
-    assert only_literal(folded(lambda g: g.map("cast", (f(g, "0.1"),), "float32"))) == "0.1"
-    assert only_literal(folded(lambda g: g.map("cast", (i(g, "3"),), "bool"))) == "True"
-
-
 @pytest.mark.parametrize(
     "same",
     [

@@ -3,16 +3,6 @@ from fieldforge.stages.lower.graph import Graph
 from .trees import I, J, K
 
 
-def test_equal_values_are_one_row():
-    graph = Graph()
-
-    first = graph.map("add", (graph.literal("int32", "1"), graph.literal("int32", "2")))
-    second = graph.map("add", (graph.literal("int32", "1"), graph.literal("int32", "2")))
-
-    assert first == second
-    assert len(graph.values) == 3
-
-
 def test_spellings_of_one_number_are_one_row():
     graph = Graph()
 

@@ -20,9 +20,18 @@ scalar m: int32
 """
 
 
-def inferred(body: str):
+def listing(rows: list[str], kind: str) -> str:
+    """Number rows; those that do not say so have one type."""
+    return "".join(
+        f"%{row} = {each if ' : ' in each else f'{each} : {kind}'}\n"
+        for row, each in enumerate(rows)
+    )
+
+
+def inferred(rows: list[str], *statements: str):
     """Return the boxes by row and the reads, as text."""
-    lowered = infer_boxes(parse(HEAD + body)[0])
+    stores = "".join("statement\n  " + each.replace("; ", "\n  ") + "\n" for each in statements)
+    lowered = infer_boxes(parse(HEAD + listing(rows, "[I, K] float64") + stores)[0])
     boxes = [", ".join(map(str, box)) for box in lowered.boxes]
     reads = [
         f"{each.statement} {each.name}[{', '.join(map(str, each.box))}]"
@@ -32,144 +41,98 @@ def inferred(body: str):
     return boxes, reads
 
 
-def test_shifts_both_ways_widen_the_box_on_both_sides():
-    boxes, reads = inferred("""\
-%0 = input u : [I, K] float64
-%1 = shift %0 I+1 : [I, K] float64
-%2 = shift %0 I-2 : [I, K] float64
-%3 = add %1 %2 : [I, K] float64
-statement
-  out[I: 0 .. n, K: start(out, K) .. stop(out, K)] = %3
-""")
-
-    assert boxes[0] == "I: -2 .. n + 1, K: start(out, K) .. stop(out, K)"
-    assert boxes[1] == boxes[2] == boxes[3] == "I: 0 .. n, K: start(out, K) .. stop(out, K)"
-    assert reads == ["0 u[I: -2 .. n + 1, K: start(out, K) .. stop(out, K)]"]
-
-
-def test_a_shift_to_one_side_reads_nothing_on_the_other():
-    _, reads = inferred("""\
-%0 = input u : [I, K] float64
-%1 = shift %0 K+3 : [I, K] float64
-statement
-  out[I: 0 .. 4, K: 0 .. 5] = %1
-""")
-
-    assert reads == ["0 u[I: 0 .. 4, K: 3 .. 8]"]
-
-
-def test_chained_stencils_on_kept_shifts_add_up():
-    boxes, reads = inferred("""\
-%0 = input u : [I, K] float64
-%1 = shift %0 I+1 : [I, K] float64
-%2 = sub %1 %0 : [I, K] float64
-%3 = shift %2 I-1 : [I, K] float64
-%4 = sub %2 %3 : [I, K] float64
-statement
-  out[I: 0 .. n, K: 0 .. m] = %4
-""")
-
-    assert boxes[2] == "I: -1 .. n, K: 0 .. m"
-    assert boxes[0] == "I: -1 .. n + 1, K: 0 .. m"
-    assert reads == ["0 u[I: -1 .. n + 1, K: 0 .. m]"]
-
-
-def test_several_consumers_take_the_hull():
-    boxes, reads = inferred("""\
-%0 = input u : [I, K] float64
-%1 = neg %0 : [I, K] float64
-%2 = shift %1 I+1 : [I, K] float64
-statement
-  out[I: 0 .. n, K: 0 .. 5] = %1
-  w[I: 2 .. m, K: 1 .. 3] = %2
-""")
-
-    assert boxes[1] == "I: 0 .. max(m + 1, n), K: 0 .. 5"
-    assert reads == ["0 u[I: 0 .. max(m + 1, n), K: 0 .. 5]"]
-
-
-def test_every_statement_reads_for_itself():
-    boxes, reads = inferred("""\
-%0 = input u : [I, K] float64
-%1 = shift %0 I+1 : [I, K] float64
-%2 = input out @1 : [I, K] float64
-statement
-  out[I: 0 .. n, K: 0 .. 5] = %0
-statement
-  w[I: 0 .. 3, K: 0 .. 5] = %1
-statement
-  v[I: 1 .. 2, K: 0 .. 1] = %2
-""")
-
-    assert boxes[0] == "I: 0 .. max(4, n), K: 0 .. 5"
-    assert reads == [
-        "0 u[I: 0 .. n, K: 0 .. 5] pointwise",
-        "1 u[I: 1 .. 4, K: 0 .. 5]",
-        "2 out[I: 1 .. 2, K: 0 .. 1] pointwise",
-    ]
-
-
-def test_a_slice_is_relative_to_the_output():
-    _, reads = inferred("""\
-%0 = input u : [I, K] float64
-%1 = shift %0 I-1 : [I, K] float64
-statement
-  out[I: start(out, I) + 1 .. stop(out, I) + -1, K: start(out, K) .. stop(out, K)] = %1
-""")
-
-    assert reads == ["0 u[I: start(out, I) .. stop(out, I) + -2, K: start(out, K) .. stop(out, K)]"]
+CASES = {
+    "shifts both ways widen the box on both sides": (
+        ["input u", "shift %0 I+1", "shift %0 I-2", "add %1 %2"],
+        ["out[I: 0 .. n, K: start(out, K) .. stop(out, K)] = %3"],
+        {
+            0: "I: -2 .. n + 1, K: start(out, K) .. stop(out, K)",
+            1: "I: 0 .. n, K: start(out, K) .. stop(out, K)",
+            2: "I: 0 .. n, K: start(out, K) .. stop(out, K)",
+            3: "I: 0 .. n, K: start(out, K) .. stop(out, K)",
+        },
+        ["0 u[I: -2 .. n + 1, K: start(out, K) .. stop(out, K)]"],
+    ),
+    "a shift to one side reads nothing on the other": (
+        ["input u", "shift %0 K+3"],
+        ["out[I: 0 .. 4, K: 0 .. 5] = %1"],
+        {},
+        ["0 u[I: 0 .. 4, K: 3 .. 8]"],
+    ),
+    "chained stencils on kept shifts add up": (
+        ["input u", "shift %0 I+1", "sub %1 %0", "shift %2 I-1", "sub %2 %3"],
+        ["out[I: 0 .. n, K: 0 .. m] = %4"],
+        {2: "I: -1 .. n, K: 0 .. m", 0: "I: -1 .. n + 1, K: 0 .. m"},
+        ["0 u[I: -1 .. n + 1, K: 0 .. m]"],
+    ),
+    "several consumers take the hull": (
+        ["input u", "neg %0", "shift %1 I+1"],
+        ["out[I: 0 .. n, K: 0 .. 5] = %1; w[I: 2 .. m, K: 1 .. 3] = %2"],
+        {1: "I: 0 .. max(m + 1, n), K: 0 .. 5"},
+        ["0 u[I: 0 .. max(m + 1, n), K: 0 .. 5]"],
+    ),
+    "every statement reads for itself": (
+        ["input u", "shift %0 I+1", "input out @1"],
+        [
+            "out[I: 0 .. n, K: 0 .. 5] = %0",
+            "w[I: 0 .. 3, K: 0 .. 5] = %1",
+            "v[I: 1 .. 2, K: 0 .. 1] = %2",
+        ],
+        {0: "I: 0 .. max(4, n), K: 0 .. 5"},
+        [
+            "0 u[I: 0 .. n, K: 0 .. 5] pointwise",
+            "1 u[I: 1 .. 4, K: 0 .. 5]",
+            "2 out[I: 1 .. 2, K: 0 .. 1] pointwise",
+        ],
+    ),
+    "a slice is relative to the output": (
+        ["input u", "shift %0 I-1"],
+        ["out[I: start(out, I) + 1 .. stop(out, I) + -1, K: start(out, K) .. stop(out, K)] = %1"],
+        {},
+        ["0 u[I: start(out, I) .. stop(out, I) + -2, K: start(out, K) .. stop(out, K)]"],
+    ),
+    "bounds with extremes are translated inside": (
+        ["input u", "shift %0 I+1", "add %0 %1"],
+        ["out[I: max(3, n) .. min(m, 99), K: 0 .. 1] = %2"],
+        {},
+        ["0 u[I: max(3, n) .. min(m + 1, 100), K: 0 .. 1]"],
+    ),
+    "a field of levels is needed on levels only": (
+        [
+            "input a : [K] float64",
+            "shift %0 K-1 : [K] float64",
+            "input u",
+            "mul %1 %2",
+            "shift %3 I+1",
+        ],
+        ["out[I: 0 .. n, K: 1 .. m] = %4"],
+        {0: "K: 0 .. m + -1"},
+        ["0 a[K: 0 .. m + -1]", "0 u[I: 1 .. n + 1, K: 1 .. m]"],
+    ),
+    "what no store needs has an empty box and a point has none": (
+        ["input u", "literal 1.0 : float64", "add %0 %1"],
+        ["out[I: 0 .. n, K: 1 .. m] = %1"],
+        {0: "I: 0 .. 0, K: 0 .. 0", 1: "", 2: "I: 0 .. 0, K: 0 .. 0"},
+        [],
+    ),
+}
 
 
-def test_bounds_with_extremes_are_translated_inside():
-    _, reads = inferred("""\
-%0 = input u : [I, K] float64
-%1 = shift %0 I+1 : [I, K] float64
-%2 = add %0 %1 : [I, K] float64
-statement
-  out[I: max(3, n) .. min(m, 99), K: 0 .. 1] = %2
-""")
+@pytest.mark.parametrize(("rows", "statements", "boxes", "reads"), CASES.values(), ids=CASES)
+def test_boxes_of_rows_and_what_statements_read(rows, statements, boxes, reads):
+    found, read = inferred(rows, *statements)
 
-    assert reads == ["0 u[I: max(3, n) .. min(m + 1, 100), K: 0 .. 1]"]
+    assert {row: found[row] for row in boxes} == boxes
+    assert read == reads
 
 
-def test_a_field_of_levels_is_needed_on_levels_only():
-    boxes, reads = inferred("""\
-%0 = input a : [K] float64
-%1 = shift %0 K-1 : [K] float64
-%2 = input u : [I, K] float64
-%3 = mul %1 %2 : [I, K] float64
-%4 = shift %3 I+1 : [I, K] float64
-statement
-  out[I: 0 .. n, K: 1 .. m] = %4
-""")
+@pytest.mark.parametrize("offset", ["+1", "-1"])
+def test_one_shifted_use_among_several_makes_a_read_no_longer_pointwise(offset):
+    rows = ["input u", f"shift %0 I{offset}", "add %0 %1"]
 
-    assert boxes[0] == "K: 0 .. m + -1"
-    assert reads == ["0 a[K: 0 .. m + -1]", "0 u[I: 1 .. n + 1, K: 1 .. m]"]
+    _, reads = inferred(rows, "out[I: 0 .. n, K: 0 .. 5] = %2")
 
-
-def test_what_no_store_needs_has_an_empty_box_and_a_point_has_none():
-    boxes, _ = inferred("""\
-%0 = input u : [I, K] float64
-%1 = literal 1.0 : float64
-%2 = add %0 %1 : [I, K] float64
-statement
-  out[I: 0 .. n, K: 1 .. m] = %1
-""")
-
-    assert boxes == ["I: 0 .. 0, K: 0 .. 0", "", "I: 0 .. 0, K: 0 .. 0"]
-
-
-@pytest.mark.parametrize(("offset", "pointwise"), [("+1", False), ("-1", False)])
-def test_one_shifted_use_among_several_makes_a_read_no_longer_pointwise(offset, pointwise):
-    _, reads = inferred(f"""\
-%0 = input u : [I, K] float64
-%1 = shift %0 I{offset} : [I, K] float64
-%2 = add %0 %1 : [I, K] float64
-statement
-  out[I: 0 .. n, K: 0 .. 5] = %2
-""")
-
-    assert reads[0].endswith("pointwise") is pointwise
+    assert not reads[0].endswith("pointwise")
 
 
 MESH = """\
@@ -195,42 +158,44 @@ def on_mesh(body: str, box: str = "Edge: 0 .. n, K: 0 .. 5"):
     return [", ".join(map(str, box)) for box in lowered.boxes], reads
 
 
-def test_neighbours_ask_for_the_range_that_their_rows_name():
-    boxes, reads = on_mesh("""\
-%0 = input u : [Cell, K] float64
-%1 = gather %0 E2C[0] : [Edge, K] float64
-%2 = shift %1 Edge+2 : [Edge, K] float64
-""")
+NEIGHBOURS = {
+    "neighbours ask for the range that their rows name": (
+        ["input u : [Cell, K] float64", "gather %0 E2C[0]", "shift %1 Edge+2"],
+        ["u[Cell: lowest(E2C[0], 2, n + 2) .. beyond(E2C[0], 2, n + 2), K: 0 .. 5]"],
+    ),
+    "a gather at two places asks for the rows around both": (
+        ["input u : [Cell, K] float64", "gather %0 E2C[0]", "shift %1 Edge+2", "add %1 %2"],
+        ["u[Cell: lowest(E2C[0], 0, n + 2) .. beyond(E2C[0], 0, n + 2), K: 0 .. 5]"],
+    ),
+    "a displaced input is asked for all that it has": (
+        [
+            "input u : [Cell, K] float64",
+            "shift %0 K+1 : [Cell, K] float64",
+            "gather %1 E2C[0]",
+            "input by : [Edge, K] int32",
+            "displace %2 K %3",
+        ],
+        [
+            "by[Edge: 0 .. n, K: 0 .. 5]",
+            "u[Cell: lowest(E2C[0], 0, n) .. beyond(E2C[0], 0, n), "
+            "K: start(u, K) .. max(start(u, K) + 1, stop(u, K))]",
+        ],
+    ),
+    "a level is asked for one index": (
+        [
+            "input u : [Cell, K] float64",
+            "gather %0 E2C[0]",
+            "level %1 K at n : [Edge] float64",
+            "cast %2 : [Edge] float64",
+        ],
+        ["u[Cell: lowest(E2C[0], 0, n) .. beyond(E2C[0], 0, n), K: n .. n + 1]"],
+    ),
+}
 
-    assert boxes[1] == "Edge: 2 .. n + 2, K: 0 .. 5"
-    assert reads == ["u[Cell: lowest(E2C[0], 2, n + 2) .. beyond(E2C[0], 2, n + 2), K: 0 .. 5]"]
 
-
-def test_a_gather_at_two_places_asks_for_the_rows_around_both():
-    _, reads = on_mesh("""\
-%0 = input u : [Cell, K] float64
-%1 = gather %0 E2C[0] : [Edge, K] float64
-%2 = shift %1 Edge+2 : [Edge, K] float64
-%3 = add %1 %2 : [Edge, K] float64
-""")
-
-    assert reads == ["u[Cell: lowest(E2C[0], 0, n + 2) .. beyond(E2C[0], 0, n + 2), K: 0 .. 5]"]
-
-
-def test_a_displaced_input_is_asked_for_all_that_it_has():
-    _, reads = on_mesh("""\
-%0 = input u : [Cell, K] float64
-%1 = shift %0 K+1 : [Cell, K] float64
-%2 = gather %1 E2C[0] : [Edge, K] float64
-%3 = input by : [Edge, K] int32
-%4 = displace %2 K %3 : [Edge, K] float64
-""")
-
-    assert reads == [
-        "by[Edge: 0 .. n, K: 0 .. 5]",
-        "u[Cell: lowest(E2C[0], 0, n) .. beyond(E2C[0], 0, n), "
-        "K: start(u, K) .. max(start(u, K) + 1, stop(u, K))]",
-    ]
+@pytest.mark.parametrize(("rows", "reads"), NEIGHBOURS.values(), ids=NEIGHBOURS)
+def test_reads_of_neighbours(rows, reads):
+    assert on_mesh(listing(rows, "[Edge, K] float64"))[1] == reads
 
 
 SCAN = """\
@@ -315,14 +280,3 @@ def test_what_is_needed_hard_anywhere_is_hard_there():
     text = SOFT + "%6 = add %5 %1 : [I, K] float64\n" + STORED.format(row=6)
 
     assert hard(text)["v"] == "I: 0 .. 4, K: 0 .. 8"
-
-
-def test_a_level_is_asked_for_one_index():
-    _, reads = on_mesh("""\
-%0 = input u : [Cell, K] float64
-%1 = gather %0 E2C[0] : [Edge, K] float64
-%2 = level %1 K at n : [Edge] float64
-%3 = cast %2 : [Edge] float64
-""")
-
-    assert reads == ["u[Cell: lowest(E2C[0], 0, n) .. beyond(E2C[0], 0, n), K: n .. n + 1]"]

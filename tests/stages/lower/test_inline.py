@@ -6,7 +6,7 @@ from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.lower.inline import Inliner
 
-from .trees import BOOL, FLOAT64, INT32, Tree, key
+from .trees import BOOL, FLOAT64, Tree, key
 
 
 def run(operator, graph, args, *others):
@@ -23,39 +23,6 @@ def shown(graph, ref):
 
 def scalars(graph, **dtypes):
     return [(graph.scalar(name, dtype),) for name, dtype in dtypes.items()]
-
-
-def test_a_variable_has_versions():
-    tree = Tree()
-    first = tree.op("neg", tree.name("x", FLOAT64))
-    second = tree.op("sqrt", tree.name("x", FLOAT64))
-    operator = tree.operator(
-        "op",
-        {"x": FLOAT64},
-        syntax.Assign("x", first),
-        syntax.Assign("x", second),
-        syntax.Return(tree.name("x", FLOAT64)),
-    )
-    graph = Graph()
-
-    (result,) = run(operator, graph, scalars(graph, x="float64"))
-
-    assert shown(graph, result) == "sqrt(neg(x))"
-
-
-def test_tuples_are_dissolved_to_their_leaves():
-    tree = Tree()
-    x, y = tree.name("x", FLOAT64), tree.name("y", INT32)
-    nested = tree.tuple(x, tree.tuple(y, x))
-    inner = tree.element(tree.element(nested, 1), 0)
-    operator = tree.operator(
-        "op", {"x": FLOAT64, "y": INT32}, syntax.Return(tree.tuple(inner, nested))
-    )
-    graph = Graph()
-
-    result = run(operator, graph, scalars(graph, x="float64", y="int32"))
-
-    assert [shown(graph, leaf) for leaf in result] == ["y", "x", "y", "x"]
 
 
 def test_a_name_of_one_branch_is_undefined_afterwards():

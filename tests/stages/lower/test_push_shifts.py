@@ -337,29 +337,6 @@ def test_a_value_at_many_neighbours_keeps_them_if_it_is_expensive():
     assert pushed_on_mesh(rows.replace("exp", "neg")).count("neg") == 5
 
 
-def test_what_is_made_from_an_expensive_value_alone_keeps_the_neighbours():
-    rows = """\
-%0 = input u : [Cell, K] float64
-%1 = literal 0.1 : float64
-%2 = exp %0 : [Cell, K] float64
-%3 = maximum %1 %2 : [Cell, K] float64
-%4 = gather %3 E2C[0] : [Edge, K] float64
-%5 = gather %3 E2C[1] : [Edge, K] float64
-%6 = shift %3 K+1 : [Cell, K] float64
-%7 = gather %6 E2C[0] : [Edge, K] float64
-%8 = gather %6 E2C[1] : [Edge, K] float64
-%9 = shift %6 K+1 : [Cell, K] float64
-%10 = gather %9 E2C[0] : [Edge, K] float64
-%11 = add %4 %5 : [Edge, K] float64
-%12 = add %7 %8 : [Edge, K] float64
-%13 = add %11 %12 : [Edge, K] float64
-%14 = add %13 %10 : [Edge, K] float64
-"""
-    assert pushed_on_mesh(rows).count("maximum") == 1
-    another = rows.replace("maximum %1 %2", "maximum %0 %2")
-    assert pushed_on_mesh(another).count("maximum") == 5
-
-
 def test_a_value_of_one_dimension_keeps_its_neighbours():
     rows = """\
 %0 = literal 2.0 : float64

@@ -81,18 +81,6 @@ def test_what_is_around_boxes_is_in_parts_that_do_not_overlap(atoms, i, j, first
     assert sum(holds(part, point, at) for part in around) == (not inside)
 
 
-def test_a_range_is_one_box_and_all_but_a_point_is_chosen_the_other_way_round():
-    graph = Graph()
-    yes, no = (graph.literal("bool", text) for text in ("True", "False"))
-    between = regions.pair("and", regions.inside(I, "ge", Const(1)), regions.inside(I, "lt", n))
-
-    ((side,),) = graph[finish(regions.choice(graph, between, yes, no))].boxes
-    other = graph[finish(regions.choice(graph, regions.inside(I, "ne", n), yes, no))]
-
-    assert (str(side.start), str(side.stop)) == ("1", "n")
-    assert (other.then, other.otherwise) == (no, yes)
-
-
 def test_a_long_condition_is_one_region_for_each_part_and_needs_no_recursion():
     graph = Graph()
     yes, no = (graph.literal("bool", text) for text in ("True", "False"))

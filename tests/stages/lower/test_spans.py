@@ -27,21 +27,8 @@ def span(rows: str, dim=K) -> list[str]:
     return [str(bound) for bound in found]
 
 
-def test_an_input_has_its_own_range_and_at_least_one_index():
-    assert span("%4 = neg %0 : [I, K] float64\n") == [
-        "start(u, K)",
-        "max(start(u, K) + 1, stop(u, K))",
-    ]
-
-
 def test_a_shift_moves_the_range_back():
     assert span("%4 = shift %0 K+2 : [I, K] float64\n")[0] == "start(u, K) + -2"
-
-
-def test_values_together_have_what_all_of_them_have():
-    rows = "%4 = add %0 %1 : [I, K] float64\n%5 = mul %4 %2 : [I, K] float64\n"
-
-    assert span(rows)[0] == "max(start(u, K), start(v, K))"
 
 
 def test_a_scan_has_the_levels_that_it_walks():

@@ -3,11 +3,10 @@ import pytest
 
 from fieldforge.runtime.process.errors import OptionError, WorkflowError
 from fieldforge.stages.artifacts import Lowered, Variant
-from fieldforge.stages.ir import syntax
-from fieldforge.stages.lower.passes import PASSES, lower
+from fieldforge.stages.lower.passes import lower
 from fieldforge.stages.lower.stage import Lower
 
-from .trees import FLOAT64, LINE, Tree, chain, difference, parsed
+from .trees import chain, difference, parsed
 
 
 def test_the_stage_gives_what_the_function_gives():
@@ -16,35 +15,6 @@ def test_the_stage_gives_what_the_function_gives():
     result = Lower().run(parsed=tree, variant=Variant())
 
     assert result == {"lowered": lower(tree, Variant())}
-
-
-def test_every_step_is_watched_and_boxes_come_last():
-    seen: list[tuple[str, Lowered]] = []
-
-    result = lower(parsed(difference()), Variant(), watch=lambda *step: seen.append(step))
-
-    assert [name for name, _ in seen] == [
-        "build",
-        *(step.__name__ for step in PASSES),
-        "infer_boxes",
-    ]
-    assert [bool(lowered.boxes) for _, lowered in seen] == [False] * (len(PASSES) + 1) + [True]
-    assert seen[-1][1] == result
-
-
-def test_without_folding_constants_stay():
-    tree = Tree()
-    one = tree.op("mul", tree.literal("2.0", FLOAT64), tree.literal("0.5", FLOAT64))
-    operator = tree.operator(
-        "op", {"u": LINE}, syntax.Return(tree.op("mul", tree.name("u", LINE), one))
-    )
-    inputs = {"parsed": parsed(operator), "variant": Variant()}
-
-    folded = Lower().run(**inputs)["lowered"]
-    plain = Lower(fold=False).run(**inputs)["lowered"]
-
-    assert len(folded.program.values) == 1
-    assert len(plain.program.values) == 5
 
 
 def test_unknown_numerics_are_refused():

@@ -12,8 +12,6 @@ J = Dimension("J")
 K = Dimension("K", DimensionKind.VERTICAL)
 BOOL, INT32, FLOAT32, FLOAT64 = map(ScalarType, ("bool", "int32", "float32", "float64"))
 LINE = FieldType((I,), FLOAT64)
-COLUMN = FieldType((K,), FLOAT64)
-BOX = FieldType((I, J, K), FLOAT64)
 
 
 @attrs.define

@@ -198,78 +198,64 @@ def test_rules_of_the_language_are_kept(body, place, message, refused):
     assert under == place
 
 
-def test_a_chain_of_comparisons_is_shown_unchained(refused):
-    error, _ = refused(HEADER + "    return 0 < n < 3")
-
-    assert error.hints == ("Write '(0 < n) & (n < 3)' instead.",)
-
-
-def test_a_literal_of_the_wrong_dtype_is_shown_as_it_should_be_written(refused):
-    error, _ = refused(HEADER + "    return s * 1.0")
-
-    assert error.hints == ("Write 'float32(1.0)'.",)
-
-
 @pytest.mark.parametrize(
-    ("shifted", "hint"),
+    ("text", "hint"),
     [
-        ("x(K + 0.5)", "A shift by half a cell names the dimension of its result: write 'flip_staggered(K) + 0.5'."),
-        ("faces(K + 1)", "The field lies on 'K_staggered': write 'flip_staggered(K) + 1' to stay there, or 'K + 0.5' to come to 'K'."),
+        (HEADER + "    return 0 < n < 3", "Write '(0 < n) & (n < 3)' instead."),
+        (HEADER + "    return s * 1.0", "Write 'float32(1.0)'."),
+        (
+            "def f(x: FK, faces: FKh) -> FK:\n    return x(K + 0.5)",
+            "A shift by half a cell names the dimension of its result: write 'flip_staggered(K) + 0.5'.",
+        ),
+        (
+            "def f(x: FK, faces: FKh) -> FK:\n    return faces(K + 1)",
+            "The field lies on 'K_staggered': write 'flip_staggered(K) + 1' to stay there, or 'K + 0.5' to come to 'K'.",
+        ),
     ],
+    ids=["a chain of comparisons", "a literal of the wrong dtype", "half a cell", "cells for faces"],
 )  # fmt: skip
-def test_a_shift_that_takes_cells_for_faces_says_what_to_write(shifted, hint, refused):
-    error, _ = refused(f"def f(x: FK, faces: FKh) -> FK:\n    return {shifted}")
+def test_a_hint_says_what_to_write(text, hint, refused):
+    error, _ = refused(text)
 
     assert error.hints == (hint,)
 
 
-def test_an_undefined_name_comes_with_the_nearest_one(refused):
-    error, under = refused("def f(velocity: F):\n    return velocty")
-
-    assert type(error) is UndefinedSymbolError
-    assert error.message == "Undefined symbol 'velocty'."
-    assert error.hints == ("Did you mean 'velocity'?",)
-    assert under == "velocty"
-
-
-def test_a_local_name_is_undefined_before_it_is_bound_whatever_the_closure_holds(refused):
-    error, under = refused("def f(x: F):\n    y = z\n    z = x\n    return z", z=2.0)
-
-    assert error.message == "Undefined symbol 'z'."
-    assert under == "z"
-
-
-def test_a_name_bound_in_one_branch_is_undefined_afterwards(refused):
-    error, under = refused(HEADER + "    if c:\n        z = x\n    return z")
-
-    assert type(error) is UndefinedSymbolError
-    assert under == "z"
-
-
-def test_a_missing_attribute_of_a_module_is_named(refused):
-    error, under = refused(HEADER + "    return math.flor", math=math)
-
-    assert type(error) is MissingAttributeError
-    assert error.message == "'math' has no attribute 'flor'."
-    assert error.hints == ("Did you mean 'floor'?",)
-    assert under == "math.flor"
+NAMES = {
+    "the nearest name is suggested": (
+        "def f(velocity: F):\n    return velocty", UndefinedSymbolError, "velocty",
+        "Undefined symbol 'velocty'.", "Did you mean 'velocity'?",
+    ),
+    "a local name is undefined before it is bound whatever the closure holds": (
+        "def f(x: F):\n    y = z\n    z = x\n    return z", UndefinedSymbolError, "z", "Undefined symbol 'z'.",
+    ),
+    "a name bound in one branch is undefined afterwards": (
+        HEADER + "    if c:\n        u = x\n    return u", UndefinedSymbolError, "u", "Undefined symbol 'u'.",
+    ),
+    "a missing attribute of a module": (
+        HEADER + "    return math.flor", MissingAttributeError, "math.flor",
+        "'math' has no attribute 'flor'.", "Did you mean 'floor'?",
+    ),
+    "the return annotation must be the deduced type": (
+        "def f(x: F) -> N:\n    return x + x", DSLTypeError, "x + x",
+        "Annotated return type does not match deduced return type: annotation is 'Field[[I], int32]', got 'Field[[I], float64]'.",
+    ),
+    "the return annotation is read before the body": (
+        "def f(x: F) -> 'Nonsense':\n    return undefined", InvalidAnnotationError, "'Nonsense'",
+        "Invalid type annotation ''Nonsense''.",
+    ),
+}  # fmt: skip
 
 
-def test_the_return_annotation_must_be_the_deduced_type(refused):
-    error, under = refused("def f(x: F) -> N:\n    return x + x")
+@pytest.mark.parametrize("case", NAMES.values(), ids=NAMES)
+def test_names_and_annotations_are_resolved(case, refused):
+    text, kind, place, message, *hints = case
 
-    assert error.message == (
-        "Annotated return type does not match deduced return type: annotation is "
-        "'Field[[I], int32]', got 'Field[[I], float64]'."
-    )
-    assert under == "x + x"
+    error, under = refused(text, math=math, z=2.0)
 
-
-def test_the_return_annotation_is_read_before_the_body(refused):
-    error, under = refused("def f(x: F) -> 'Nonsense':\n    return undefined")
-
-    assert type(error) is InvalidAnnotationError
-    assert under == "'Nonsense'"
+    assert type(error) is kind
+    assert error.message == message
+    assert error.hints == tuple(hints)
+    assert under == place
 
 
 SIGNATURES = [

@@ -23,28 +23,10 @@ def test_a_field_is_applied_to_an_offset(parameter, text, row, rows):
     assert f"%1  {row}" in rows(f"def f({parameter}):\n    return {text}")
 
 
-def test_several_cartesian_offsets_are_applied_from_left_to_right(rows):
-    found = rows("def f(x: IJ):\n    return x(I + 1, J - 1, I + 2)")
-
-    assert [line.split(" : ")[0] for line in found] == [
-        "%0  x", "%1  shift %0 I+1", "%2  shift %1 J-1", "%3  shift %2 I+2", "return %3",
-    ]  # fmt: skip
-
-
 def test_a_displacement_brings_its_dimensions_along(rows):
     found = rows("def f(x: FK, n: NCK):\n    return x(as_offset(Koff, n))")
 
     assert "%2  displace %0 K %1 : Field[[Cell, K], float64]" in found
-
-
-@pytest.mark.parametrize(
-    ("name", "op"), [("neighbor_sum", "sum"), ("max_over", "max"), ("min_over", "min")]
-)
-def test_neighbours_are_reduced(name, op, rows):
-    found = rows(f"def f(e: EK, w: Coeff):\n    return {name}(w * e(C2E), axis=C2EDim)")
-
-    assert "%3  mul %0 %2 : Field[[Cell, C2E, K], float64]" in found
-    assert f"%4  reduce {op} %3 C2E : Field[[Cell, K], float64]" in found
 
 
 def test_elements_of_sparse_fields_are_read(rows):
@@ -94,12 +76,3 @@ def test_what_cannot_be_applied_is_refused(text, place, message, refused):
 
     assert error.message == message
     assert under == place
-
-
-def test_programs_pass_fields_as_they_are(operator, refused):
-    g = operator("def g(c: CK):\n    return c")
-
-    error, under = refused("def p(c: CK):\n    g(c(Koff[1]), out=c)", "program", g=g)
-
-    assert "can be passed in a program" in error.message
-    assert under == "c(Koff[1])"

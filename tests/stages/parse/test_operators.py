@@ -4,29 +4,15 @@
 import enum
 import math
 import types
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.connectivity import FieldOffset
 from fieldforge.runtime.language.dimension import Dimension
 
 I = Dimension("I")
 HEADER = "def f(x: F, y: FJ, s: F32, m: N, b: B, n: int32, c: bool, t: tuple[F, float]):\n"
-
-
-class Wind(NamedTuple):
-    u: Field[[I], np.float64]
-    v: Field[[I], np.float64]
-
-
-@dataclass
-class Pair:
-    a: Field[[I], np.float64]
-    k: float
 
 
 class Const(enum.Enum):
@@ -166,14 +152,6 @@ def test_the_exponent_of_a_power_takes_the_dtype_of_the_base(parse):
     ]
 
 
-def test_several_offsets_are_applied_from_left_to_right(parse):
-    found = lines(parse("def f(x: IJ):\n    return x(I + 1, J - 1, I + 1)"))
-
-    assert [row.split(" : ")[0] for row in found[1:4]] == [
-        "%1  shift %0 I+1", "%2  shift %1 J-1", "%3  shift %2 I+1",
-    ]  # fmt: skip
-
-
 def test_a_cartesian_field_offset_is_a_shift(parse):
     found = lines(parse("def f(x: F):\n    return x(Ioff[-1])", Ioff=FieldOffset("Ioff", I, (I,))))
 
@@ -235,87 +213,12 @@ def test_the_type_of_a_name_may_change(parse):
     assert str(parse("def f(x: F):\n    x = 1\n    return x")["parsed"].root.result) == "int32"
 
 
-def test_operators_take_positional_and_keyword_arguments_in_any_order(parse, operator):
-    g = operator("def g(a: F, k: float, n: int32):\n    return a * k")
-
-    parsed = parse("def f(x: F):\n    return g(x, n=1, k=2.0)", g=g)
-
-    call = last(parsed)
-    names = [parsed["parsed"].root.nodes[row] for row in call.args]
-    assert [getattr(node, "id", getattr(node, "text", None)) for node in names] == ["x", "2.0", "1"]
-
-
-def test_operators_are_found_under_an_alias_and_inside_modules(parse, operator):
-    g = operator("def g(a: F):\n    return a")
-    module = types.ModuleType("library")
-    module.parts = types.ModuleType("library.parts")
-    module.parts.inner = g
-    module.parts.library = module
-
-    parsed = parse("def f(x: F):\n    return lib.parts.inner(other(x))", lib=module, other=g)[
-        "parsed"
-    ]
-
-    ((key, callee),) = parsed.operators
-    assert callee.name == "g"
-    assert [node.callee for node in parsed.root.nodes if hasattr(node, "callee")] == [key, key]
-
-
-def test_two_operators_of_one_name_do_not_meet(parse, operator):
-    first = operator("def g(a: F):\n    return a + a")
-    second = operator("def g(a: F):\n    return a * C", C=3.0)
-
-    parsed = parse("def f(x: F):\n    return one(x) + two(x)", one=first, two=second, C=5.0)[
-        "parsed"
-    ]
-
-    keys = [key for key, _ in parsed.operators]
-    assert len(set(keys)) == 2
-    assert all(key.startswith("g:") for key in keys)
-
-
-def test_all_operators_that_are_reached_come_along_once(parse, operator):
-    a = operator("def a(x: F):\n    return x")
-    b = operator("def b(x: F):\n    return a(x)", a=a)
-    c = operator("def c(x: F):\n    return a(x) + b(x)", a=a, b=b)
-    unused = operator("def unused(x: F):\n    return x")
-
-    parsed = parse("def f(x: F):\n    unused = x\n    return c(unused)", c=c, unused=unused)[
-        "parsed"
-    ]
-
-    assert [key.partition(":")[0] for key, _ in parsed.operators] == ["a", "b", "c"]
-
-
 def test_a_scalar_becomes_a_field_without_dimensions_where_one_is_expected(parse, operator):
     g = operator("def g(a: Zero, x: F):\n    return a * x")
 
     found = lines(parse("def f(x: F):\n    return g(1.0, x)", g=g))
 
     assert "%2  broadcast %1 : Field[[], float64]" in found
-
-
-def test_collections_are_made_and_read_by_name(parse):
-    found = lines(
-        parse(
-            "def f(w: Wind, p: Pair):\n    q = Pair(k=p.k, a=w.v)\n    return Wind(q.a, v=w.u)",
-            Wind=Wind, Pair=Pair,
-        )
-    )  # fmt: skip
-
-    wind = "Wind(u: Field[[I], float64], v: Field[[I], float64])"
-    pair = "Pair(a: Field[[I], float64], k: float64)"
-    field = "Field[[I], float64]"
-    assert found == [
-        f"%0  p : {pair}", "%1  element %0[1] : float64",
-        f"%2  w : {wind}", f"%3  element %2[1] : {field}",
-        f"%4  tuple %3 %1 : {pair}",
-        f"%5  q : {pair}", f"%6  element %5[0] : {field}",
-        f"%7  w : {wind}", f"%8  element %7[0] : {field}",
-        f"%9  tuple %6 %8 : {wind}",
-        "q = %4",
-        "return %9",
-    ]  # fmt: skip
 
 
 def test_a_function_may_have_no_parameters(parse):

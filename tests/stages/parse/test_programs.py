@@ -12,10 +12,6 @@ from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.process.errors import (
     DSLError,
-    MissingArgumentError,
-    MissingAttributeError,
-    UndefinedSymbolError,
-    UnsupportedPythonFeatureError,
 )
 
 I = Dimension("I")
@@ -93,12 +89,6 @@ def test_one_domain_serves_every_field_of_a_tuple(calls):
     assert found[-1] == "pair(%0) -> a on {I: %1 .. %2}, b on {I: %1 .. %2}"
 
 
-def test_calls_follow_each_other_behind_a_docstring(calls):
-    found = calls('"What it does."\n    copy(a, out=b)\n    copy(b, out=a)')
-
-    assert [row for row in found if row[0] != "%"] == ["copy(%0) -> b", "copy(%1) -> a"]
-
-
 def test_a_scalar_result_is_written_to_a_field_without_dimensions(parse, names):
     parsed = parse("def p(z: Zero):\n    scalar(out=z)", "program", **names)
 
@@ -164,13 +154,3 @@ def test_a_program_that_cannot_be_is_refused(row, refused, names, define):
     assert isinstance(error, DSLError)
     assert error.message == message
     assert under == place
-
-
-def test_the_classes_of_errors_tell_the_cases_apart(refused, names):
-    def kind(body):
-        return type(refused(HEADER + "    " + body, "program", **names)[0])
-
-    assert kind("copy(a)") is MissingArgumentError
-    assert kind("copy(a, out=zz)") is UndefinedSymbolError
-    assert kind("copy(a, out=w.z)") is MissingAttributeError
-    assert kind("return a") is UnsupportedPythonFeatureError

@@ -10,7 +10,6 @@ from fieldforge.runtime.language.definition import ScanOptions
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.process.errors import DSLTypeError
 from fieldforge.stages.artifacts import Parsed
-from fieldforge.stages.parse.stage import Parse
 
 K = Dimension("K", DimensionKind.VERTICAL)
 
@@ -30,24 +29,6 @@ def test_a_scan_says_how_it_walks(define, parse):
     assert head == ("scan f(s: tuple[float64, int32], x: float64) -> tuple[float64, int32]")
     assert walk == "  along K backward from 0.5, 3"
     assert Parsed.from_files(parsed.files()) == parsed
-
-
-def test_a_call_gives_fields_over_all_dimensions_and_the_axis(scan, rows):
-    total = scan("def total(s: float, x: float, y: float):\n    return s + x * y")
-
-    found = rows("def f(c: FC, k: FK):\n    return total(y=2.0, x=c) + total(c, k)", total=total)
-
-    calls = [line for line in found if "call total" in line]
-    assert [line.split(" : ")[1] for line in calls] == ["Field[[Cell, K], float64]"] * 2
-    assert calls[0].split(" : ")[0].endswith("%0 %1") or calls[0].split(" : ")[0].endswith("%1 %0")
-
-
-def test_without_a_field_the_result_is_a_column(scan, rows):
-    count = scan("def count(s: int32):\n    return s + 1", init=0)
-
-    assert any(
-        "Field[[K], int32]" in line for line in rows("def f():\n    return count()", count=count)
-    )
 
 
 SCAN = "def scan(s: float, x: float):\n    return s + x"
@@ -122,12 +103,3 @@ def test_scans_of_one_program_share_an_axis(scan, operator, refused):
 
     assert isinstance(error, TypeError)
     assert error.message == "The scans that 'f' reaches walk along different axes: 'K', 'L'."
-
-
-def test_other_first_states_are_other_keys(scan, define):
-    def key(init):
-        walk = scan(SCAN, init=init)
-        return define("def f(k: FK):\n    return scan(k)", scan=walk)
-
-    keys = [Parse().components({"definition": key(init)})["closure.scan"] for init in (0.0, 1.0)]
-    assert keys[0] != keys[1]

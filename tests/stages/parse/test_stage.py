@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime.fields.field import Field
-from fieldforge.runtime.language.connectivity import FieldOffset
-from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.stages.artifacts import Parsed, Spans
 from fieldforge.stages.parse.key import forget
 from fieldforge.stages.parse.stage import Check, Parse
@@ -27,18 +26,6 @@ def key(definition):
     return Parse().components({"definition": definition})
 
 
-def test_every_operator_that_is_called_is_there_once(define, operator):
-    g = operator("def g(x: F):\n    return x")
-    h = operator("def h(x: F):\n    return g(x)", g=g)
-    module = types.ModuleType("m")
-    module.h = h
-    definition = define("def f(x: F):\n    return g(x) + m.h(alias(x))", g=g, alias=g, m=module)
-
-    parsed = Parse().run(definition=definition)["parsed"]
-
-    assert [each.name for _, each in parsed.operators] == ["g", "h"]
-
-
 def test_trees_of_callees_are_shared(define, operator):
     g = operator("def g(x: F):\n    return x")
     h = operator("def h(x: F):\n    return g(x)", g=g)
@@ -50,14 +37,6 @@ def test_trees_of_callees_are_shared(define, operator):
     assert second.operators[1][1] is first.root
 
 
-def test_an_operator_that_is_seen_but_not_called_is_left_out(define, operator):
-    g = operator("def g(x: F):\n    return x")
-
-    parsed = Parse().run(definition=define("def f(x: F):\n    g = x\n    return g", g=g))["parsed"]
-
-    assert parsed.operators == ()
-
-
 def test_the_summary_is_the_signature_and_comes_back_from_its_files(define, operator):
     g = operator("def g(x: F, k: float):\n    return x * k")
 
@@ -66,22 +45,6 @@ def test_the_summary_is_the_signature_and_comes_back_from_its_files(define, oper
     assert str(summary.signature) == "field_operator(Field[[I], float64]) -> Field[[I], float64]"
     assert (summary.tables, summary.unstructured) == ((), False)
     assert Summary.from_files(summary.files()) == summary
-
-
-def test_tables_and_local_dimensions_are_found_below(define, operator):
-    edge, local = Dimension("Edge"), Dimension("C2E", DimensionKind.LOCAL)
-    names = {"C2E": FieldOffset("C2E", edge, (Dimension("Cell"), local)), "L": local}
-    names |= {"FE": Field[[edge], np.float64], "S": Field[[local], np.float64]}
-    g = operator("def g(e: FE):\n    return neighbor_sum(e(C2E), axis=L)", **names)
-    reduced = define("def f(s: S):\n    return neighbor_sum(s, axis=L)", **names)
-
-    below = Check().run(definition=define("def f(e: FE):\n    return g(e)", g=g, **names))
-    alone = Check().run(definition=reduced)
-
-    assert below["summary"].tables == (("C2E", True),)
-    assert alone["summary"].tables == (("C2E", False),)
-    assert below["summary"].unstructured
-    assert alone["summary"].unstructured
 
 
 def test_a_name_bound_anew_counts_after_forgetting(define, operator):

@@ -155,13 +155,3 @@ def test_a_trace_knows_the_tables_of_an_earlier_call(model):
         made.gradient.trace()
     made.difference(made.c, 2.0, out=made.out, offset_provider=made.tables())
     assert "E2C" in made.difference.trace(until="lower")["lower"].text
-
-
-def test_a_bound_static_number_is_part_of_what_is_shown(model):
-    made = load_module(str(model))
-    fixed = made.gradient.with_static_params("k").bind(k=2.5, offset_provider=made.tables())
-
-    assert "2.5" in fixed.trace(until="lower")["lower"].text
-    values = {"k": [2.5]}
-    step = ff.setup(made.gradient, variants=values, offset_provider=made.tables(), precompile=False)
-    assert "2.5" in step.trace(until="lower")["lower"].text

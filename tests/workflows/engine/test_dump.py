@@ -20,12 +20,3 @@ def test_chosen_stages_are_written_as_text_and_told(tmp_path):
     assert written[0].read_text() == "a b"
     told = [event.path for event in seen.events if isinstance(event, Dumped)]
     assert told == [str(written[0])]
-
-
-def test_second_output_of_a_stage_has_its_port_in_the_name(tmp_path):
-    engine = Engine(Memory(), dump=Dump(tmp_path, frozenset({"measure"})))
-
-    engine.run(CHAIN, {"source": Source("p", "b a"), "unit": Words(("m",))}, program="fruit")
-
-    names = sorted(path.name for path in (tmp_path / "fruit").iterdir())
-    assert names == ["measure.txt", "measure.units.txt"]

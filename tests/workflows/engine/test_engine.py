@@ -10,7 +10,7 @@ from fieldforge.cache.memory import Memory
 from fieldforge.runtime.process.errors import WorkflowError
 from fieldforge.stages.base import Stage
 from fieldforge.workflows.engine.engine import Engine
-from fieldforge.workflows.engine.events import Collector, Failed, Finished, Hit, Started, Warned
+from fieldforge.workflows.engine.events import Collector, Failed, Finished, Started, Warned
 from fieldforge.workflows.graph.graph import Workflow
 
 from ..stand_ins import RUNS, Fail, Measure, Numbers, Read, Sort, Source, Total, Words
@@ -81,15 +81,6 @@ def test_other_process_finds_each_stage_on_disk_and_decodes_only_the_last(engine
     assert RUNS == {}
     assert results["measure"].outputs["lengths"].get() == Numbers(("3", "4"))
     assert RUNS == {"decode": 1}
-
-
-def test_comment_runs_only_the_first_stage_again(engine):
-    engine.run(CHAIN, inputs("pear fig # old"))
-    RUNS.clear()
-
-    results = again(engine).run(CHAIN, inputs("pear fig # new"))
-
-    assert outcomes(results) == {"read": "ran", "sort": "disk", "measure": "disk", "total": "ran"}
 
 
 def test_option_runs_its_stage_and_those_whose_input_changed(engine):
@@ -330,15 +321,6 @@ def test_files_that_are_overwritten_on_disk_are_rebuilt(engine):
 
     assert results["total"].outputs["entry"].get() == first["total"].outputs["entry"].get()
     assert RUNS["sort"] == 1
-
-
-def test_events_say_where_each_result_came_from(engine, seen):
-    engine.run(CHAIN, inputs(), until=["sort"], program="p")
-    engine.run(CHAIN, inputs(), until=["sort"], program="p")
-
-    assert seen.ran() == ("read", "sort")
-    hits = [(event.stage, event.outcome) for event in seen.events if isinstance(event, Hit)]
-    assert hits == [("read", "memory"), ("sort", "memory")]
 
 
 def test_seconds_and_components_are_in_the_record(engine):

@@ -29,16 +29,6 @@ def test_explain_says_that_a_stage_ran_for_the_first_time(engine):
     assert trace(engine)["sort"].explain() == "sort: ran, for the first time for 'p'."
 
 
-def test_explain_names_the_option_that_changed(engine):
-    trace(engine)
-
-    found = trace(engine, CHAIN.replace(sort=Sort(backwards=True)))
-
-    assert found["sort"].explain().splitlines()[1:] == [
-        "  option 'backwards' changed from False to True"
-    ]
-
-
 def test_explain_names_the_input_that_changed(engine):
     trace(engine, text="pear fig")
 

@@ -29,37 +29,6 @@ def call(program):
     return list(out.asnumpy())
 
 
-def test_a_call_that_would_compile_is_refused_with_the_stage(rise, seen):
-    with (
-        ff.policy("must_hit"),
-        pytest.raises(NotStoredError, match="'rise' is not in the store: stage 'lower'"),
-    ):
-        call(rise)
-
-    assert "lower" not in seen.ran()
-    assert call(rise) == [2.0, 3.0]
-
-
-def test_what_is_stored_is_loaded_and_runs(rise, seen):
-    ff.precompile([rise], progress=None)
-    again = rise.with_backend("cpu")
-
-    with ff.policy("must_hit"):
-        assert call(again) == [2.0, 3.0]
-
-
-def test_an_edit_without_meaning_is_a_hit(rise, own_engine, seen):
-    ff.precompile([rise], progress=None)
-
-    @ff.field_operator(backend=ff.cpu)
-    def rise(u: Line) -> Line:
-        return u(I + 1) - u  # the same
-
-    with ff.policy("must_hit"):
-        assert call(rise) == [2.0, 3.0]
-    assert ff.check([rise]) == ()
-
-
 def test_check_lists_every_missing_variant_and_runs_nothing(rise, seen):
     other = rise.with_backend(ff.cpu.with_options(fold=False))
     ff.precompile([rise], progress=None)

@@ -11,7 +11,6 @@ from fieldforge.runtime.fields.field import make
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import ArgumentError, OptionError, UndefinedSymbolError
 from fieldforge.workflows.backends.backend import cpu, reference
-from fieldforge.workflows.builds.background import wait_for_compilation
 from fieldforge.workflows.entries.decorators import field_operator, program
 
 from ...dimensions import I, J, Plane
@@ -116,33 +115,6 @@ def test_operator_does_not_warn(u):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         laplacian(u, out=zeros({I: (1, 7), J: (1, 5)}))
-
-
-@pytest.mark.needs_compiler
-def test_compile_builds_what_a_call_then_uses(u, seen):
-    compiled = smooth.with_backend(cpu).compile()
-    wait_for_compilation()
-    built = len(seen.ran("compile"))
-
-    compiled(u, zeros({I: 8, J: 6}))
-
-    assert built == 1
-    assert len(seen.ran("compile")) == 1
-    assert "unit stride of u: I" in compiled.variants
-
-
-@pytest.mark.needs_compiler
-def test_other_layout_gets_a_variant_of_its_own(u, seen):
-    compiled = smooth.with_backend(cpu)
-    rows = make(np.ascontiguousarray(u.asnumpy()), domain({I: 8, J: 6}))
-    one, other = zeros({I: 8, J: 6}), make(np.zeros((8, 6)), domain({I: 8, J: 6}))
-
-    compiled(u, one)
-    compiled(rows, other)
-
-    np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
-    assert len(seen.ran("codegen")) == 2
-    assert "unit stride of u: J" in compiled.variants
 
 
 @pytest.mark.needs_compiler

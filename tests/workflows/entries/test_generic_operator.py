@@ -64,12 +64,6 @@ def summed(a: Column) -> Column:
     return total(a)[0]
 
 
-@ff.program
-def both(u: Single, v: Double, out32: Single, out64: Double):
-    first_of_mean(u, u, out=out32)
-    scaled(v, 2.0, out=out64)
-
-
 def line(dtype, *values):
     return ff.as_field([I], np.array(values, dtype))
 
@@ -121,18 +115,6 @@ def test_scans_begin_with_their_type(backend, dtype):
     assert (out.asnumpy().tolist(), count.asnumpy().tolist()) == ([1, 3, 6], [1, 2, 3])
 
 
-@pytest.mark.filterwarnings("ignore:Program 'both' runs embedded")
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_programs_call_several_instances(backend):
-    u, v = line(np.float32, 1, 2), line(np.float64, 3, 4)
-    out32, out64 = line(np.float32, 0, 0), line(np.float64, 0, 0)
-
-    both.with_backend(backend)(u, v, out32, out64)
-
-    assert out32.asnumpy().tolist() == [1.0, 2.0]
-    assert out64.asnumpy().tolist() == [3.0, 4.0]
-
-
 def test_each_type_is_a_variant_that_is_built_once():
     operator = first_of_mean.with_backend("cpu")
     for _ in range(2):
@@ -143,17 +125,6 @@ def test_each_type_is_a_variant_that_is_built_once():
     assert shown.count("for T = float32") == shown.count("for T = float64") == 1
     assert shown.count("unit stride of u: I") == 2
     assert operator.drop_variants() == 2
-
-
-def test_types_are_compiled_ahead():
-    operator = scaled.with_backend("cpu").with_compilation_options(enable_jit=False)
-    operator.compile()
-    out = line(np.float32, 0)
-
-    operator(line(np.float32, 3), np.float32(2), out=out)
-
-    assert out.asnumpy().tolist() == [3.0]
-    assert list(operator.instances) == [("float32",), ("float64",)]
 
 
 def test_batches_and_lock_files_have_every_type(tmp_path):
@@ -202,16 +173,6 @@ def test_a_name_that_is_bound_anew_counts(monkeypatch):
 
 
 # --- errors ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_types_that_differ_are_an_error(backend):
-    with pytest.raises(TypeError) as caught:
-        first_of_mean.with_backend(backend)(
-            line(np.float32, 1), line(np.float64, 1), out=line(np.float32, 1)
-        )
-    assert "Type variable 'T' of 'first_of_mean' has no type in this call" in str(caught.value)
-    assert "'u' is of type 'float32', 'v' of 'float64'" in str(caught.value)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -60,16 +60,6 @@ def test_native_program_notices_an_attribute_of_a_module(monkeypatch):
     assert (before, result(scale)) == (2.5, 3.0)
 
 
-def test_binding_the_same_object_again_builds_nothing(factor):
-    result(scale)
-    entries = scale.entries
-    factor(FACTOR)
-
-    result(scale)
-
-    assert scale.entries == entries
-
-
 def test_nonlocal_name_is_noticed():
     shift = 1.0
 

@@ -48,11 +48,6 @@ def around(u: Plane) -> Plane:
     return u(I + 1) + u(I - 1)
 
 
-@ff.field_operator
-def twice_around(u: Plane) -> Plane:
-    return around(around(u))
-
-
 @ff.program
 def two_steps(u: Plane, middle: Plane, out: Plane):
     around(u, out=middle)

@@ -154,17 +154,6 @@ def test_upto_keeps_what_the_stage_depends_on():
     assert CHAIN.upto("sort").names == ("read", "sort")
 
 
-def test_merge_shares_equal_stages_and_names_the_others_by_branch():
-    backwards = CHAIN.replace(sort=Sort(backwards=True))
-
-    merged = Workflow.merge(up=CHAIN, down=backwards)
-
-    assert merged.names == (
-        "read", "up.sort", "up.measure", "up.total", "down.sort", "down.measure", "down.total",
-    )  # fmt: skip
-    assert Edge("read", "words", "down.sort", "words") in merged.edges
-
-
 def test_merge_of_equal_workflows_is_the_workflow():
     assert Workflow.merge(one=CHAIN, two=CHAIN) == CHAIN
 

@@ -133,34 +133,6 @@ def test_the_name_keeps_its_meaning_where_it_is_not_deprecated():
         assert ff.dace_cpu.with_options(tiles=False).options["codegen.tiles"] is False
 
 
-def test_a_warning_names_the_line_of_the_file_or_of_the_code(tmp_path):
-    file = tmp_path / "model.toml"
-    file.write_text("[[when]]\nbackend = 'gpu'\nset.block = [32, 4]\n")
-    with pytest.warns(DeprecationWarning, match=rf"^{file}:3: Option 'codegen.block' takes"):
-        ff.use_options(file)
-
-    with pytest.warns(DeprecationWarning, match="^Option 'block' takes numbers by name") as caught:
-        ff.gpu.with_options(block=(32, 4))
-    assert [each.filename for each in caught] == [__file__]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "set.patches = {elements = 192, levels = 16}",
-        "set.codegen.patches.elements = 192\nset.codegen.patches.levels = 16",
-        "[when.set.patches]\nlevels = 16\nelements = 192",
-    ],
-)
-def test_files_write_numbers_as_tables(text, tmp_path):
-    file = tmp_path / "model.toml"
-    file.write_text(f"[[when]]\nbackend = 'gpu'\n{text}\n")
-
-    found = ff.use_options(file).applied(BACKENDS["gpu"], PROGRAM).options["codegen.patches"]
-
-    assert found == ff.Patches(elements=192, levels=16)
-
-
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -230,11 +202,12 @@ def test_a_tuned_file_keeps_the_value(value, tmp_path):
         assert hash(kept(file, PROGRAM, "cpu", "")) == hash(options)
 
 
-def test_a_tuned_file_with_lists_is_read(tmp_path):
-    file = tmp_path / "model.tuned.toml"
-    file.write_text(
-        f'[[when]]\nprogram = "{PROGRAM}"\nbackend = "cpu"\nset.codegen.patches = [64]\n'
-    )
+def test_a_warning_names_the_line_of_the_file_or_of_the_code(tmp_path):
+    file = tmp_path / "model.toml"
+    file.write_text("[[when]]\nbackend = 'gpu'\nset.block = [32, 4]\n")
+    with pytest.warns(DeprecationWarning, match=rf"^{file}:3: Option 'codegen.block' takes"):
+        ff.use_options(file)
 
-    with pytest.warns(DeprecationWarning, match="{elements = 64}"):
-        assert kept(file, PROGRAM, "cpu", "") == (("codegen.patches", ff.Patches(64)),)
+    with pytest.warns(DeprecationWarning, match="^Option 'block' takes numbers by name") as caught:
+        ff.gpu.with_options(block=(32, 4))
+    assert [each.filename for each in caught] == [__file__]

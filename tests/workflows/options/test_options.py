@@ -1,6 +1,5 @@
 """The option database: which entry wins, where a value comes from, mistakes with file and line."""
 
-import numpy as np
 import pytest
 
 import fieldforge as ff
@@ -12,7 +11,7 @@ from fieldforge.workflows.options.database import database, use_options
 from fieldforge.workflows.options.schema import schema_of
 from fieldforge.workflows.options.tags import backend_for
 
-from ...dimensions import I, Line
+from ...dimensions import Line
 
 DIFFUSE = "model.dycore:diffuse"
 
@@ -56,50 +55,6 @@ def test_the_schema_is_made_of_the_stages():
 def test_without_files_everything_is_a_default():
     assert value_of("codegen.parallel_from") == (None, "default")
     assert database().applied(ff.cpu, DIFFUSE) is ff.cpu
-
-
-def test_the_more_specific_entry_wins_program_before_architecture(model):
-    model("""\
-[[when]]
-program = "diffuse"
-set.parallel_from = 1
-
-[[when]]
-program = "diff*"
-arch = "x86-64-v3"
-set.parallel_from = 2
-
-[[when]]
-arch = "x86-64-v3"
-set.parallel_from = 3
-set.jam = false
-
-[[when]]
-set.parallel_from = 4
-""")
-
-    assert value_of("codegen.parallel_from") == (1, "model.toml:3")
-    assert value_of("codegen.parallel_from", "m:diffract") == (2, "model.toml:8")
-    assert value_of("codegen.parallel_from", "m:advect") == (3, "model.toml:12")
-    assert value_of("codegen.parallel_from", "m:advect", ["znver4"]) == (4, "model.toml:16")
-    assert value_of("codegen.jam") == (False, "model.toml:13")
-
-
-def test_patterns_may_name_the_module_and_lists(model):
-    model("""\
-[[when]]
-program = ["model.dycore:*", "other"]
-arch = ["sm_9*", "gfx942"]
-
-[when.set]
-"codegen.numerics" = "strict"
-stream_from = 0
-""")
-
-    assert value_of("codegen.numerics", archs=["sm_90"]) == ("strict", "model.toml:6")
-    assert value_of("codegen.stream_from", archs=["gfx942"]) == (0, "model.toml:7")
-    assert value_of("codegen.numerics", archs=["sm_80"])[0] == "contract"
-    assert value_of("codegen.numerics", "model.physics:x", archs=["sm_90"])[0] == "contract"
 
 
 def test_an_option_of_one_stage_needs_no_quotes(model):
@@ -178,40 +133,11 @@ def test_a_value_that_the_stage_refuses_names_its_line(model):
         backend_for("cpu", DIFFUSE)
 
 
-def test_merging_changes_nothing_and_equal_options_share_a_backend(model):
-    model("[[when]]\nprogram = ['a', 'b']\nset.parallel_from = 0\n")
-    before = dict(ff.cpu.options)
-    one, other = (backend_for("cpu", f"m:{name}") for name in "ab")
-
-    assert one is other
-    assert one.options["codegen.parallel_from"] == 0
-    assert dict(ff.cpu.options) == before
-    assert backend_for("cpu", "m:c") is ff.cpu
-
-
 def test_a_backend_object_is_taken_as_it_is(model):
     model("[[when]]\nset.parallel_from = 0\n")
 
     assert backend_for(ff.cpu, DIFFUSE) is ff.cpu
     assert double.with_backend(ff.cpu).backend is ff.cpu
-
-
-def test_programs_selected_by_tag_are_built_with_the_options(model):
-    model("[[when]]\nprogram = 'double'\nset.parallel_from = 7\n")
-    u, out = ff.ones({I: 3}), ff.zeros({I: 3})
-    step = ff.setup(double, backend="cpu")
-
-    step(u, out)
-
-    assert np.array_equal(out.asnumpy(), [2.0, 2.0, 2.0])
-    assert step.backend.options["codegen.parallel_from"] == 7
-    assert "7" in double.with_backend("cpu").trace(until="codegen")["codegen"].text
-    assert (
-        ff.setup(double, backend="cpu", options={"parallel_from": 9}).backend.options[
-            "codegen.parallel_from"
-        ]
-        == 9
-    )
 
 
 def test_the_effective_options_are_in_the_lock_file(model, tmp_path, monkeypatch):
@@ -383,19 +309,6 @@ def test_descriptors_have_an_equal():
     assert "backend_factory" in descriptor
 
 
-def test_a_descriptor_may_name_a_family_of_backends():
-    descriptor = {"backend": "cpp", "device": ff.DeviceType.CPU, "jam": False}
-
-    found = backend_for(descriptor, DIFFUSE)
-
-    assert (found.name, found.options["codegen.jam"]) == ("cpu", False)
-    assert backend_for({"backend": "dace"}, DIFFUSE) is ff.dace_cpu
-    assert backend_for({"backend": "dace", "device": "gpu"}, DIFFUSE).name == "dace_gpu"
-    assert backend_for({"backend": "reference", "device": "cpu"}, DIFFUSE) is ff.reference
-    with pytest.raises(OptionError, match="no backend 'dase'"):
-        backend_for({"backend": "dase"}, DIFFUSE)
-
-
 # --- commands -------------------------------------------------------------------------------------
 
 
@@ -417,41 +330,6 @@ def test_show_names_the_file_and_line_of_each_value(call, tmp_path):
     assert ["lower.fold", "false", f"{file}:6"] in [
         line.split() for line in done.output.splitlines()
     ]
-
-
-def test_show_obeys_the_backend_that_the_file_uses_on_another_architecture(call, tmp_path):
-    (tmp_path / "doubling.py").write_text(MODEL)
-    file = tmp_path / "model.toml"
-    file.write_text(
-        "[[when]]\nbackend = 'gpu'\narch = 'A100'\nuse = 'dace_gpu'\n\n"
-        "[[when]]\nbackend = 'dace_gpu'\narch = 'Ampere'\nset.block_2d = {x = 64, y = 2}\n\n"
-        "[[when]]\nbackend = 'dace_gpu'\narch = 'H100'\nset.block_1d = {x = 64}\n"
-    )
-    words = ("options", "show", f"{tmp_path}/doubling.py:double", "--file", file)
-
-    done = call(*words, "--backend", "gpu", "--arch", "sm_80")
-
-    assert done.exit_code == 0, done.output
-    rows = [line.split() for line in done.output.splitlines()]
-    assert rows[0] == ["doubling:double", "on", "dace_gpu"]
-    assert ["codegen.block_2d", "{x", "=", "64,", "y", "=", "2}", f"{file}:9"] in rows
-    assert ["codegen.block_1d", "{}", "default"] in rows
-    assert rows[-1] == ["architecture:", "sm_80"]
-    assert (
-        call(*words, "--backend", "gpu:A100").output.splitlines()[0].strip().endswith("on dace_gpu")
-    )
-    assert call(*words, "--backend", "gpu:A30").output.splitlines()[0].strip().endswith("on gpu")
-
-
-def test_show_takes_the_backend_of_the_program(call, tmp_path):
-    (tmp_path / "doubling.py").write_text(f"{MODEL}\non_gpu = double.with_backend('gpu')\n")
-
-    titles = [
-        call("options", "show", f"{tmp_path}/doubling.py:{name}").output.splitlines()[0].split()
-        for name in ("double", "on_gpu")
-    ]
-
-    assert [title[-1] for title in titles] == ["cpu", "gpu"]
 
 
 def test_show_refuses_an_architecture_that_no_machine_has(call, tmp_path):
@@ -519,3 +397,33 @@ def test_check_lists_old_spellings(call, tmp_path):
         f"{file}:4: Option 'codegen.tiles' is now 'tile_columns': write that name instead.",
         "1 of 1 entries are used.",
     ]
+
+
+def test_patterns_may_name_the_module_and_lists(model):
+    model("""\
+[[when]]
+program = ["model.dycore:*", "other"]
+arch = ["sm_9*", "gfx942"]
+
+[when.set]
+"codegen.numerics" = "strict"
+stream_from = 0
+""")
+
+    assert value_of("codegen.numerics", archs=["sm_90"]) == ("strict", "model.toml:6")
+    assert value_of("codegen.stream_from", archs=["gfx942"]) == (0, "model.toml:7")
+    assert value_of("codegen.numerics", archs=["sm_80"])[0] == "contract"
+    assert value_of("codegen.numerics", "model.physics:x", archs=["sm_90"])[0] == "contract"
+
+
+def test_a_descriptor_may_name_a_family_of_backends():
+    descriptor = {"backend": "cpp", "device": ff.DeviceType.CPU, "jam": False}
+
+    found = backend_for(descriptor, DIFFUSE)
+
+    assert (found.name, found.options["codegen.jam"]) == ("cpu", False)
+    assert backend_for({"backend": "dace"}, DIFFUSE) is ff.dace_cpu
+    assert backend_for({"backend": "dace", "device": "gpu"}, DIFFUSE).name == "dace_gpu"
+    assert backend_for({"backend": "reference", "device": "cpu"}, DIFFUSE) is ff.reference
+    with pytest.raises(OptionError, match="no backend 'dase'"):
+        backend_for({"backend": "dase"}, DIFFUSE)

@@ -81,16 +81,6 @@ def test_a_plan_builds_in_an_executor(own_engine, out):
     assert np.array_equal(out.asnumpy(), [9.0, 18.0, 27.0])
 
 
-def test_progress_is_told(own_engine):
-    told = []
-    with ff.plan() as model:
-        set_ups()
-
-    model.build(progress=lambda built: told.append((built.program, built.total)))
-
-    assert sorted(told) == [("scale", 3), ("scale", 3), ("shrink", 3)]
-
-
 def test_all_errors_come_in_one_group(own_engine):
     with ff.plan() as model:
         set_ups(out=ff.zeros({I: 9}))

@@ -66,40 +66,10 @@ def static_of(step):
     return [sorted(dict(variant.static)) for variant in step._table.entries]
 
 
-def test_calls_give_what_is_left_and_compute_what_the_program_means():
-    step = set_up()
-    u, out = fields()
-
-    assert list(inspect.signature(step).parameters) == ["u", "twice", "out"]
-    for twice in (False, True):
-        step(u, twice, out)
-        assert np.array_equal(out.asnumpy(), meant(0.5, twice))
-
-
 def test_vertical_sizes_constants_and_variants_are_compiled_in():
     step = set_up().wait()
 
     assert static_of(step) == [["bottom", "rate", "top", "twice"]] * 2
-
-
-@pytest.mark.parametrize(
-    ("static", "names"),
-    [
-        (("horizontal", "vertical", "constants"), ["bottom", "east", "rate", "top", "west"]),
-        ("horizontal", ["east", "west"]),
-        (("constants", "top"), ["rate", "top"]),
-        ((), []),
-    ],
-)
-def test_each_group_can_be_switched(static, names):
-    step = ff.setup(relax, static_args=static, constant_args={"rate": 0.5, "twice": False}, **SIZES)
-    if "constants" in static:
-        names = sorted([*names, "twice"])
-
-    assert static_of(step.wait()) == [names]
-    u, out = fields()
-    step(u, out)
-    assert np.array_equal(out.asnumpy(), meant(0.5, False))
 
 
 def test_values_of_static_args_are_compiled_in_and_given_by_calls():
@@ -129,19 +99,6 @@ def test_old_names_of_bound_scalars_are_compiled_in_or_not():
     assert static_of(step) == [["bottom", "top", "twice"]]
     assert "static twice: 1 value: True; given in 'bound_static_args'" in step.variants
     assert step.parameters == ("u", "out")
-
-
-def test_constants_are_compiled_in_as_static_args_says():
-    constants = {"rate": 0.5, "twice": True}
-    chosen = ("vertical", "twice")
-    step = ff.setup(relax, constant_args=constants, static_args=chosen, **SIZES).wait()
-    u, out = fields()
-
-    step(u, out)
-
-    assert np.array_equal(out.asnumpy(), meant(0.5, True))
-    assert static_of(step) == [["bottom", "top", "twice"]]
-    assert "static twice: 1 value: True; named in 'static_args'" in step.variants
 
 
 def test_a_tag_chooses_the_backend():
@@ -208,31 +165,11 @@ def test_a_value_outside_the_variants_is_refused_and_named():
         step(fields()[0], True, fields()[1])
 
 
-def test_without_precompile_calls_build_what_they_need():
-    step = set_up(precompile=False, variants={"twice": [False, True]})
-    assert static_of(step) == []
-    assert "static twice: no value built yet; listed in 'setup'" in step.variants
-
-    u, out = fields()
-    step(u, True, out)
-
-    assert len(static_of(step)) == 1
-
-
 def test_an_embedded_set_up_has_nothing_to_build():
     step = set_up(backend=None)
     u, out = fields()
 
     step.wait()(u, True, out)
-
-    assert np.array_equal(out.asnumpy(), meant(0.5, True))
-
-
-def test_bound_arguments_of_the_program_stay_bound():
-    step = ff.setup(relax.with_bound_args(rate=0.5), variants={"twice": [True]}, **SIZES)
-    u, out = fields()
-
-    step(u, True, out)
 
     assert np.array_equal(out.asnumpy(), meant(0.5, True))
 
@@ -245,17 +182,6 @@ def test_a_set_up_can_be_pickled():
 
     assert np.array_equal(out.asnumpy(), meant(0.5, True))
     assert list(inspect.signature(step).parameters) == ["u", "twice", "out"]
-
-
-def test_a_set_up_is_recorded():
-    step, (u, out) = set_up(), fields()
-    with ff.record(out=out) as recorded:
-        step(u, True, out)
-    other = ff.zeros({I: 4, K: 3})
-
-    recorded(out=other)
-
-    assert np.array_equal(other.asnumpy(), meant(0.5, True))
 
 
 def test_a_checked_call_finds_invalid_numbers():

@@ -51,11 +51,6 @@ def climb(u: Line, by: float, out: Line):
     rise(u, by, out=out)
 
 
-@ff.field_operator(backend=ff.cpu)
-def wrong(u: Line) -> Line:
-    return u + 1.0
-
-
 @pytest.fixture
 def arguments():
     return {"u": ff.as_field([I], np.arange(9.0) ** 2), "by": 2.0, "out": ff.full({I: 8}, 7.0)}

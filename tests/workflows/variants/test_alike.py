@@ -4,9 +4,9 @@ import pytest
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
 from fieldforge.runtime.language.structure import leaves_of
-from fieldforge.workflows.variants.naming import alike_on, alike_outputs, leaf_name
+from fieldforge.workflows.variants.naming import alike_outputs, leaf_name
 
-from ...dimensions import I, J, K
+from ...dimensions import I, K
 
 Columns = Field[Dims[I, K], float64]
 
@@ -47,28 +47,6 @@ def test_outputs_of_one_size_are_alike():
 def test_outputs_of_other_sizes_are_apart():
     assert alike(outputs(5, 4, 5)) == (("out.0", "out.1.1"),)
     assert alike((ff.zeros({I: 3}), ff.zeros({I: 4}))) == ()
-
-
-def test_only_dimensions_that_both_have_are_compared():
-    together = alike((ff.zeros({I: 3}), ff.zeros({J: 2}), ff.zeros({I: 3, J: 2})))
-    assert together == (("out.0", "out.1", "out.2"),)
-    apart = alike((ff.zeros({I: 3}), ff.zeros({J: 2}), ff.zeros({I: 3, J: 4})))
-    assert apart == (("out.0", "out.1"),)
-
-
-def test_domains_are_compared_by_their_bounds():
-    out = (ff.zeros({I: 3}), ff.zeros({I: 9}))
-    same = {f"domain.out.{leaf}.I.{end}": 1 for leaf in (0, 1) for end in ("start", "stop")}
-
-    assert alike_on("out", out, same) is None
-    assert alike_on("out", out, {**same, "domain.out.1.I.stop": 2}) == ()
-
-
-def test_outputs_that_are_alike_are_built_with_one_walk():
-    text = sums.with_backend(ff.reference).trace(until="lower")["lower"].text
-
-    assert text.count(" = scan K") == 1
-    assert "start(out.1" not in text
 
 
 @pytest.mark.parametrize("lengths", [(5, 5, 5), (5, 4, 5), (3, 4, 5), (5, 5, 2)])

@@ -22,11 +22,6 @@ def spread(u: Plane) -> Plane:
     return concat_where(K < 2, inner, 2.0 * inner)
 
 
-@ff.field_operator
-def doubled(u: Plane) -> Plane:
-    return 2.0 * u
-
-
 @ff.scan_operator(axis=K, forward=True, init=0.0)
 def summed(state: float, u: float) -> float:
     return state + u
@@ -50,32 +45,9 @@ def meant(extent, levels=4, first=0):
     return out.asnumpy()
 
 
-def count(program):
-    return sum(len(variants.table.entries) for variants in program._variant_sets)
-
-
 @pytest.fixture(params=[ff.cpu, ff.reference], ids=["cpu", "reference"])
 def backend(request):
     return request.param
-
-
-@pytest.mark.filterwarnings("ignore:Program .* runs embedded")
-def test_every_domain_is_a_variant_and_gives_what_the_program_means(backend):
-    program = diffuse.with_backend(backend).with_compilation_options(static_domains=True)
-
-    for extent, levels, first in [
-        (6, 4, 0),
-        (9, 4, 0),
-        (6, 1, 0),
-        (6, 4, -3),
-        (6, 4, 0),
-        (3, 0, 0),
-    ]:
-        u, out = fields(extent, levels, first)
-        program(u, out)
-        assert np.array_equal(out.asnumpy(), meant(extent, levels, first))
-
-    assert count(program) == 5  # (6, 4, 0) came twice
 
 
 def test_the_bounds_are_numbers_in_the_listing_and_in_the_source():
@@ -98,15 +70,6 @@ def test_compile_for_a_domain_leaves_other_domains_to_code_for_all():
         assert np.array_equal(out.asnumpy(), meant(extent))
 
     assert [bool(variant.ranges) for variant in program._variants.table.entries] == [True, False]
-
-
-def test_compile_takes_several_domains_and_domains_of_single_parameters():
-    program = diffuse.with_backend(ff.cpu).with_compilation_options(static_domains=True)
-    program.build(domains=[{"I": 6, "K": 4}, {I: (0, 8), "out": {I: 9}, K: 4}])
-    program(*fields(6))
-
-    assert count(program) == 2
-    assert "out along I: 0:9" in program.variants
 
 
 def test_static_domains_may_not_compile_for_others_where_that_is_switched_off():
@@ -145,17 +108,6 @@ def test_fields_and_domains_tell_the_ranges_of_a_parameter():
 
     for told in (ff.zeros({I: (2, 5)}), ff.domain({I: (2, 5)}), {I: (2, 5)}, {"I": (2, 5)}):
         assert ranges_told("p", parameters, {"u": told}) == (("u", "I", 2, 5),)
-
-
-def test_operators_that_are_called_directly_have_static_domains_too():
-    operator = doubled.with_backend(ff.cpu).with_compilation_options(static_domains=True)
-
-    for extent in (3, 5, 3):
-        u, out = fields(extent)
-        operator(u, out=out)
-        assert np.array_equal(out.asnumpy(), 2.0 * u.asnumpy())
-
-    assert count(operator) == 2
 
 
 def test_a_recorded_step_falls_back_where_a_field_has_another_domain():

@@ -32,12 +32,6 @@ def test_further_entries_make_no_difference():
     assert tables_of(provider, [("C2E", True)]) == tables_of({"C2E": FULL}, [("C2E", True)])
 
 
-def test_tables_of_other_sizes_are_alike():
-    other = table([[0, 1, 2]] * 7)
-
-    assert tables_of({"C2E": other}, [("C2E", True)]) == tables_of({"C2E": FULL}, [("C2E", True)])
-
-
 @pytest.mark.parametrize("provider", [None, {}, {"C2E": Dimension("K")}])
 def test_a_table_that_must_be_there_is_a_key_error(provider):
     with pytest.raises(MissingOffsetError, match="Offset 'C2E' not found in offset provider"):

@@ -84,27 +84,6 @@ sweep K: 0 .. 39
 """
 
 
-def test_a_loop_changes_a_register_in_place_of_an_element():
-    found = changed(COUNTED.format(first="%1 float64 add %0 %0\n  "), with_held_elements)
-
-    assert found == (
-        "parallel I: 0 .. n\n"
-        "  sweep K: 0 .. 39\n"
-        "    %0 float64 load out[0, 0]\n"
-        "    %1 float64 set 1 %0\n"
-        "    %2 float64 load u[0, 0]\n"
-        "    %3 float64 add %2 %2\n"
-        "    while\n"
-        "      %4 float64 get 1\n"
-        "      %5 bool lt %4 %2\n"
-        "    holds %5\n"
-        "      %6 float64 add %4 %2\n"
-        "      %7 float64 set 1 %6\n"
-        "    %8 float64 get 1\n"
-        "    %9 float64 store out[0, 0] %8"
-    )
-
-
 def test_an_element_that_is_stored_first_is_not_loaded():
     found = changed(COUNTED.format(first="%1 float64 store out[0, 0] %0\n  "), with_held_elements)
 

@@ -11,9 +11,7 @@ from fieldforge.stages import CpuTarget, Patches
 from fieldforge.stages.codegen.cpu.options import MACHINES, CpuOptions
 from fieldforge.stages.codegen.cpu.planning import moves
 from fieldforge.stages.codegen.plan.machine import CLASSES, CpuClass
-from fieldforge.stages.ir.loops.cpu import Tiles
 from fieldforge.stages.ir.loops.reader import read
-from fieldforge.stages.ir.loops.traverse import nodes_of
 from fieldforge.workflows.builds.building import trace
 from fieldforge.workflows.tuning.subject import make_subject
 
@@ -40,26 +38,6 @@ def names(seed, **options):
     """Return the moves of the plan of a drawn program, by name."""
     loops = read(generated(seed, **options).loops)
     return {move.name: move.other for move in moves(loops, CpuOptions(CpuTarget(), **options))}
-
-
-def test_a_plan_is_told_with_its_alternatives():
-    plain, planned = generated(STENCILS, effort=0), generated(STENCILS, effort=2)
-
-    assert "planned: " not in plain.loops
-    assert "# planned: 0." in planned.loops
-    assert "#   prefetch off; on " in planned.loops
-    assert planned.text != plain.text
-    assert any(nodes_of(read(plain.loops), Tiles))
-    assert not any(nodes_of(read(planned.loops), Tiles))
-
-
-def test_a_plan_is_what_its_options_make():
-    planned = generated(STENCILS, effort=2)
-
-    passes = tuple(name for name in ff.cpu.options["codegen.passes"] if name != "tile")
-    same = generated(STENCILS, effort=0, passes=passes, prefetch=False)
-
-    assert planned.text == same.text
 
 
 def test_two_processes_find_one_plan():
@@ -89,16 +67,6 @@ def test_results_keep_their_bits(seed):
             assert values.tobytes() == other[name].tobytes()
 
 
-def test_the_least_effort_turns_values_into_arrays_only():
-    rules, planned = generated(GRID, effort=0), generated(GRID)
-    asked = tuple(re.findall(r"(%\d+) is an array: asked for, or planned", planned.loops))
-
-    assert asked
-    assert "# planned: 0." in planned.loops
-    assert planned.text != rules.text
-    assert planned.text == generated(GRID, effort=0, arrays=asked).text
-
-
 def test_a_value_that_the_user_wants_in_place_stays_there():
     (first, *_) = re.findall(r"(%\d+) is an array: asked for, or planned", generated(GRID).loops)
 
@@ -121,16 +89,6 @@ def test_patches_of_a_mesh_can_be_left_out_and_taken_again():
 
     assert "portions" in names(MESH, patches=sizes)
     assert names(MESH, patches=False)["portions"] == "on"
-
-
-def test_a_class_of_machines_can_be_chosen():
-    told = {
-        next(line for line in generated(STENCILS, effort=2, **machine).loops.splitlines()
-             if "planned:" in line)
-        for machine in ({}, {"machine": "epyc"}, {"machine": "xeon"})
-    }  # fmt: skip
-
-    assert len(told) == 3
 
 
 def test_every_class_of_cpus_has_a_name():

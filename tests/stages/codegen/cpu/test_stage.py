@@ -50,21 +50,6 @@ def test_generated_code_has_no_threads_of_its_own() -> None:
     assert "-fopenmp" not in generated.flags
 
 
-def test_thresholds_come_from_the_machine_unless_an_option_sets_them() -> None:
-    def source(**options: int) -> str:
-        stage = Codegen(target=TARGET, **options)
-        variant = Variant(unit=(("u", "I"), ("out", "I")))
-        return stage.run(lowered=laplacians(1), variant=variant)["generated"].source
-
-    usual = source()
-    assert "measured(context, &Machine::stream_from, 12582912)" in usual
-    assert "measured(context, &Machine::parallel_from, 8192)" in usual
-    fixed = source(stream_from=4711, parallel_from=815)
-    assert ">= 4711" in fixed
-    assert ", 815, " in fixed
-    assert "&Machine::" not in fixed.partition("fieldforge_entry")[2]
-
-
 def test_the_interface_reads_what_lowering_found() -> None:
     lowered = laplacians(5)
     interface = Codegen(target=TARGET).run(lowered=lowered, variant=Variant())["interface"]

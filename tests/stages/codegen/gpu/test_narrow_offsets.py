@@ -99,20 +99,6 @@ def chosen(text, plane, start, levels):
     return [evaluate(each, value) for each in blocks]
 
 
-@pytest.mark.parametrize(
-    ("plane", "start", "is_wide"),
-    [
-        (2**29 - 10, 0, False),
-        (2**29 - 9, 0, True),
-        (9 - 2**29, 0, True),
-        (2**28, -7, False),
-        (2**28, -8, True),
-    ],
-)
-def test_elements_far_from_index_0_need_wide_offsets(plane, start, is_wide):
-    assert chosen(SEARCH, plane, start, levels=4) == [not is_wide, is_wide]
-
-
 @pytest.mark.parametrize(("levels", "is_wide"), [(65535, False), (65536, True)])
 def test_more_points_than_blocks_need_several_of_a_thread(levels, is_wide):
     assert chosen(POINTS, 64, 0, levels) == [not is_wide, is_wide]

@@ -124,19 +124,20 @@ def test_what_two_scans_read_lands_and_stays_in_shared_memory() -> None:
     assert "on their way" not in older["generated"].loops  # its copies are not asynchronous
 
 
-def test_columns_of_contiguous_levels_come_as_rows() -> None:
-    loops = listing("tridiagonal", "solve", "float64", "K")
-    assert rooms(loops) == [("a", "@5", "x"), ("b", "@6"), ("c",), ("d",)]  # that of inputs
-    assert "  rows columns 16 " in loops
-    assert "# columns of contiguous K come as rows" in loops
-    assert not rooms(listing("tridiagonal", "solve", "float64", "K", tile_columns=-1))
-
-
-def test_what_a_scan_has_passed_leaves_its_room() -> None:
-    loops = listing("vertical_advection", "advect", "float64", "K")
-    first, second, *others = rooms(loops)
-    assert (first, second) == (("w", "@5", "new_tendency"), ("w", "@6"))
-    assert others == [("u",), ("u_before",), ("tendency",)]
+@pytest.mark.parametrize(
+    ("name", "program", "held"),
+    [
+        ("tridiagonal", "solve", [("a", "@5", "x"), ("b", "@6"), ("c",), ("d",)]),
+        (
+            "vertical_advection", "advect",
+            [("w", "@5", "new_tendency"), ("w", "@6"), ("u",), ("u_before",), ("tendency",)],
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_scan_has_passed_leaves_its_room(
+    name: str, program: str, held: list[tuple[str, ...]]
+) -> None:
+    assert rooms(listing(name, program, "float64", "K")) == held
 
 
 def test_caches_keep_what_several_scans_read() -> None:
@@ -180,11 +181,6 @@ def test_a_quotient_outside_scans_takes_no_call_where_the_dividend_is_0() -> Non
     assert " / v" not in kernel
 
 
-def test_long_bodies_have_registers_for_one_level_ahead() -> None:
-    loops = listing("precipitation", "precipitate", "float64", "I")
-    assert " ahead 1 asked " in loops
-
-
 # What the listing says of a schedule, and the options that leave it out: the table of docs/gpu.md.
 LEFT_OUT: list[tuple[str, tuple[str, str, str], dict[str, object]]] = [
     ("by single accesses where memory is not aligned", ("diffusion", "diffuse", "I"),
@@ -201,6 +197,8 @@ LEFT_OUT: list[tuple[str, tuple[str, str, str], dict[str, object]]] = [
      {"passes": without(GPU_PASSES, "hand_on")}),
     ("u_before to stay, tendency to @6", ("vertical_advection", "advect", "I"), {"land": -1}),
     ("  long levels ", ("tridiagonal", "solve", "I"), {"blocked": False}),
+    ("# columns of contiguous K come as rows", ("tridiagonal", "solve", "K"), {"tile_columns": -1}),
+    (" ahead 1 asked ", ("precipitation", "precipitate", "I"), {"ahead": -1}),
     ("  rows columns 16 ", ("tridiagonal", "solve", "K"), {"tile_columns": -1}),
     ("caches keep u_before", ("vertical_advection", "advect", "I"), {"keep": False}),
 ]  # fmt: skip
@@ -232,6 +230,24 @@ OPTIONS = [
 ]
 
 
+def agree(
+    entry: Any,
+    fields: list[tuple[Any, np.ndarray[Any, Any]]],
+    *numbers: object,
+    allocator: object,
+    options: dict[str, object],
+) -> None:
+    """Compare what CPUs and the simulated device write where the last field lies, bit for bit."""
+    core, last = fields[-1]
+    found = []
+    for backend in (CPU, HOST.with_options(**options)):
+        given = [ff.as_field(box, each, allocator=allocator) for box, each in fields]
+        out = ff.as_field(core, np.full_like(last, np.nan), allocator=allocator)
+        entry.with_backend(backend)(*given, out, *numbers)
+        found.append(out.asnumpy())
+    assert (found[0] == found[1]).all()
+
+
 @pytest.mark.needs_compiler
 @pytest.mark.parametrize(("allocator", "options"), OPTIONS, ids=str)
 def test_sweeps_have_the_bits_of_the_cpu(options: dict[str, object], allocator: object) -> None:
@@ -239,16 +255,11 @@ def test_sweeps_have_the_bits_of_the_cpu(options: dict[str, object], allocator: 
     shape = ni, nj, nk = 5, 3, 19
     core = {program.I: (-1, ni - 1), program.J: nj, program.K: (2, nk + 2)}
     numbers = np.random.default_rng(1)
-    given = [
-        numbers.uniform(low, high, shape) for low, high in [(-1, 1), (2.5, 3), (-1, 1), (-1, 1)]
+    fields = [
+        (core, numbers.uniform(low, high, shape))
+        for low, high in [(-1, 1), (2.5, 3), (-1, 1), (-1, 1)]
     ]
-    found = []
-    for backend in (CPU, HOST.with_options(**options)):
-        fields = [ff.as_field(core, each, allocator=allocator) for each in given]
-        x = ff.as_field(core, np.full(shape, np.nan), allocator=allocator)
-        program.solve.with_backend(backend)(*fields, x)
-        found.append(x.asnumpy())
-    assert (found[0] == found[1]).all()
+    agree(program.solve, fields, allocator=allocator, options=options)
 
 
 ADVECTED = [
@@ -276,65 +287,37 @@ def test_advected_columns_have_the_bits_of_the_cpu(
         numbers = np.random.default_rng(3)
         u, before, tendency = numbers.uniform(-10, 10, (3, *shape)).astype(dtype)
         w = numbers.uniform(-0.05, 0.05, (ni + 1, nj, nk + 1)).astype(dtype)
-        found = []
-        for backend in (CPU, HOST.with_options(**options)):
-            fields = [
-                ff.as_field(box, each, allocator=allocator)
-                for box, each in ((core, u), (core, before), (faces, w), (core, tendency))
-            ]
-            out = ff.as_field(core, np.full(shape, np.nan, dtype), allocator=allocator)
-            per_step = np.dtype(dtype).type(1 / 12)
-            program.advect.with_backend(backend)(*fields, out, per_step, first + nk - 1)
-            found.append(out.asnumpy())
-        assert (found[0] == found[1]).all(), nk
+        fields = [(core, u), (core, before), (faces, w), (core, tendency)]
+        last = (np.dtype(dtype).type(1 / 12), first + nk - 1)
+        agree(program.advect, fields, *last, allocator=allocator, options=options)
+
+
+DIFFUSED: list[tuple[str, object, dict[str, object]]] = [
+    ("float32", None, {}),
+    ("float32", None, {"points": ThreadPoints(8, 3)}),
+    ("float32", None, {"block": ThreadBlock(32, 4)}),
+    ("float32", None, {"block": ThreadBlock(32, 4), "points": ThreadPoints(4)}),
+    *[
+        (dtype, np, options)  # rows are not aligned
+        for dtype in ("float64", "float32")
+        for options in ({"unaligned": True}, {}, {"unaligned": False})
+    ],
+]
 
 
 @pytest.mark.needs_compiler
-@pytest.mark.parametrize(
-    "options",
-    [
-        {}, {"points": ThreadPoints(8, 3)}, {"block": ThreadBlock(32, 4)},
-        {"block": ThreadBlock(32, 4), "points": ThreadPoints(4)},
-    ],
-    ids=str,
-)  # fmt: skip
-def test_stencils_have_the_bits_of_the_cpu(options: dict[str, Any]) -> None:
-    program = in_precision("diffusion", "float32")
-    ni, nj, nk = 23, 7, 2
+@pytest.mark.parametrize(("dtype", "allocator", "options"), DIFFUSED, ids=str)
+def test_stencils_have_the_bits_of_the_cpu(
+    dtype: str, allocator: object, options: dict[str, object]
+) -> None:
+    program = in_precision("diffusion", dtype)
+    ni, nj, nk = 23, 7, 3
     core = {program.I: (3, 3 + ni), program.J: nj, program.K: nk}
     around = {program.I: (1, 5 + ni), program.J: (-2, nj + 2), program.K: nk}
     numbers = np.random.default_rng(2)
-    u = numbers.random((ni + 4, nj + 4, nk)).astype(np.float32)
-    coeff = numbers.random((ni, nj, nk)).astype(np.float32)
-    found = []
-    for backend in (CPU, HOST.with_options(**options)):
-        out = ff.zeros(core, np.float32)
-        fields = (ff.as_field(around, u), ff.as_field(core, coeff), out)
-        program.diffuse.with_backend(backend)(*fields)
-        found.append(out.asnumpy())
-    assert (found[0] == found[1]).all()
-
-
-@pytest.mark.needs_compiler
-@pytest.mark.parametrize("options", [{"unaligned": True}, {}, {"unaligned": False}], ids=str)
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_rows_that_are_not_aligned_have_the_bits_of_the_cpu(
-    dtype: str, options: dict[str, object]
-) -> None:
-    program = in_precision("diffusion", dtype)
-    ni, nj, nk = 5, 7, 13
-    numbers = np.random.default_rng(2)
     u = numbers.random((ni + 4, nj + 4, nk)).astype(dtype)
     coeff = numbers.random((ni, nj, nk)).astype(dtype)
-    core = {program.I: ni, program.J: nj, program.K: nk}
-    around = {program.I: (-2, ni + 2), program.J: (-2, nj + 2), program.K: nk}
-    found = []
-    for backend in (CPU, HOST.with_options(**options)):
-        out = ff.as_field(core, np.full((ni, nj, nk), np.nan, dtype), allocator=np)
-        fields = (ff.as_field(around, u, allocator=np), ff.as_field(core, coeff, allocator=np), out)
-        program.diffuse.with_backend(backend)(*fields)
-        found.append(out.asnumpy())
-    assert (found[0] == found[1]).all()
+    agree(program.diffuse, [(around, u), (core, coeff)], allocator=allocator, options=options)
 
 
 @pytest.mark.needs_compiler

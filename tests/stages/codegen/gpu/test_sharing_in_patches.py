@@ -25,10 +25,8 @@ from fieldforge.examples.icosahedral import (
 from fieldforge.stages.codegen.gpu.options import GPU_PASSES
 from fieldforge.stages.codegen.pass_list import without
 from fieldforge.stages.ir.loops.gpu import Patches
-from fieldforge.stages.ir.loops.kernel import Node
-from fieldforge.stages.ir.loops.nest import Load, Store
 from fieldforge.stages.ir.loops.reader import read
-from fieldforge.stages.ir.loops.traverse import accesses, nodes_of
+from fieldforge.stages.ir.loops.traverse import nodes_of
 from fieldforge.workflows.backends.backend import BACKENDS
 
 from ....selection import not_optimised
@@ -113,10 +111,6 @@ def loops_of_a_patch(text: str) -> tuple[Any, ...]:
     return patches.body.steps
 
 
-def touched(node: Node, kind: type[Load | Store]) -> list[str]:
-    return [row.buffer for row in accesses(node, kind)]
-
-
 @pytest.mark.parametrize("cells", [MESH.cells, MESH.cells - 9], ids=["same", "apart"])
 @pytest.mark.parametrize(
     "patches",
@@ -134,23 +128,6 @@ def test_what_nests_share_has_the_same_bits(arguments, patches, cells, rows, lis
     assert len(lists_made) == 1
     expected = results(not_optimised(BACKENDS["cpu"]), arguments, **ends)
     assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
-
-
-def test_the_listing_has_one_loop_for_two_nests_and_an_array_more(arguments):
-    text = listing(HOST, arguments)
-    first, choice, edges = loops_of_a_patch(text)
-    together, rest = choice.then.steps
-    others, apart = choice.otherwise.steps
-    loops = (first, together, rest, others, apart, edges)
-    assert [each.part for each in loops] == ["all", "owned", "rest", "all", "all", "all"]
-    assert [each.elements for each in loops] == [0, 2, 1, 1, 2, 3]
-    assert others.nest == rest.nest
-    assert touched(together, Load).count("vn") == 3  # once for each edge of a cell
-    assert touched(together, Store) == [ARRAY, "drift", *HANDED]
-    assert "w" not in touched(edges, Load)
-    for name in HANDED:
-        assert touched(edges, Load).count(name) == 2
-        assert f"shared {name} float64 [Cell, K] unit K  # 2 loads of each neighbour" in text
 
 
 def test_without_the_pass_each_nest_has_a_loop(arguments, lists_made):

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from textwrap import indent
 
 import attrs
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.runtime import _core, gpu
-from fieldforge.runtime.calls.plan import Launch, Plan, Repeat
+from fieldforge.runtime.calls.plan import Plan, Repeat
 from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.process.device import DeviceType
 from fieldforge.runtime.process.library_file import place_library
@@ -22,14 +23,13 @@ from fieldforge.stages.codegen.gpu.text.kernel import write_gpu
 from fieldforge.stages.codegen.interface import integers
 from fieldforge.stages.codegen.rows.options import WriterOptions
 from fieldforge.stages.compile.stage import Compile
-from fieldforge.stages.ir import codec
 from fieldforge.stages.ir.dataflow import Leaf
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.verify import verify
 from fieldforge.stages.vendors.host import HOST
 
 from ..texts import RULES
-from ..tree_kernels import after_columns, after_nested, after_planes, columns, nested, planes
+from ..tree_kernels import after_nested, after_planes, nested, planes
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -105,29 +105,6 @@ def view(array: gpu.Array) -> _core.FieldView:
 # --- planes -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backward", [False, True])
-@pytest.mark.parametrize("levels", [2, 9])
-def test_a_loop_runs_nests_for_one_plane_after_the_other(run, backward, levels):
-    u = RANDOM.random((16, levels))
-
-    made = run(planes("K", backward=backward), u=u)
-
-    np.testing.assert_array_equal(made["u"], after_planes(u, backward=backward))
-
-
-def test_planes_are_launches_that_a_call_repeats_with_their_index():
-    _, plan = planned(planes("K", backward=True))
-
-    (repeat,) = plan.launches
-    assert isinstance(repeat, Repeat)
-    kernels = [each.kernel for each in repeat.launches if isinstance(each, Launch)]
-    assert kernels == ["grid_of_k0", "grid_of_k1"]
-    assert all(each.arguments[-1] == ("index", 0) for each in repeat.launches)
-    said = f"for each index from ints[{repeat.start}] to ints[{repeat.stop}] backward: [grid_of_k0("
-    assert str(repeat).startswith(said)
-    assert codec.decode(codec.encode(plan.launches)) == plan.launches
-
-
 def test_a_recorded_step_is_one_graph_with_all_its_planes(run, tmp_path):
     program = program_of(tmp_path, planes("K"))
     u = RANDOM.random((16, 5))
@@ -166,16 +143,9 @@ def test_loops_in_loops_run_in_turn(run):
 # --- columns ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [1, 150])
-def test_each_thread_has_a_column_that_sweeps_chooses_and_repeats(run, count):
-    u, out = RANDOM.random((count, 6)) * 2, RANDOM.random((count, 7))
-
-    made = run(columns("K"), u=u, out=out)
-
-    np.testing.assert_array_equal(made["out"], after_columns(u, out))
-
-
-ALONE = """\
+def alone(loops: str) -> str:
+    """Return a kernel of columns of `u`."""
+    return f"""\
 kernel alone
   dimension I horizontal
   dimension K vertical
@@ -183,38 +153,33 @@ kernel alone
   group 0 (I: 0 .. stop(u, I), K: 0 .. stop(u, K))
   step 0
     column group 0
-      sweep I: 0 .. stop(u, I)
-        sweep K: 0 .. stop(u, K)
-          %0 float64 load u[0, 0]
-          %1 float64 store u[0, 0] %0 add
+{indent(loops, 6 * " ")}"""
+
+
+SWEEPS = """\
+sweep I: 0 .. stop(u, I)
+  sweep K: 0 .. stop(u, K)
+    %0 float64 load u[0, 0]
+    %1 float64 store u[0, 0] %0 add
+"""
+POINTS = """\
+parallel I: 0 .. stop(u, I)
+  parallel K: 0 .. stop(u, K)
+    %0 float64 load u[0, 0]
+    %1 int64 index I
+    %2 float64 cast %1
+    %3 float64 mul %0 %2
+    %4 float64 store u[0, 0] %3
 """
 
 
 def test_a_column_without_loops_has_one_thread(run):
     u = RANDOM.random((70, 3))
 
-    np.testing.assert_array_equal(run(ALONE, u=u)["u"], u + u)
-
-
-POINTS = """\
-kernel points
-  dimension I horizontal
-  dimension K vertical
-  field u float64 [I, K] unit K
-  group 0 (I: 0 .. stop(u, I), K: 0 .. stop(u, K))
-  step 0
-    column group 0
-      parallel I: 0 .. stop(u, I)
-        parallel K: 0 .. stop(u, K)
-          %0 float64 load u[0, 0]
-          %1 int64 index I
-          %2 float64 cast %1
-          %3 float64 mul %0 %2
-          %4 float64 store u[0, 0] %3
-"""
+    np.testing.assert_array_equal(run(alone(SWEEPS), u=u)["u"], u + u)
 
 
 def test_the_columns_of_several_loops_are_counted_in_one_row(run):
     u = RANDOM.random((70, 3))
 
-    np.testing.assert_array_equal(run(POINTS, u=u)["u"], u * np.arange(70.0)[:, None])
+    np.testing.assert_array_equal(run(alone(POINTS), u=u)["u"], u * np.arange(70.0)[:, None])

@@ -50,21 +50,6 @@ def test_a_tree_written_by_hand_is_read_and_printed(text: str) -> None:
     assert show(verify(read(text))) == text
 
 
-def test_a_nest_is_printed_once() -> None:
-    both = SMALL.replace(
-        "      nest n1 group 0  # stores out\n"
-        "        vector I: 0 .. 8\n"
-        "          %0 float64 load @0[0]\n"
-        "          %1 float64 store out %0\n",
-        "      n2\n",
-    )
-
-    again = read(both)
-
-    assert again.steps[0].body.then == again.steps[0].body.otherwise.steps[1]
-    assert show(again).count("nest n") == 2
-
-
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [

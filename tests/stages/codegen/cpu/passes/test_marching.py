@@ -44,14 +44,6 @@ def test_a_block_holds_the_planes_that_a_point_reads_and_writes():
     assert after(march, unmarked(MARCHING)) == MARCHING
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("u[0, 0, 1]", "u[0, 1, -1]"), ("parallel J", "sequential J")]
-)
-def test_nests_that_read_one_plane_or_share_planes_only_do_not_march(old, new):
-    left = unmarked(MARCHING).replace(old, new)
-    assert after(march, left) == left
-
-
 def loops_of(program) -> str:
     return program.trace(until="codegen")["codegen"].loops
 

@@ -7,9 +7,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
-from fieldforge.examples import icosahedral
 from fieldforge.examples.diffusion import K, diffuse
-from fieldforge.examples.nabla import nabla2
 from fieldforge.stages.codegen.cpu.passes.prefetching import prefetch
 from fieldforge.stages.ir.loops.cpu import marks_of
 from fieldforge.stages.ir.loops.reader import read
@@ -183,14 +181,6 @@ def test_rows_that_a_table_tells_are_asked_for_within_the_table(cells: int) -> N
     trace = program.trace(offset_provider={"C2E": table})["codegen"]
     assert asked(trace.loops) == [("16 of C", "e[0, 0]", "e[0, 0]", "c[0, 0]")]
     assert "earlier(i0 + 16, " in trace.text
-
-
-def test_indices_are_clamped_where_rows_are_loaded_and_not_where_they_are_prefetched() -> None:
-    provider = icosahedral.icosahedral(1, 1).connectivities()  # V2E has skip values
-    text = nabla2.with_backend(ff.cpu).trace(offset_provider=provider)["codegen"].text
-    assert re.search(r"const s64 v\d+ = earlier\(v", text)
-    assert re.search(r"ask<[23]>\(q0", text)
-    assert not re.search(r"const s64 w\d+ = (earlier|later)\(w", text)
 
 
 def test_rows_of_staggered_fields_are_rows() -> None:

@@ -86,14 +86,6 @@ def test_a_sum_that_is_used_once_does_not_slide():
     assert "slides" not in loops_of(seven_points.with_backend(ff.cpu))
 
 
-def test_what_only_slid_rows_used_is_no_longer_needed():
-    program = twenty_seven_points.with_backend(ff.cpu.with_passes(slide=None))
-    assert "slides" not in loops_of(program)
-    slid = twenty_seven_points.with_backend(ff.cpu).trace(until="codegen")["codegen"].text
-    strips = slid.count("moved_f64_2(h")
-    assert strips >= 8, "each sum of four rows moves by two points once"
-
-
 def test_live_rows_follow_slides_to_rows_behind_their_users():
     body = (
         Constant(dtype="float64", text="1.0"),

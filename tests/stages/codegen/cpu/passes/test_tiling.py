@@ -111,30 +111,6 @@ def test_a_range_that_only_a_call_knows_is_cut_too(last):
     np.testing.assert_array_equal(result, ran(sweep_between, None, u, np.int32(0), np.int32(last)))
 
 
-def test_tiles_of_stencils_overlap_by_what_later_ones_read():
-    backend = tiled_backend()
-    u = levels(14, 64, 4)
-
-    result = ran(smooth, backend, u)
-
-    np.testing.assert_array_equal(result[3:11, 3:60], ran(smooth, None, u)[3:11, 3:60])
-    program = smooth.with_backend(backend)
-    assert tilings(program)
-    assert "      member margins 0 0, 2 2\n" in program.trace()["codegen"].loops
-
-
-@pytest.mark.parametrize("size", [1, 5, 16, 200])
-def test_the_size_of_tiles_is_an_option(size):
-    backend = tiled_backend(tile_size=size)
-    u = levels(14, 64, 4)
-
-    result = ran(smooth, backend, u)
-
-    np.testing.assert_array_equal(result[3:11, 3:60], ran(smooth, None, u)[3:11, 3:60])
-    (tiles,) = tilings(smooth.with_backend(backend))
-    assert f" by {size}" in tiles
-
-
 def test_a_negative_size_is_refused():
     with pytest.raises(
         ff.errors.OptionError, match=r"'tile_size'.* takes a whole number from 0 .* got -1"

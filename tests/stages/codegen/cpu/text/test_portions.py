@@ -96,17 +96,6 @@ def test_units_of_a_long_source_have_the_same_bits(monkeypatch, lists_made):
     assert len(lists_made) == 1
 
 
-def test_portions_and_single_nests_have_their_loops_once():
-    patches = Patches(elements=99, portion=24, least_bytes=1)
-    with_portions, without_portions = (
-        both.with_backend(CPU.with_options(patches=each))
-        .trace(**of_both(), offset_provider=TABLES, until="codegen")["codegen"]
-        .text.count("#pragma omp simd")
-        for each in (patches, False)
-    )
-    assert with_portions == without_portions > 0
-
-
 def test_a_call_that_reads_beyond_a_field_runs_nest_by_nest(lists_made):
     """Levels beyond the last are read nowhere, but only the call knows."""
     whole = of_both()

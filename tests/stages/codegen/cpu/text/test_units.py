@@ -14,7 +14,7 @@ from fieldforge.stages.codegen.cpu.text.units import Caller, Known, Part, used, 
 from fieldforge.stages.units import count_units
 
 from .....dimensions import I, J, K
-from ...programs import TARGET, Runner, laplacians
+from ...programs import TARGET, laplacians
 
 Volume = Field[Dims[I, J, K], float64]
 SIGNATURE = "HIDDEN void f({}) {{"
@@ -71,29 +71,6 @@ def test_cut_and_whole_sources_give_the_same_bits(monkeypatch, options):
     assert count_units(text) > 2
     for each, known in zip(found, expected, strict=True):
         np.testing.assert_array_equal(each, known)
-
-
-@pytest.mark.needs_compiler
-def test_nests_of_tiles_are_cut_too(monkeypatch):
-    cut_everything(monkeypatch)
-    u = np.asfortranarray(np.random.default_rng(0).random((26, 23)))
-    variant = Variant(unit=(("u", "I"), ("out", "I")))
-    outs = []
-    for share in (2.0, 0.0):  # the second is not cut
-        monkeypatch.setattr(units, "LARGEST", share)
-        outs.append(np.zeros((12, 9), order="F"))
-        Runner(laplacians(7), variant)(u, outs[-1], origins=[(-7, -2), (0, 5)])
-    np.testing.assert_array_equal(*outs)
-    assert outs[0].any()
-
-
-def test_equal_programs_are_cut_alike(monkeypatch):
-    cut_everything(monkeypatch)
-    stage = Codegen(target=TARGET)
-    texts = {
-        stage.run(lowered=laplacians(9), variant=Variant())["generated"].source for _ in range(2)
-    }
-    assert len(texts) == 1
 
 
 def test_each_unit_has_functions_of_similar_size():

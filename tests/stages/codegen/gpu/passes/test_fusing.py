@@ -75,15 +75,6 @@ def test_one_nest_for_two_runs_where_they_have_the_same_points() -> None:
     assert after == HEAD + AFTER + "    else\n" + apart
 
 
-def test_what_one_nest_fills_and_the_other_reads_at_its_own_points_stays_in_a_register() -> None:
-    after = show(fuse(read(HEAD + FILLS + STORES.replace("load @1", "load @0")), RULES))
-    both, apart = after.partition("nest n2")[2].split("    else\n")
-    assert "load @0" not in both
-    assert "%2 float64 add %0 %1" in both
-    assert "mul %3 %2" in both
-    assert "load @0[0, 0]" in apart
-
-
 def test_a_nest_that_reads_what_the_other_fills_at_neighbours_stays_apart() -> None:
     before = HEAD + FILLS + STORES.replace("load @1[0, 0]", "load @0[1, 0]")
     assert show(fuse(read(before), RULES)) == before.replace("nest n2", "nest n1")

@@ -3,10 +3,8 @@
 from textwrap import indent
 
 import attrs
-import pytest
 
 from fieldforge.stages import Patches, Target
-from fieldforge.stages.codegen.arena import plan_arena
 from fieldforge.stages.codegen.cpu.passes import portions
 from fieldforge.stages.codegen.gpu.options import GpuOptions
 from fieldforge.stages.codegen.gpu.passes.patching import patch
@@ -77,33 +75,6 @@ def chosen(head: str, when: str, reason: str, *members: str, beside: str = "") -
     )
 
 
-def test_nests_that_hand_an_array_on_are_a_kernel_for_each_patch() -> None:
-    made = patch(read(BEFORE), ON_GPU)
-    after = show(made)
-    fits = (
-        "mul(min(1, floordiv(mul(max(0, n), 2), max(1, mul(patches(o0), 192)))), "
-        "min(1, patches(o0)))"
-    )
-    head = "patches arrays @0 order o0 levels 16 points 4 threads 256 blocks 5 extent n"
-    room = "; room for 5 blocks, faster than fewer even if threads spill a little"
-    assert step_of(after) == chosen(head, fits, room, FILLS, BETWEEN, READS)
-    left = f"box (Vertex: 0 .. mul(max(0, m), mul({fits}, -1) + 1), K: 0 .. 40)"
-    assert left in show(plan_arena(made, ON_GPU))
-    readings = (
-        'list fills false row_bytes 0 owner "" leads_back false readings 0 (E2V 0), 0 (E2V 1)'
-    )
-    assert readings in after
-
-
-def test_threads_of_a_cpu_have_portions() -> None:
-    after = show(portions.patch(read(on_cpu(BEFORE)), ON_CPU))
-    head = (
-        "portions arrays @0 order o0 extent n levels 40 bytes 8 least 16777216 most 1048576 "
-        "memory max(0, mul(max(0, m), 320)) cores 2"
-    )
-    assert step_of(after) == on_cpu(chosen(head, "$1", "", FILLS, BETWEEN, READS))
-
-
 def test_what_stores_on_other_levels_of_memory_runs_beside_the_patches() -> None:
     text = BEFORE.replace(
         "other float64 [Vertex, K] unit K", "other float64 [Vertex, K] unit Vertex"
@@ -116,33 +87,9 @@ def test_what_stores_on_other_levels_of_memory_runs_beside_the_patches() -> None
     assert after == chosen(head.strip(), condition, reason, FILLS, READS, beside=BETWEEN)
 
 
-def test_the_elements_of_patches_are_those_that_read_at_neighbours() -> None:
-    own = "load u[0, 0]\n          %1 float64 store other"
-    between = BETWEEN.replace("n1", "n2").replace(own, own.replace("u[", "@0["))
-    text = HEAD + FILLS + READS.replace("n2", "n1") + between
-    after = step_of(show(patch(read(text), ON_GPU)))
-    places = [after.index(f"nest {name} ") for name in ("n0", "n2", "n1")]
-    assert "load @0[0, 0]" in between
-    assert places == sorted(places)
-
-
 def test_nests_that_march_stay() -> None:
     before = on_cpu(BEFORE).replace("# stores out\n", "# stores out\n      cpu march 64\n")
     assert show(portions.patch(read(before), ON_CPU)) == before
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("load @0[%1, 0]", "load @0[%1+1, 0]"),  # not by tables only
-        ("thread K: 0 .. 40\n          %2", "thread K: 0 .. 39\n          %2"),  # other levels
-        ("store other %0", "store @0 %0"),  # two nests fill the array
-    ],
-)
-def test_other_nests_stay(old: str, new: str) -> None:
-    before = BEFORE.replace(old, new)
-    assert before != BEFORE
-    assert show(patch(read(before), ON_GPU)) == before
 
 
 def test_levels_that_begin_inside_a_thread_take_patches_only_if_asked() -> None:
