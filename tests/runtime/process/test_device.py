@@ -6,13 +6,8 @@ import types
 
 import pytest
 
-<<<<<<< HEAD:tests/runtime/process/test_device.py
 from fieldforge.runtime.process import device
-from fieldforge.runtime.process.device import CPU, Device, DeviceType
-=======
-from fieldforge.runtime.fields import device
-from fieldforge.runtime.fields.device import DeviceType
->>>>>>> tests4:tests/runtime/fields/test_device.py
+from fieldforge.runtime.process.device import DeviceType
 
 from ...processes import python
 

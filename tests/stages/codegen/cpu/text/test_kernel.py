@@ -1,10 +1,12 @@
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.cpu.stage import Codegen
+from fieldforge.stages.ir.bounds import Const, DomainSymbol, Range, ScalarSymbol
 from fieldforge.stages.lower.graph import Graph
 
 from ...programs import REAL, TARGET, I, J, K, Runner, all_unit, laplacians, make_program, whole
@@ -12,11 +14,36 @@ from ...programs import REAL, TARGET, I, J, K, Runner, all_unit, laplacians, mak
 RNG = np.random.default_rng(7)
 
 
+def stencil(u: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    total = ((u[2:, 1:-1] + u[:-2, 1:-1]) + u[1:-1, 2:]) + u[1:-1, :-2]
+    return 4.0 * u[1:-1, 1:-1] - total
+
+
+def fortran(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    return np.asfortranarray(RNG.random(shape))
+
+
 def test_the_source_has_no_name_of_the_user_and_no_header() -> None:
     lowered = laplacians(3)
     source = Codegen(target=TARGET).run(lowered=lowered, variant=Variant())["generated"].source
     assert "#include" not in source
     assert not re.search(r"\b(u|out|chain|I|J)\b", source)
+
+
+def test_equal_programs_under_other_names_have_one_source() -> None:
+    graph = Graph()
+    row = graph.shift(graph.input("a", (I,), REAL), I, 1)
+    fields = [("a", REAL, (I,)), ("b", REAL, (I,))]
+    first = make_program("one", graph, fields, [("b", whole("b", (I,)), row)])
+    graph = Graph()
+    row = graph.shift(graph.input("x", (I,), REAL), I, 1)
+    fields = [("x", REAL, (I,)), ("y", REAL, (I,))]
+    second = make_program("two", graph, fields, [("y", whole("y", (I,)), row)])
+    stage = Codegen(target=TARGET)
+    sources = [
+        stage.run(lowered=each, variant=Variant())["generated"].source for each in (first, second)
+    ]
+    assert sources[0] == sources[1]
 
 
 def test_a_small_program_is_written_as_one_would_by_hand() -> None:
@@ -60,6 +87,26 @@ def test_a_small_program_is_written_as_one_would_by_hand() -> None:
         "  return 0;\n"
         "}\n"
     )
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_chains_of_stencils_agree_bit_for_bit_in_any_layout(count: int) -> None:
+    lowered = laplacians(count)
+    u = fortran((12 + 2 * count, 9 + 2 * count))
+    expected = u
+    for _ in range(count):
+        expected = stencil(expected)
+    origins = [(-count, 5 - count), (0, 5)]
+    layouts = {
+        "I": (u, np.zeros((12, 9), order="F")),
+        "J": (np.ascontiguousarray(u), np.zeros((12, 9))),
+        "": (np.repeat(u, 3, axis=0)[::3], np.zeros((24, 18))[::2, ::2]),
+    }
+    for dim, (source, out) in layouts.items():
+        variant = Variant(unit=tuple((name, dim) for name in ("u", "out") if dim))
+        Runner(lowered, variant, parallel_from=1)(source, out, origins=origins)
+        np.testing.assert_array_equal(out, expected)
 
 
 @pytest.mark.needs_compiler
@@ -113,6 +160,24 @@ def test_two_fields_are_swapped_by_one_statement(box: str) -> None:
     Runner(lowered)(u_, w_)
     np.testing.assert_array_equal(u_, old[1])
     np.testing.assert_array_equal(w_, old[0])
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("n", [0, 20, 50])
+def test_a_field_is_updated_in_place_in_two_parts(n: int) -> None:
+    graph, split = Graph(), ScalarSymbol("n")
+    u = graph.input("u", (I,), REAL)
+    stores = [
+        ("u", (Range(I, Const(0), split),), graph.map("add", (u, u))),
+        ("u", (Range(I, split, DomainSymbol("stop", "u", I)),), graph.map("neg", (u,))),
+    ]
+    lowered = make_program("parts", graph, [("u", REAL, (I,)), ("n", "int32", None)], stores)
+    u_ = RNG.random(50)
+    expected = np.concatenate([u_[:n] + u_[:n], -u_[n:]])
+    runner = Runner(lowered)
+    runner(u_, n)
+    np.testing.assert_array_equal(u_, expected)
+    assert "arena" not in runner.loops
 
 
 @pytest.mark.needs_compiler
