@@ -1,15 +1,26 @@
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.cpu.stage import Codegen
+from fieldforge.stages.ir.bounds import Const, DomainSymbol, Range, ScalarSymbol
 from fieldforge.stages.lower.graph import Graph
 
 from ...programs import REAL, TARGET, I, J, K, Runner, all_unit, laplacians, make_program, whole
 
 RNG = np.random.default_rng(7)
+
+
+def stencil(u: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    total = ((u[2:, 1:-1] + u[:-2, 1:-1]) + u[1:-1, 2:]) + u[1:-1, :-2]
+    return 4.0 * u[1:-1, 1:-1] - total
+
+
+def fortran(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    return np.asfortranarray(RNG.random(shape))
 
 
 def test_the_source_has_no_name_of_the_user_and_no_header() -> None:
@@ -63,6 +74,26 @@ def test_a_small_program_is_written_as_one_would_by_hand() -> None:
 
 
 @pytest.mark.needs_compiler
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_chains_of_stencils_agree_bit_for_bit_in_any_layout(count: int) -> None:
+    lowered = laplacians(count)
+    u = fortran((12 + 2 * count, 9 + 2 * count))
+    expected = u
+    for _ in range(count):
+        expected = stencil(expected)
+    origins = [(-count, 5 - count), (0, 5)]
+    layouts = {
+        "I": (u, np.zeros((12, 9), order="F")),
+        "J": (np.ascontiguousarray(u), np.zeros((12, 9))),
+        "": (np.repeat(u, 3, axis=0)[::3], np.zeros((24, 18))[::2, ::2]),
+    }
+    for dim, (source, out) in layouts.items():
+        variant = Variant(unit=tuple((name, dim) for name in ("u", "out") if dim))
+        Runner(lowered, variant, parallel_from=1)(source, out, origins=origins)
+        np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.needs_compiler
 def test_values_over_fewer_dimensions_scalars_and_bools_meet() -> None:
     graph, dims = Graph(), (I, J, K)
     u, z = graph.input("u", dims, "float32"), graph.input("z", (I, J), "float32")
@@ -113,6 +144,24 @@ def test_two_fields_are_swapped_by_one_statement(box: str) -> None:
     Runner(lowered)(u_, w_)
     np.testing.assert_array_equal(u_, old[1])
     np.testing.assert_array_equal(w_, old[0])
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("n", [0, 20, 50])
+def test_a_field_is_updated_in_place_in_two_parts(n: int) -> None:
+    graph, split = Graph(), ScalarSymbol("n")
+    u = graph.input("u", (I,), REAL)
+    stores = [
+        ("u", (Range(I, Const(0), split),), graph.map("add", (u, u))),
+        ("u", (Range(I, split, DomainSymbol("stop", "u", I)),), graph.map("neg", (u,))),
+    ]
+    lowered = make_program("parts", graph, [("u", REAL, (I,)), ("n", "int32", None)], stores)
+    u_ = RNG.random(50)
+    expected = np.concatenate([u_[:n] + u_[:n], -u_[n:]])
+    runner = Runner(lowered)
+    runner(u_, n)
+    np.testing.assert_array_equal(u_, expected)
+    assert "arena" not in runner.loops
 
 
 @pytest.mark.needs_compiler
