@@ -91,14 +91,6 @@ def test_levels_outside_are_reported_and_nothing_is_written(definition, numbers,
     assert b.tolist() == np.full((1, 2, 4), 100.0).tolist()
 
 
-def test_the_error_names_line_and_access():
-    with pytest.raises(CheckError) as found:
-        checked(ahead, n=2)
-
-    assert "b = a.at(K=n + 2)  # above" in str(found.value)
-    assert found.value.location.line == ahead.__code__.co_firstlineno + 5
-
-
 @pytest.mark.needs_compiler
 def test_compiled_stencils_report_the_same():
     assert checked(ahead, "gt:cpu_kfirst", n=1) == [1, 2, 3, 3, 5, 6, 7, 7]

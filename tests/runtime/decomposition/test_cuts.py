@@ -96,29 +96,26 @@ def test_inner_and_outer_boxes_cover_each_point_once(seed):
         assert len(each.outer) == 4  # as many for every rank: the program is the same
 
 
-def test_the_inner_box_is_as_large_as_it_can_be():
-    steps = [
-        Step(OWNED, [reach("a", -1, 2)], [Touch("b", dict)]),
-        Step(OWNED, [reach("b", 0, 1)], [Touch("c", dict)]),
-    ]
+CUTS = {
+    "the inner box is as large as it can be": (
+        [("a", -1, 2, "b"), ("b", 0, 1, "c")],
+        [(1, N - 2), (1, N - 3)],
+    ),
+    # a step in time: b = f(a), then a = b; the points of a next to the border must wait
+    "a field is not written where the second half still reads it": (
+        [("a", -1, 1, "b"), ("b", 0, 0, "a")],
+        [(1, N - 1), (2, N - 2)],
+    ),
+}
 
-    first, second = cut(steps, {"a": outside(OWNED)})
 
-    assert first.inner == {I: (1, N - 2), J: (1, N - 2)}
-    assert second.inner == {I: (1, N - 3), J: (1, N - 3)}
+@pytest.mark.parametrize(("reads", "inner"), CUTS.values(), ids=CUTS)
+def test_the_inner_boxes_of_two_steps(reads, inner):
+    steps = [Step(OWNED, [reach(*each)], [Touch(to, dict)]) for *each, to in reads]
 
+    found = cut(steps, {"a": outside(OWNED)})
 
-def test_a_field_is_not_written_where_the_second_half_still_reads_it():
-    """A step in time: b = f(a), then a = b; the points of a next to the border must wait."""
-    steps = [
-        Step(OWNED, [reach("a", -1, 1)], [Touch("b", dict)]),
-        Step(OWNED, [reach("b", 0, 0)], [Touch("a", dict)]),
-    ]
-
-    first, second = cut(steps, {"a": outside(OWNED)})
-
-    assert first.inner == {I: (1, N - 1), J: (1, N - 1)}
-    assert second.inner == {I: (2, N - 2), J: (2, N - 2)}
+    assert [each.inner for each in found] == [{I: box, J: box} for box in inner]
 
 
 def test_a_statement_that_reads_around_the_points_that_it_writes_stays_whole():

@@ -104,12 +104,17 @@ def children_of(pid: int) -> list[int]:
     ]
 
 
-def test_kill_9_ends_compilers_their_programs_and_the_watcher(slow, tmp_path):
+@pytest.mark.parametrize(
+    "end",
+    [lambda pid: os.kill(pid, signal.SIGKILL), lambda pid: os.killpg(pid, signal.SIGTERM)],
+    ids=["killed", "interrupted by the terminal, which reaches no watcher"],
+)
+def test_the_end_of_a_process_ends_compilers_their_programs_and_the_watcher(end, slow, tmp_path):
     process = start(slow, "threads")
     assert until(lambda: len(running(tmp_path)) == 4)
     (watching,) = watchers_of(process.pid)
 
-    process.kill()
+    end(process.pid)
     process.wait()
 
     assert until(lambda: not running(tmp_path))
@@ -139,16 +144,6 @@ def test_a_forked_worker_has_a_watcher_of_its_own(slow, tmp_path):
     finally:
         process.kill()
         process.wait()
-
-
-def test_an_interrupt_of_the_terminal_reaches_no_watcher(slow, tmp_path):
-    process = start(slow, "threads")
-    assert until(lambda: len(running(tmp_path)) == 4)
-    (watching,) = watchers_of(process.pid)
-    os.killpg(process.pid, signal.SIGTERM)
-    process.wait()
-    assert until(lambda: not running(tmp_path))
-    assert until(lambda: not is_running(watching))
 
 
 @pytest.mark.needs_compiler

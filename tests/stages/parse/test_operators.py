@@ -152,17 +152,18 @@ def test_the_exponent_of_a_power_takes_the_dtype_of_the_base(parse):
     ]
 
 
-def test_a_cartesian_field_offset_is_a_shift(parse):
-    found = lines(parse("def f(x: F):\n    return x(Ioff[-1])", Ioff=FieldOffset("Ioff", I, (I,))))
+ROWS = {
+    "a cartesian field offset is a shift": ("return x(Ioff[-1])", ["%1  shift %0 I-1 : Field[[I], float64]", "return %1"]),
+    "a plus sign adds no row": ("return +x", ["return %0"]),
+    "what stands behind a full return is left out": ("return x\n    y = 1\n    return x", ["%1  literal 1 : int32", "%2  x : Field[[I], float64]", "return %0"]),
+}  # fmt: skip
 
-    assert found[1] == "%1  shift %0 I-1 : Field[[I], float64]"
 
+@pytest.mark.parametrize(("body", "rows"), ROWS.values(), ids=ROWS)
+def test_an_operator_of_a_field_becomes_rows(body, rows, parse):
+    found = lines(parse(f"def f(x: F):\n    {body}", Ioff=FieldOffset("Ioff", I, (I,))))
 
-def test_a_plus_sign_adds_no_row(parse):
-    assert lines(parse("def f(x: F):\n    return +x")) == [
-        "%0  x : Field[[I], float64]",
-        "return %0",
-    ]
+    assert found == ["%0  x : Field[[I], float64]", *rows]
 
 
 def test_assignments_unpacking_and_branches_become_statements(parse):
@@ -201,12 +202,6 @@ def test_a_branch_that_returns_takes_no_part_in_the_names_afterwards(parse):
     )
 
     assert last(parse(text)).id == "z"
-
-
-def test_what_stands_behind_a_full_return_is_left_out(parse):
-    found = lines(parse("def f(x: F):\n    return x\n    y = 1\n    return x"))
-
-    assert [line for line in found if not line.startswith("%")] == ["return %0"]
 
 
 def test_the_type_of_a_name_may_change(parse):

@@ -63,20 +63,6 @@ def test_what_has_no_counterpart_is_left_alone_and_told(text, name):
     assert (left.line, name in left.message) == (1, True)
 
 
-def test_a_statement_with_both_is_split():
-    before = (
-        "def f():\n    from gt4py.eve import (\n        NOTHING,  # ours\n        StrEnum,\n    )\n"
-    )
-
-    found = rewrite(before)
-
-    assert found.text == (
-        "def f():\n    from fieldforge.eve import StrEnum  # ours\n"
-        "    from gt4py.eve import NOTHING\n"
-    )
-    assert [left.line for left in found.left] == [3]
-
-
 def test_names_that_modules_do_not_have_are_told():
     found = rewrite("from gt4py import next as gtx\n\na = gtx.zeros\nb = gtx.iterator.builtins\n")
 
@@ -85,13 +71,26 @@ def test_names_that_modules_do_not_have_are_told():
     ]
 
 
-def test_dotted_names_stay_while_parts_of_gt4py_are_in_use():
-    before = "import gt4py\nx = gt4py.next.zeros\ny = gt4py.eve.datamodels\n"
+IN_USE = {
+    "a statement with both is split": (
+        "if x:\n    from gt4py.eve import (\n        NOTHING,  # of\n        StrEnum,\n    )\n",
+        "if x:\n    from fieldforge.eve import StrEnum  # of\n    from gt4py.eve import NOTHING\n",
+        [3],
+    ),
+    "dotted names stay": (
+        "import gt4py\nx = gt4py.next.zeros\ny = gt4py.eve.datamodels\n",
+        "import gt4py\nx = gt4py.next.zeros\ny = gt4py.eve.datamodels\n",
+        [1, 2, 3],
+    ),
+}
 
+
+@pytest.mark.parametrize(("before", "after", "lines"), IN_USE.values(), ids=IN_USE)
+def test_parts_of_gt4py_that_are_in_use_stay(before, after, lines):
     found = rewrite(before)
 
-    assert found.text == before
-    assert [left.line for left in found.left] == [1, 2, 3]
+    assert found.text == after
+    assert [left.line for left in found.left] == lines
 
 
 def test_environment_variables_are_told_by_their_names_here():

@@ -128,10 +128,8 @@ def test_what_two_scans_read_lands_and_stays_in_shared_memory() -> None:
     ("name", "program", "held"),
     [
         ("tridiagonal", "solve", [("a", "@5", "x"), ("b", "@6"), ("c",), ("d",)]),
-        (
-            "vertical_advection", "advect",
-            [("w", "@5", "new_tendency"), ("w", "@6"), ("u",), ("u_before",), ("tendency",)],
-        ),
+        ("vertical_advection", "advect",
+         [("w", "@5", "new_tendency"), ("w", "@6"), ("u",), ("u_before",), ("tendency",)]),
     ],
 )  # fmt: skip
 def test_what_a_scan_has_passed_leaves_its_room(
