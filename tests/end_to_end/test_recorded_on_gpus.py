@@ -168,13 +168,19 @@ def differ(u: Line, out: Line):
     twice_apart(u, out=out, domain={I: (0, 4)})
 
 
-def test_graphs_of_a_stream_share_memory_for_arrays(fields):
+def recorded_apart(fields):
+    """Return a step whose graphs have an array."""
     now, between, new = fields
     backend = BACKENDS["gpu-host"].with_options(on_device=True, arrays=("%2",))
-    run = differ.with_backend(backend)
-    with ff.record(now=now, new=new) as step:
-        run(now, between)
-        run(between, new)
+    with ff.record(now=now, new=new) as made:
+        differ.with_backend(backend)(now, between)
+        differ.with_backend(backend)(between, new)
+    return made
+
+
+def test_graphs_of_a_stream_share_memory_for_arrays(fields):
+    now, _, new = fields
+    step = recorded_apart(fields)
     with gpu.null.recorded() as calls:
         step(now=now, new=new)
         step(now=new, new=now)
@@ -192,12 +198,8 @@ def test_graphs_of_a_stream_share_memory_for_arrays(fields):
 
 
 def test_a_graph_that_is_ready_does_not_become_part_of_a_capture(fields):
-    now, between, new = fields
-    backend = BACKENDS["gpu-host"].with_options(on_device=True, arrays=("%2",))
-    run = differ.with_backend(backend)
-    with ff.record(now=now, new=new) as step:
-        run(now, between)
-        run(between, new)
+    now, _, new = fields
+    step = recorded_apart(fields)
     for _ in range(2):
         step(now=now, new=new)
     expected = new.asnumpy().copy()

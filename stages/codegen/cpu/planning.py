@@ -8,11 +8,10 @@ from typing import Any, Final, TypeVar
 from ...ir.loops import Kernel, Portions, Tiles, marks_of, nests_of, nodes_of
 from ...sizes import Patches
 from ..pass_list import without
-from ..plan.arrays import VALUES, Subject, with_arrays
 from ..plan.cpu_seconds import CpuModel
 from ..plan.machine import EPYC, XEON
 from ..plan.moves import Move, option_move, value_moves
-from ..plan.search import BUDGETS, Search, told
+from ..plan.search import BUDGETS, VALUES, Search, Subject, told, with_arrays
 from .options import CpuOptions
 
 TILES: Final = (8, 32, 128)

@@ -102,7 +102,7 @@ class Codegen(CpuOptions, Stage):
         """Return the stage with the options that a search prefers, and what it tells of them."""
         if not self.effort or variant.beyond:
             return self, ()
-        from ..plan.arrays import Subject
+        from ..plan.search import Subject
         from .planning import planned
 
         subject = Subject(scheduled, lowered, variant, lambda one: one._schedule(variant))

@@ -86,9 +86,9 @@ class CodegenGpu(GpuOptions, Stage):
         """Return the stage with the options that a search prefers, and what it tells of them."""
         if not self.effort or self.checked or variant.beyond:
             return self, ()
-        from ..plan.arrays import Subject, with_arrays
         from ..plan.gpu_seconds import GpuModel
         from ..plan.machine import H200
+        from ..plan.search import Subject, with_arrays
 
         subject = Subject(scheduled, lowered, variant, lambda one: one._schedule())
         return with_arrays(subject, self, lambda sizes: GpuModel(sizes, H200).seconds)

@@ -101,8 +101,20 @@ class GpuModel:
     machine: GpuClass
 
     def facts(self, kernel: Kernel) -> list[GpuFacts]:
-        """Return what each kernel does."""
-        return gpu_facts(kernel, self.sizes, self.machine)
+        """Return what each kernel does in calls that follow one another."""
+        kernels = gpu_kernels(kernel, self.sizes)
+        resident = [each.resident(self.machine) for each in kernels]
+        sweeps = [
+            of_grid(each, threads * self.machine.multiprocessors)
+            for each, threads in zip(kernels, resident, strict=True)
+        ]
+        far = Traffic(self.sizes, self.machine.memory.capacity, self.machine.memory.line).in_turn(
+            sweeps
+        )
+        return [
+            _facts(each, sum(bytes_.values()), threads, self.sizes, self.machine)
+            for each, bytes_, threads in zip(kernels, far, resident, strict=True)
+        ]
 
     def seconds(self, kernel: Kernel) -> float:
         """Return the seconds of a call; one that computes nothing takes a launch all the same."""
@@ -113,21 +125,6 @@ class GpuModel:
 def _mean(seconds: Iterable[float], power: float) -> float:
     """Return the longest of some times, a little more where others are as long."""
     return float(pow(sum(pow(each, power) for each in seconds), 1 / power))
-
-
-def gpu_facts(kernel: Kernel, sizes: Sizes, machine: GpuClass) -> list[GpuFacts]:
-    """Return what each kernel does in calls that follow one another."""
-    kernels = gpu_kernels(kernel, sizes)
-    resident = [each.resident(machine) for each in kernels]
-    sweeps = [
-        of_grid(each, threads * machine.multiprocessors)
-        for each, threads in zip(kernels, resident, strict=True)
-    ]
-    far = Traffic(sizes, machine.memory.capacity, machine.memory.line).in_turn(sweeps)
-    return [
-        _facts(each, sum(bytes_.values()), threads, sizes, machine)
-        for each, bytes_, threads in zip(kernels, far, resident, strict=True)
-    ]
 
 
 def _facts(

@@ -8,14 +8,21 @@ number of plans and not of seconds: two processes find the same plan, whatever e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from math import exp, log
 from typing import Any, Final, TypeAlias
 
-from ....runtime.process import classes
+from ....runtime.process import OptionError, classes
+from ...artifacts import Lowered, Variant
 from ...ir.loops import Kernel
-from .moves import Move
+from ..pass_list import PLAN_ONLY, LoopPass, Rules, name_of
+from ..schedule.schedule import Scheduled
+from .moves import Move, value_moves
+from .sizes import Sizes, usual
 from .text_seconds import build_seconds
 
+VALUES: Final = 1  # the effort that turns values into arrays, and nothing else
+MOST_TURNED: Final = 4  # values that it tries
 BUDGETS: Final = (0, 8, 400)  # plans that are priced, by effort
 STEP: Final = 0.02  # a move gains at least
 LEAST: Final = 0.05  # a plan: of 70 drawn programs three lose, and seven without it
@@ -23,6 +30,8 @@ WORST: Final = 1.05  # no call of a plan may take so much longer than that of th
 LONGER: Final = 1.3  # a build that takes so much longer than that of the rules
 CALLS: Final = 10.0  # has to come back within so many seconds of calls
 Model: TypeAlias = Callable[[Kernel], float]  # the seconds of a call of one size, on one class
+# The rules and the passes of options.
+Chosen: TypeAlias = Callable[[Any], tuple[Rules, Sequence[LoopPass]]]
 
 
 @classes.frozen
@@ -139,3 +148,72 @@ def told(search: Search, seed: Plan, best: Plan, moved: Plan) -> Iterator[str]:
     yield f"planned: {best.cost(seed):.2f} of the time of the rules, of {len(search)} plans"
     for move, other in sorted(search.others(moved), key=lambda pair: pair[1].cost(seed)):
         yield f"  {move.name} {move.now}; {move.other} {other.cost(seed):.2f}"
+
+
+@classes.frozen(eq=False)
+class Subject:
+    """A program whose options are to be chosen.
+
+    Attributes:
+        scheduled: its schedules, of which plans with equal arrays share one.
+        lowered: the program.
+        variant: what the build knows of its calls.
+        chosen: says what options make of it.
+
+    """
+
+    scheduled: Scheduled
+    lowered: Lowered
+    variant: Variant
+    chosen: Chosen
+
+    def tree_of(self, options: Any) -> Kernel | None:
+        """Return the tree that options make; None where a value cannot be what they ask for."""
+        kernel, (rules, passes) = self.first(options), self.chosen(options)
+        for step in passes if kernel else ():
+            if name_of(step) not in PLAN_ONLY:  # places in memory have no price
+                kernel = step(kernel, rules)
+        return kernel
+
+    def first(self, options: Any) -> Kernel | None:
+        """Return the tree before any pass."""
+        try:
+            return self.scheduled(self.chosen(options)[0])[0]
+        except OptionError:
+            return None
+
+    def sizes(self, kernel: Kernel) -> tuple[Sizes, ...]:
+        """Return the sizes that the build knows, else usual ones."""
+        known = {(name, dim): (start, stop) for name, dim, start, stop in self.variant.ranges}
+        return usual(kernel, known, self.lowered.program.tables)
+
+
+def with_arrays(
+    subject: Subject, options: Any, model: Callable[[Sizes], Model]
+) -> tuple[Any, tuple[str, ...]]:
+    """Return options with the arrays that make the program faster, and notes for its listing.
+
+    Plans are ranked by one size, and the best one has to be better by all sizes.
+    """
+    first = subject.first(options)
+    if first is None or not to_arrays(first, options):
+        return options, ()
+    models: list[Model] = [cache(model(each)) for each in subject.sizes(first)]
+    ranking = models[len(models) // 2 :][:1]
+    search = Search(subject.tree_of, to_arrays, ranking, BUDGETS[VALUES])
+    seed, best = search.run(options, goes_on=False)
+    is_better = best is seed or gains(seed, best, models)
+    return (best if is_better else seed).options, tuple(told(search, seed, best, seed))
+
+
+def to_arrays(kernel: Kernel, options: Any) -> Sequence[Move]:
+    """Return the moves of values that the rules compute again: they do not count what these load.
+
+    Those that repeat most are the first.
+    """
+    found = (
+        each
+        for each in value_moves(kernel)
+        if each.other == "array" and each.name not in options.inline
+    )
+    return sorted(found, key=lambda move: -move.again)[:MOST_TURNED]

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from ...ir.loops import Kernel
 from .cpu_seconds import CpuFacts, CpuModel
-from .gpu_seconds import GpuFacts, gpu_facts
+from .gpu_seconds import GpuFacts, GpuModel
 from .machine import CpuClass, GpuClass
 from .sizes import Sizes
 
@@ -19,7 +19,7 @@ def facts_of(kernel: Kernel, sizes: Sizes, machine: MachineClass) -> Facts:
     """Return what each part of a tree does; a machine with other costs has the same facts."""
     if isinstance(machine, CpuClass):
         return CpuModel(sizes, machine).facts(kernel)
-    return gpu_facts(kernel, sizes, machine)
+    return GpuModel(sizes, machine).facts(kernel)
 
 
 def seconds_of(facts: Facts, machine: MachineClass) -> float:

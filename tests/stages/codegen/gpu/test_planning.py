@@ -33,6 +33,7 @@ def test_a_value_becomes_an_array_where_that_is_predicted_to_gain():
     assert "# planned" not in rules
     assert rules.count("\n  arena ") == 2
     assert planned.count("\n  arena ") == 1
+    assert {marks_of(nest).block for nest in nests_of(read(rules))} == {(16, 8, 1)}
 
 
 @pytest.mark.needs_compiler
@@ -47,12 +48,6 @@ def test_plans_have_the_same_bits():
         found.append(u_b.asnumpy())
 
     np.testing.assert_array_equal(*found)
-
-
-def test_rows_that_share_loads_have_blocks_as_high_as_wide():
-    blocks = {marks_of(nest).block for nest in nests_of(read(loops(adjoint(effort=0))))}
-
-    assert (16, 8, 1) in blocks
 
 
 @ff.field_operator

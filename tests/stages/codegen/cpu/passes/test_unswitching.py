@@ -80,13 +80,6 @@ kernel listed
 """
 
 
-def test_entries_of_tables_are_there_in_adjoints_only():
-    plain = unmarked(LISTED)
-
-    assert after(unswitch, plain, classes.evolve(RULES, many_outputs=True)) == LISTED
-    assert after(unswitch, plain) == plain
-
-
 ELEMENTS = """\
 kernel elements
   dimension E horizontal
@@ -119,13 +112,6 @@ kernel elements
 """
 
 
-def test_entries_are_read_where_the_index_tells_that_they_are_there():
-    plain = unmarked(ELEMENTS)
-
-    assert after(unswitch, plain, classes.evolve(RULES, many_outputs=True)) == ELEMENTS
-    assert after(unswitch, plain) == plain
-
-
 POINTS = """\
 kernel points
   dimension I horizontal
@@ -154,11 +140,12 @@ kernel points
 """
 
 
-def test_points_of_a_row_in_one_part_lie_inside_of_boxes_in_adjoints_only():
-    plain = unmarked(POINTS)
+@pytest.mark.parametrize("marked", [LISTED, ELEMENTS, POINTS], ids=["tables", "index", "points"])
+def test_entries_and_points_inside_of_boxes_are_usual_in_adjoints_only(marked):
+    others = unmarked(marked) if marked != POINTS else POINTS.replace(", %5 true, %6 true", "")
 
-    assert after(unswitch, plain, classes.evolve(RULES, many_outputs=True)) == POINTS
-    assert after(unswitch, plain) == POINTS.replace(", %5 true, %6 true", "")
+    assert after(unswitch, unmarked(marked), classes.evolve(RULES, many_outputs=True)) == marked
+    assert after(unswitch, unmarked(marked)) == others
 
 
 @ff.scan_operator(axis=K, forward=True, init=0.0)

@@ -30,22 +30,6 @@ def test_the_source_has_no_name_of_the_user_and_no_header() -> None:
     assert not re.search(r"\b(u|out|chain|I|J)\b", source)
 
 
-def test_equal_programs_under_other_names_have_one_source() -> None:
-    graph = Graph()
-    row = graph.shift(graph.input("a", (I,), REAL), I, 1)
-    fields = [("a", REAL, (I,)), ("b", REAL, (I,))]
-    first = make_program("one", graph, fields, [("b", whole("b", (I,)), row)])
-    graph = Graph()
-    row = graph.shift(graph.input("x", (I,), REAL), I, 1)
-    fields = [("x", REAL, (I,)), ("y", REAL, (I,))]
-    second = make_program("two", graph, fields, [("y", whole("y", (I,)), row)])
-    stage = Codegen(target=TARGET)
-    sources = [
-        stage.run(lowered=each, variant=Variant())["generated"].source for each in (first, second)
-    ]
-    assert sources[0] == sources[1]
-
-
 def test_a_small_program_is_written_as_one_would_by_hand() -> None:
     graph, dims = Graph(), (I, J, K)
     u, bottom = graph.input("u", dims, REAL), graph.input("bottom", (K,), REAL)
