@@ -128,12 +128,7 @@ def test_a_sound_tree_is_returned_as_it_is(text: str) -> None:
     ("text", "old", "new", "problem"),
     [
         # 1: rows
-        (
-            NEST,
-            "neg %0",
-            "neg %2",
-            "nest n1, row %1: refers to row %2, which is not defined before it",
-        ),
+        (NEST, "neg %0", "neg %2", "row %1: refers to row %2, which is not defined before it"),
         (
             NEST,
             "  %0 float64 load u[-1]",
@@ -152,12 +147,7 @@ def test_a_sound_tree_is_returned_as_it_is(text: str) -> None:
         (NEST, "store @0 %0", "store u %0", "streams @0, which it does not all store"),
         (SCANS, "store @0 %1", "store u %1", "reads '@0' before a nest has written it"),
         # 3: both sides store the same
-        (
-            SCANS,
-            "else\n      n0\n      n1\n",
-            "else\n      n0\n",
-            "only one side of a choice stores",
-        ),
+        (SCANS, "else\n      n0\n      n1\n", "else\n      n0\n", "one side of a choice stores"),
         # 4, 5: groups
         (
             TILES,
@@ -174,12 +164,7 @@ def test_a_sound_tree_is_returned_as_it_is(text: str) -> None:
             "shares loops inside of tiles",
         ),
         (SCANS, ".. 8\n            seq", ".. 7\n            seq", "do not walk the same columns"),
-        (
-            PATCHES,
-            "else\n      n0",
-            "else\n      each 0\n        n0",
-            "stands in no group of its kind",
-        ),
+        (PATCHES, "else\n      n0", "else\n      each 0\n        n0", "in no group of its kind"),
         (PATCHES, "each 1", "each 2", "has none of its 2 lists"),
         # 6, 7: platforms and marks
         (PATCHES, "gpu block 32, 4", "cpu march 64", "parts for a CPU and parts for a GPU"),
