@@ -34,7 +34,7 @@ from others import client
 from peer.client import described
 from peer.undisturbed import undisturbed
 from programs import row_of
-from results import Results
+from results import KEY, Results
 from run import machine
 from timing import PAUSE
 from untuned import folder
@@ -99,7 +99,7 @@ def main(
     """Measure the wanted adjoints one after the other."""
     on = place(where)
     _first_build(on.backend if where == "gpu" else ff.cpu)
-    kept = Results(folder(on) / "adjoint.json", fresh=False) if keep else None
+    kept = Results(folder(on) / "adjoint.json", fresh=False, key=(*KEY, "wrt")) if keep else None
     rows: list[Row] = []
     first: dict[tuple[str, ...], float] = {}  # seconds of builds; later cases find them
     for name, wrt in WANTED:

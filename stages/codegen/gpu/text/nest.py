@@ -206,9 +206,19 @@ def _one_by_one(
                 f"i{level} < f{level} + {points[level]} && i{level} < {stop}; ++i{level}) {{"
             )
         rows: Iterable[str] = written(body, level + 1)
-        if level == last and marks_of(nest).usual and not marks_of(nest).unaligned:
+        if level == last and _tests_single_points(nest):
             single = marked(nest, points=())
             usual = all_rows(thread_body(scope, settled_nest(nest)))
             rows = either(usual_test(body, single, "i"), usual, rows)
         yield from indented(rows, "  " * (level + 4))
     yield f"{indent}  " + "}" * len(axes)
+
+
+def _tests_single_points(nest: Nest) -> bool:
+    """Tell whether points one by one may have the usual conditions.
+
+    They are the ends of rows where a version for all memory is there. With tables, the test reads
+    entries, and the second body takes registers of the first.
+    """
+    told = any(isinstance(row, Load) and row.is_told for row in nest.body)
+    return marks_of(nest).usual and not (marks_of(nest).unaligned or told)
