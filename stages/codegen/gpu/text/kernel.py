@@ -4,37 +4,23 @@ The boxes of a statement are one kernel: some blocks have one nest, and some ano
 has the first columns of the grid; its blocks know their places as those of a kernel of its own do.
 The blocks of the rims follow, counted in one row: variables with the names that CUDA and HIP have
 for them say where such a block is in the grid of its nest.
-
-In calls whose fields allow it, threads of columns find elements by offsets of 32 bits. An address
-in 64 bits takes several instructions for each axis, and two registers. Such a kernel reads strides
-once for all fields with the same dimensions, and a thread has one point of a grid.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from .....runtime.process import classes
 from ....ir.loops import (
     Bound,
     Column,
-    Const,
-    DomainSymbol,
     Kernel,
     Nest,
     Store,
     Stride,
-    add,
-    arrays_of,
     bodies,
-    floor_divide,
-    greatest,
-    maximum,
-    minimum,
-    multiply,
-    subtract,
 )
 from ....ir.loops.gpu import Columns, KernelGroup, Long, Patches, marks_of
 from ....vendors.dialect import BLOCK
@@ -52,8 +38,14 @@ from ...rows import (
     tested_stores,
 )
 from ...soft_reads import Clamping
-from ..kernels import ALWAYS, Boxes, KernelPart, clamping_version, in_one_launch, parts
-from ..text.grid import MOST_BLOCKS, blocks_of
+from ..kernels import (
+    Boxes,
+    KernelPart,
+    clamping_version,
+    in_one_launch,
+    parts,
+    with_narrow_offsets,
+)
 from .columns import write_columns
 from .grid import axes_of, first_text, is_flat
 from .lines import braced, indented
@@ -235,50 +227,3 @@ def _share(count: str, size: int, test: str = "") -> str:
     """Return how many blocks of some size a number of points takes; none unless the test holds."""
     blocks = f"({count} + {size - 1}) / {size}" if size > 1 else f"({count})"
     return f"({test} ? {blocks} : 0)" if test else f"({blocks})"
-
-
-NEVER: Final[Bound] = Const(0)
-MOST_ELEMENTS: Final = Const(2**31)
-
-
-def with_narrow_offsets(tree: Kernel, parts: Iterable[KernelPart]) -> Iterator[KernelPart]:
-    """Yield parts, columns twice: with narrow offsets, and for calls that need wide ones."""
-    for part in parts:
-        narrow = _alike(tree, part.node) if isinstance(part.node, Column) else {}
-        if narrow:
-            wide = minimum(ALWAYS, greatest(_excesses(tree, part, narrow)))
-            factors = subtract(ALWAYS, wide), *part.factors
-            yield classes.evolve(part, factors=factors, narrow=narrow)
-        yield classes.evolve(part, factors=(wide, *part.factors)) if narrow else part
-
-
-def _alike(tree: Kernel, column: Column) -> dict[str, str]:
-    """Return the fields of a column, each with the first one that has the same dimensions."""
-    touched, first = arrays_of(column), dict[object, str]()
-    return {
-        each.name: first.setdefault((each.dims, each.unit), each.name)
-        for each in tree.buffers
-        if each.memory == "field" and each.name in touched
-    }
-
-
-def _excesses(tree: Kernel, part: KernelPart, narrow: Mapping[str, str]) -> Iterator[Bound]:
-    """Yield numbers that are positive in calls that need wide offsets, and else 0."""
-    for blocks in blocks_of(part.first)[1:]:
-        yield floor_divide(blocks, Const(MOST_BLOCKS + 1))
-    for own in (each for each in tree.buffers if each.name in narrow):
-        total = NEVER  # of elements that may lie between index 0 and another one
-        for axis, dim in enumerate(own.dims):
-            start, stop = (DomainSymbol(end, own.name, dim) for end in ("start", "stop"))
-            stride, first = (
-                ALWAYS if dim is own.unit else Stride(name, axis)
-                for name in (own.name, narrow[own.name])
-            )
-            reach = maximum(stop, multiply(start, -1))
-            total = add(total, multiply(reach, _size(stride)))
-            yield _size(subtract(stride, first))
-        yield floor_divide(total, MOST_ELEMENTS)
-
-
-def _size(bound: Bound) -> Bound:
-    return maximum(bound, multiply(bound, -1))
