@@ -84,7 +84,7 @@ def _ahead(nest: Nest, buffers: dict[str, Buffer], rules: Rules) -> Nest:
     room = MOST_REGISTERS - _own_registers(nest)
     fitting = (n for n in LEVELS if _registers(nest, asked, buffers, n) <= room)
     ahead = options_of(rules).ahead or next(fitting, LEVELS[-1])
-    return marked(nest, ahead=ahead, asked=asked) if asked and ahead else nest
+    return marked(nest, ahead=ahead, asked=asked) if asked else nest
 
 
 def leave_room(nest: Nest, buffers: Mapping[str, Buffer], rules: Rules) -> Nest:

@@ -113,7 +113,7 @@ def _has_single(nest: Nest, each: tuple[int, ...], buffers: Buffers, rules: Rule
     if not (is_wide if asked is None else asked):
         return False
     words = sum(-(-ITEMSIZES[row.dtype] // 4) for row in body if not isinstance(row, Store))
-    return words <= MOST_WORDS and not _gathers(nest)
+    return words <= MOST_WORDS and not gathers(nest)
 
 
 def _each(nest: Nest, buffers: Buffers, rules: Rules) -> tuple[tuple[int, ...], str]:
@@ -125,7 +125,7 @@ def _each(nest: Nest, buffers: Buffers, rules: Rules) -> tuple[tuple[int, ...], 
         return (asked.x, asked.y, *ones)[: len(ones) + 1], "points of a thread asked for"
     if _is_of_tables(nest, inner, others):
         return _levels(nest, buffers, ones)
-    if _gathers(nest) and not others:
+    if gathers(nest) and not others:
         return (1,), f"one of {inner.value} at a time: tables say what it reads"
     wide = _wide(nest, buffers, inner)
     is_long = wide * len(nest.body) > LONGEST
@@ -163,10 +163,10 @@ def _is_level(dim: Dimension) -> bool:
 
 def _is_of_tables(nest: Nest, inner: Dimension, others: Sequence[Dimension]) -> bool:
     """Tell whether tables say what a nest reads along its rows, and levels lie further apart."""
-    return _gathers(nest) and not _is_level(inner) and any(map(_is_level, others[:1]))
+    return gathers(nest) and not _is_level(inner) and any(map(_is_level, others[:1]))
 
 
-def _gathers(nest: Nest) -> bool:
+def gathers(nest: Nest) -> bool:
     """Tell whether a nest reads at indices that tables give."""
     return any(isinstance(row, Load) and row.is_told for row in nest.body)
 

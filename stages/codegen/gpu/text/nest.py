@@ -26,6 +26,7 @@ from ...rows import (
 from ..kernels import threads_of
 from ..passes.unrolling import unrolled
 from ..passes.unswitching import settled_nest
+from ..passes.widening import gathers
 from .grid import Axis, axes_of, flat_places, is_flat, opened
 from .lines import all_rows, arrays, braced, either, indented, thread_body
 from .masked import write_masked
@@ -220,5 +221,4 @@ def _tests_single_points(nest: Nest) -> bool:
     They are the ends of rows where a version for all memory is there. With tables, the test reads
     entries, and the second body takes registers of the first.
     """
-    told = any(isinstance(row, Load) and row.is_told for row in nest.body)
-    return marks_of(nest).usual and not (marks_of(nest).unaligned or told)
+    return marks_of(nest).usual and not (marks_of(nest).unaligned or gathers(nest))
