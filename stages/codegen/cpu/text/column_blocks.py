@@ -23,7 +23,7 @@ from ....ir.loops import (
     instructions,
 )
 from ...rows import TYPES, Body, Scope, is_float, stored_type
-from .strips import registers_of
+from .simd import registers_of
 
 BLOCK: Final = 64  # columns that walk the levels together
 

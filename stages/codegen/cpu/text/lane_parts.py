@@ -16,7 +16,7 @@ from ....ir.loops import LINE, Act, Get, If, Instruction, Row, Set, Store, Sweep
 from ...rows import DIRECT, NAMELESS, TYPES, Body, element, line, loop_over, name, operand
 from .column_blocks import ColumnBlock
 from .lane_work import is_heavy, is_serial
-from .strips import SIMD
+from .simd import SIMD
 from .threads import indented
 
 Term: TypeAlias = tuple[str | Row, bool]  # a mask, or a row and which value of it

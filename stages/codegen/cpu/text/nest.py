@@ -21,8 +21,9 @@ from ....ir.loops import (
 )
 from ...rows import Body, Scope, body_of, loop_over, pointers, states, tests_of, write_acts, written
 from .elements import FEW, as_usual, usual_tests
+from .simd import SIMD
 from .streams import named_ahead
-from .strips import SIMD, Strips, strips_of, write_strips
+from .strips import Strips, strips_of, write_strips
 from .threads import (
     BLOCK,
     END,

@@ -11,38 +11,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from .....runtime.process import classes
-from ....ir.loops import (
-    ITEMSIZES,
-    LINE,
-    Buffer,
-    Compute,
-    Instruction,
-    Load,
-    Nest,
-    Row,
-    Store,
-    marks_of,
-)
-from ...rows import (
-    NAMELESS,
-    TYPES,
-    Address,
-    Body,
-    Element,
-    InRow,
-    Scope,
-    line,
-    name,
-    operand,
-    stored_type,
-    written,
-)
-from ...schedule.costs import TRANSCENDENTAL, operations
-from ...schedule.usual import is_lower
-from ..passes.streaming import SMALLEST
-from ..passes.unswitching import conditions_of
+from ....ir.loops import LINE, Buffer, Load, Nest, Row, Store, marks_of
+from ...rows import TYPES, Address, Body, Element, InRow, Scope, name, stored_type, written
 from .around import Around, around_of, outside
-from .elements import folded, without_conditions
+from .elements import without_conditions
+from .simd import SIMD, lanes_of
 from .sliding import Slides, before_strips, slides_of, sliding_strip
 from .streams import (
     aligned,
@@ -54,9 +27,8 @@ from .streams import (
     stored_strips,
 )
 from .threads import indented, points
+from .usual import changed_rows, is_tested_before, run_of, tests_of, usual_values
 
-SIMD: Final = "#pragma omp simd"
-_SHORT: Final = 16  # bytes of a register
 _POINTERS: Final = 16  # registers for pointers
 MASKED: Final = """\
 template <class Strip, class... Values>
@@ -98,6 +70,16 @@ class Strips:
     lanes: int
     around: Around | None = None
 
+    @property
+    def is_tested_before(self) -> bool:
+        """Whether the test of usual conditions stands before the strips of a row."""
+        return is_tested_before(self.body, self.nest)
+
+    @property
+    def changed(self) -> list[Row]:
+        """The rows around the loop whose values the usual conditions change."""
+        return changed_rows(self.body, self.nest)
+
 
 def strips_of(scope: Scope, nest: Nest, body: Body, both: Collection[Row] | None = None) -> Strips:
     """Return how the innermost loop of a nest is written; see `rows_ahead` for `both`."""
@@ -117,7 +99,7 @@ def strips_of(scope: Scope, nest: Nest, body: Body, both: Collection[Row] | None
     slides = slides_of(whole, marks.slides, lanes)
     later, apart = rows_ahead(body, nest, both), _apart(scope, nest)
     made = Strips(nest, body, whole, later, stored, slides, apart, lanes)
-    if slides or not _is_tested_before(made):
+    if slides or not is_tested_before(body, nest):
         return made
     return classes.evolve(made, around=around_of(body, nest))
 
@@ -134,8 +116,8 @@ def write_strips(
     yield from ("{", *indented(_strip(strips, part, clause)))
     yield from indented(_usual_strip(strips, part, clause))
     yield f"  s64 b = {start}{f', end = {stop}' if strips.around else ''};"
-    if _is_tested_before(strips):
-        yield f"  const bool usually = {_tests(strips) or 'true'};"
+    if strips.is_tested_before:
+        yield f"  const bool usually = {tests_of(strips.body, strips.nest) or 'true'};"
     if strips.around:
         yield from indented(outside(strips.around, start, stop, part))
         stop = "end"
@@ -147,7 +129,7 @@ def write_strips(
     yield f"  const bool again = {_again(strips, stop)};"
     # what lanes reduce is a variable of the row
     masked = "" if clause else strips.body.scope.ask("masked")
-    if _is_tested_before(strips):
+    if strips.is_tested_before:
         yield from indented(_usual_runs(strips, stop, masked))
     else:
         yield from (*indented(_middle(strips, stop)), *indented(_masked(strips, stop, masked)))
@@ -188,11 +170,12 @@ def _middle(strips: Strips, stop: str, masked: str = "") -> Iterator[str]:
 def _strip(strips: Strips, part: int, clause: str) -> Iterator[str]:
     """Write a strip as a function that compilers copy for whole strips and for masked lanes.
 
-    It takes its first point, how many points it has, where it stores rows, and what `_usual` sets.
+    It takes its first point, how many points it has, where it stores rows, and what usual
+    conditions change.
     """
     body = strips.whole
     arrays = (f"{stored_type(buffer)}* {array}" for array, buffer in strips.stored.values())
-    values = (f"{TYPES[body.rows[row].dtype][0]} {name(body, row)}" for row in _changed(strips))
+    values = (f"{TYPES[body.rows[row].dtype][0]} {name(body, row)}" for row in strips.changed)
     taken = ", ".join(("s64 b", "s64 count", *arrays, *values))
     yield from (
         f"const auto strip = [{'&' if clause else '='}]({taken}) INLINE {{",
@@ -206,7 +189,7 @@ def _strip(strips: Strips, part: int, clause: str) -> Iterator[str]:
 
 
 def _call(strips: Strips, count: str, arrays: Iterable[str], masked: str = "") -> str:
-    values = (name(strips.body, row) for row in _changed(strips))
+    values = (name(strips.body, row) for row in strips.changed)
     given = ", ".join(("b", count, *arrays, *values))
     return f"{masked}(strip, {given});" if masked else f"strip({given});"
 
@@ -229,26 +212,22 @@ def _whole(strips: Strips, masked: str = "") -> Iterator[str]:
     for array, buffer in stored.values():
         yield f"alignas({LINE}) {stored_type(buffer)} {array}[{strips.lanes}];"
     call = _call(strips, str(strips.lanes), arrays)
-    if _is_tested_before(strips):
+    if strips.is_tested_before:
         usual = f"usual({', '.join(('b', *arrays))});"
         yield f"if (usually) {usual}" if masked else usual
         yield from [f"else {_call(strips, 'lanes', arrays, masked)}"] if masked else ()
     elif marks_of(strips.nest).usual:
-        yield f"if ({_tests(strips)}) {{"
-        yield from (*indented(_usual(strips)), f"  {call}", "} else {", call, "}")
+        yield f"if ({tests_of(strips.body, strips.nest)}) {{"
+        yield from (
+            *indented(usual_values(strips.body, strips.nest)),
+            f"  {call}",
+            "} else {",
+            call,
+            "}",
+        )
     else:
         yield from sliding_strip(strips.slides, SIMD) if strips.slides else (call,)
     yield from stored_strips(stored, strips.lanes)
-
-
-# --- usual conditions ---------------------------------------------------------------------------
-
-
-def _tests(strips: Strips) -> str:
-    """Return the test that a row has the usual conditions outside its loop."""
-    body = strips.body
-    usual = (each for each in marks_of(strips.nest).usual if body.rows[each[0]].level < body.depth)
-    return " && ".join(f"{'' if value else '!'}{name(body, row)}" for row, value in usual)
 
 
 def _usual_runs(strips: Strips, stop: str, masked: str) -> Iterator[str]:
@@ -257,7 +236,11 @@ def _usual_runs(strips: Strips, stop: str, masked: str) -> Iterator[str]:
     A call among the strips of a run would take the registers of its pointers. Of a known number of
     lanes compilers make a copy of the strip with tests, without vectors.
     """
-    lanes, run = strips.lanes, _run(strips, stop)
+    lanes = strips.lanes
+    if strips.around:
+        run: tuple[str, str] | None = (f"usually ? b : {stop}", stop)
+    else:
+        run = run_of(strips.body, strips.nest, stop)
     rows = (f"{row} + b" for row in strips.stored)
     tested = _call(strips, f"earlier(lanes, {stop} - b)", rows, masked)
     yield f's64 lanes = {lanes}; asm("" : "+r"(lanes));'
@@ -275,28 +258,9 @@ def _usual_runs(strips: Strips, stop: str, masked: str) -> Iterator[str]:
     yield "}"
 
 
-def _run(strips: Strips, stop: str) -> tuple[str, str] | None:
-    """Return where the points of a row begin and end that have the usual conditions.
-
-    None where all points of a row have them, or none has.
-    """
-    if strips.around:
-        return f"usually ? b : {stop}", stop
-    body = strips.body
-    sides: tuple[list[str], list[str]] = ([], [stop])
-    for row, value in marks_of(strips.nest).usual:
-        test = body.rows[row]
-        if test.level == body.depth and isinstance(test, Compute):
-            sides[not is_lower(test, value=value)].append(operand(body, test.args[1]))
-    if sides == ([], [stop]):
-        return None
-    first, last = (folded(*each) for each in zip(("later", "earlier"), sides, strict=True))
-    return f"usually ? {first or 'b'} : {stop}", last
-
-
 def _usual_strip(strips: Strips, part: int, clause: str) -> Iterator[str]:
     """Write a strip that has the usual conditions, if the code tests them before a row."""
-    if not _is_tested_before(strips):
+    if not strips.is_tested_before:
         return
     body = without_conditions(strips.whole, strips.nest)
     arrays = (f"{stored_type(buffer)}* {array}" for array, buffer in strips.stored.values())
@@ -309,42 +273,6 @@ def _usual_strip(strips: Strips, part: int, clause: str) -> Iterator[str]:
         "  }",
         "};",
     )
-
-
-def _is_tested_before(strips: Strips) -> bool:
-    """Tell whether the test stands before the strips of a row: there it has many parts."""
-    return bool(marks_of(strips.nest).usual) and strips.body.scope.options.many_outputs
-
-
-def _changed(strips: Strips) -> list[Row]:
-    """Return the rows around the innermost loop whose values the usual conditions change.
-
-    A strip that is tested before takes all its conditions: from members of a function that was
-    handed on, compilers make no masks.
-    """
-    if _is_tested_before(strips):
-        nest = strips.nest
-        rows = (row for row in nest.body if row.level == strips.body.depth)
-        taken = {each for row in rows for each in conditions_of(nest, row)}
-        return sorted(each for each in taken if not isinstance(nest.body[each], NAMELESS))
-    body, changed = strips.body, {row for row, _ in marks_of(strips.nest).usual}
-    for number, row in enumerate(body.rows):
-        if row.level < body.depth and not changed.isdisjoint(row.operands):
-            changed.add(number)
-    return sorted(changed)
-
-
-def _usual(strips: Strips) -> Iterator[str]:
-    """Write those rows again for the usual conditions."""
-    values = dict(marks_of(strips.nest).usual)
-    for row in _changed(strips):
-        if row in values:
-            yield f"const b8 {name(strips.body, row)} = {str(values[row]).lower()};"
-        else:
-            yield line(strips.body, row)
-
-
-# --- lanes --------------------------------------------------------------------------------------
 
 
 def _apart(scope: Scope, nest: Nest) -> list[str] | None:
@@ -365,24 +293,3 @@ def _apart(scope: Scope, nest: Nest) -> list[str] | None:
         for each in fields
         if each.name in loads and (each.dtype, each.dims) == (output.dtype, output.dims)
     ]
-
-
-def lanes_of(scope: Scope, nest: Nest) -> int:
-    """Return the points of a strip: as many as its registers hold of the smallest elements.
-
-    Where registers are short, a strip is a cache line.
-    """
-    touched = [scope.by_name[row.buffer] for row in nest.body if isinstance(row, Load | Store)]
-    inner = nest.loops[-1].range.dim
-    sizes = [max(SMALLEST, ITEMSIZES[each.dtype]) for each in touched if inner in each.dims]
-    width = scope.options.vector_bytes if scope.options.vector_bytes > _SHORT else LINE
-    return max(1, registers_of(nest.body) * width // min(sizes, default=8))
-
-
-def registers_of(rows: Iterable[Instruction]) -> int:
-    """Return how many registers a strip has: two where rows have functions.
-
-    These are long chains of operations; with a second register, the two chains overlap.
-    """
-    computed = (row for row in rows if isinstance(row, Compute))
-    return 1 + any(operations(row.op) >= TRANSCENDENTAL for row in computed)

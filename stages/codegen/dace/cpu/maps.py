@@ -21,8 +21,8 @@ from dace.sdfg import has_dynamic_map_inputs
 from dace.sdfg.nodes import Tasklet
 
 from ....ir.loops import Nest
+from ...cpu.text.simd import SIMD
 from ...cpu.text.streams import stream_function
-from ...cpu.text.strips import SIMD
 from ...rows import WriterOptions
 from ..generators import Written, frame_of
 from ..names import NEST, SdfgNames, words

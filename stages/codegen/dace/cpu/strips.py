@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from .....runtime.process import classes
 from ....ir.loops import ITEMSIZES, LINE, Buffer, Load, Nest, Row, marks_of
+from ...cpu.text.simd import SIMD, lanes_of
 from ...cpu.text.streams import aligned, indices, is_far, rows_ahead, stored_strips
-from ...cpu.text.strips import SIMD, lanes_of
 from ...rows import (
     InRow,
     Scope,

@@ -1,0 +1,65 @@
+"""The usual conditions of rows in the text of strips: tests, where they hold, what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....ir.loops import Compute, Nest, Row, marks_of
+from ...rows import NAMELESS, Body, line, name, operand
+from ...schedule.usual import is_lower
+from ..passes.unswitching import conditions_of
+from .elements import folded
+
+
+def is_tested_before(body: Body, nest: Nest) -> bool:
+    """Tell whether the test stands before the strips of a row: there it has many parts."""
+    return bool(marks_of(nest).usual) and body.scope.options.many_outputs
+
+
+def tests_of(body: Body, nest: Nest) -> str:
+    """Return the test that a row has the usual conditions outside its loop."""
+    usual = (each for each in marks_of(nest).usual if body.rows[each[0]].level < body.depth)
+    return " && ".join(f"{'' if value else '!'}{name(body, row)}" for row, value in usual)
+
+
+def run_of(body: Body, nest: Nest, stop: str) -> tuple[str, str] | None:
+    """Return where the points of a row begin and end that have the usual conditions.
+
+    None where all points of a row have them, or none has.
+    """
+    sides: tuple[list[str], list[str]] = ([], [stop])
+    for row, value in marks_of(nest).usual:
+        test = body.rows[row]
+        if test.level == body.depth and isinstance(test, Compute):
+            sides[not is_lower(test, value=value)].append(operand(body, test.args[1]))
+    if sides == ([], [stop]):
+        return None
+    first, last = (folded(*each) for each in zip(("later", "earlier"), sides, strict=True))
+    return f"usually ? {first or 'b'} : {stop}", last
+
+
+def changed_rows(body: Body, nest: Nest) -> list[Row]:
+    """Return the rows around the innermost loop whose values the usual conditions change.
+
+    A strip that is tested before takes all its conditions: from members of a function that was
+    handed on, compilers make no masks.
+    """
+    if is_tested_before(body, nest):
+        rows = (row for row in nest.body if row.level == body.depth)
+        taken = {each for row in rows for each in conditions_of(nest, row)}
+        return sorted(each for each in taken if not isinstance(nest.body[each], NAMELESS))
+    changed = {row for row, _ in marks_of(nest).usual}
+    for number, row in enumerate(body.rows):
+        if row.level < body.depth and not changed.isdisjoint(row.operands):
+            changed.add(number)
+    return sorted(changed)
+
+
+def usual_values(body: Body, nest: Nest) -> Iterator[str]:
+    """Write the rows that the usual conditions change again, as these conditions make them."""
+    values = dict(marks_of(nest).usual)
+    for row in changed_rows(body, nest):
+        if row in values:
+            yield f"const b8 {name(body, row)} = {str(values[row]).lower()};"
+        else:
+            yield line(body, row)
