@@ -1,8 +1,9 @@
 """The one table of the operations of the language: a frozen row for each.
 
-To add an operation, add its row here and its spelling in each writer below `stages/codegen`
-(`rows/spellings.py`). Embedded execution, parsing, typing, folding, cost rules, the interpreter
-and the tests derive the rest.
+To add an operation, add its row here, its spelling in each writer below `stages/codegen`
+(`rows/spellings.py`), and for the first tier its kernel in `runtime/native/rows/operations.inc`.
+Embedded execution, parsing, typing, folding, cost rules, the interpreter and the tests derive the
+rest.
 """
 
 from __future__ import annotations

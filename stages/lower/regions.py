@@ -1,4 +1,4 @@
-"""Regions: boxes with symbolic bounds in any number of dimensions, combined by `&` and `|`.
+"""The regions of `concat_where`: boxes with symbolic bounds, combined by `&` and `|`.
 
 A box without sides is everywhere; a union without boxes is nowhere. A box is empty in a call in
 which its bounds cross; the parts around it do not overlap then either.

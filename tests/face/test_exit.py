@@ -66,4 +66,6 @@ def test_a_script_ends_while_daemon_threads_call(tmp_path, call):
 
     errors = [process.communicate(timeout=120)[1] for process in running]
 
-    assert [(p.returncode, error) for p, error in zip(running, errors, strict=True)] == [(0, "")] * 3
+    assert [(p.returncode, error) for p, error in zip(running, errors, strict=True)] == [
+        (0, "")
+    ] * 3

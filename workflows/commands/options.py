@@ -13,8 +13,8 @@ from ..backends.backend import Backend, find_backend
 from ..batches.addresses import load_module
 from ..entries.decorated import address_of
 from ..entries.entry_point import EntryPoint, entry_of
-from ..options.architecture import names_implied, names_of
 from ..options.database import MODEL, checked, database, use_options
+from ..options.machine_names import names_implied, names_of
 from ..options.option_file import read_options
 from ..options.tags import DEVICES, chosen, split_tag
 from ..options.usage import matching_nothing, rows, unused

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from ...runtime.process import OptionError, classes, settings
 from ..backends.backend import TARGET, Backend, names_of_backend
-from .architecture import names_of
 from .from_files import check_from_file
+from .machine_names import names_of
 from .option_file import Entry, Origin, read_options
 from .schema import Option, Schema, schema_of, schemas
 

@@ -89,7 +89,7 @@ def chosen(
 ) -> Backend:
     """Return the backend that the database uses for a device, by default that of `usual`."""
     if known.layers and not archs:
-        from .architecture import names_of
+        from .machine_names import names_of
 
         archs = names_of(usual.target)
     name, origin = known.use(tag, program, archs)

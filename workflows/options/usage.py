@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from ...runtime.process import classes
 from ...stages import Numbers
 from ..backends.backend import BACKENDS, names_of_backend
-from .architecture import known_names
 from .database import DEFAULT, Database, Setting
+from .machine_names import known_names
 from .option_file import Entry
 
 

@@ -17,8 +17,8 @@ from ...stages.ir.dataflow import Dataflow
 from ...stages.option_kinds import SECONDS
 from ..backends.backend import BACKENDS, Backend
 from ..entries.decorated import address_of
-from ..options.architecture import names_of
 from ..options.database import TUNED, Database, database, tuned_file
+from ..options.machine_names import names_of
 from ..options.schema import Option
 from .bench import Cost, RealBench
 from .candidates import Choice, applied, by_digest, by_row, tunable_options

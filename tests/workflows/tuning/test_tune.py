@@ -14,8 +14,8 @@ from fieldforge.errors import ArgumentError, NotCompilableError, OptionError
 from fieldforge.workflows.backends.backend import BACKENDS
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.engine.engine import Engine
-from fieldforge.workflows.options.architecture import names_of
 from fieldforge.workflows.options.database import database, tuned_file, use_options
+from fieldforge.workflows.options.machine_names import names_of
 from fieldforge.workflows.options.tags import backend_for
 from fieldforge.workflows.tuning import bench as benches, tune as tuning
 from fieldforge.workflows.tuning.journal import Journal
