@@ -5,7 +5,7 @@ Also leave out rows that nobody reads, and changes of registers that nobody read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from typing import TypeAlias
 
@@ -13,6 +13,7 @@ from ....runtime.process import classes
 from ...ir.loops import (
     Access,
     Act,
+    Buffer,
     Get,
     If,
     Instruction,
@@ -37,16 +38,8 @@ class Numbered(Instruction):
 
 def numbered(acts: Iterable[Act]) -> tuple[Act, ...]:
     """Return acts in which each row has its number."""
-    return _numbered(acts, count())
-
-
-def _numbered(acts: Iterable[Act], numbers: Iterator[int]) -> tuple[Act, ...]:
-    def changed(act: Act) -> Act:
-        if isinstance(act, Sweep | If | While):
-            return with_sides(act, lambda side: _numbered(side, numbers))
-        return Numbered(dtype=act.dtype, number=next(numbers), row=act)
-
-    return tuple(map(changed, acts))
+    numbers = count()
+    return mapped(acts, lambda row: Numbered(dtype=row.dtype, number=next(numbers), row=row))
 
 
 def ordered(acts: Iterable[Act]) -> tuple[Act, ...]:
@@ -167,6 +160,15 @@ def is_plain(access: Access) -> bool:
     """Tell whether a register may stand for what an access touches."""
     adds = isinstance(access, Store) and access.add
     return not (access.is_told or adds or access.when is not None or access.dtype == "bool")
+
+
+def level_at(access: Access, sweep: Sweep, buffers: Mapping[str, Buffer]) -> int | None:
+    """Return how far from the level of a sweep an access is; None if only the call knows."""
+    dims = buffers[access.buffer].dims
+    if sweep.range.dim not in dims:
+        return None
+    row, offset = access.coordinates(len(dims))[dims.index(sweep.range.dim)]
+    return offset if row is None else None
 
 
 def element_of(access: Access) -> Element:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ....runtime.process import classes
 from ...ir.loops import Act, Compute, Get, If, Instruction, Load, Row, Set, Store, Sweep, While
-from .act_trees import Numbered, rows_of, with_sides
+from .act_trees import Numbered, below, rows_of, with_sides
 
 
 def gathered(acts: Iterable[Act]) -> tuple[Act, ...]:
@@ -15,21 +15,12 @@ def gathered(acts: Iterable[Act]) -> tuple[Act, ...]:
     A loop that only runs where a row is true, which it does not change, stands under that row.
     """
     found = tuple(acts)
-    rows = _named(found)
-    return _gathered(found, rows)
+    return _gathered(found, _named(found))
 
 
 def _named(acts: Iterable[Act]) -> dict[Row, Instruction]:
     """Return all rows by their numbers."""
-    named: dict[Row, Instruction] = {}
-    for act in acts:
-        if isinstance(act, Numbered):
-            named[act.number] = act.row
-        elif isinstance(act, Sweep | If | While):
-            sides = (act.then, act.otherwise) if isinstance(act, If) else (act.acts,)
-            for side in (*sides, *((act.condition,) if isinstance(act, While) else ())):
-                named |= _named(side)
-    return named
+    return {act.number: act.row for act in below(acts) if isinstance(act, Numbered)}
 
 
 def _gathered(acts: Iterable[Act], rows: Mapping[Row, Instruction]) -> tuple[Act, ...]:

@@ -19,7 +19,7 @@ from ...ir.loops import (
     Sweep,
     While,
 )
-from .act_trees import below, rows_of
+from .act_trees import below, level_at, rows_of
 
 
 def with_free_levels(column: Column, buffers: Mapping[str, Buffer]) -> Column:
@@ -48,15 +48,8 @@ def _is_free(sweep: Sweep, buffers: Mapping[str, Buffer]) -> bool:
     changed = {row.register for row in rows if isinstance(row, Set)}
     touched = (row for row in rows if isinstance(row, Access) and row.buffer in stored)
     return changed.isdisjoint(read_first(sweep.acts)) and all(
-        _is_here(row, sweep, buffers[row.buffer]) for row in touched
+        level_at(row, sweep, buffers) == 0 for row in touched
     )
-
-
-def _is_here(access: Access, sweep: Sweep, buffer: Buffer) -> bool:
-    """Tell whether an access is to the level of a sweep."""
-    if sweep.range.dim not in buffer.dims:
-        return False
-    return access.coordinates(len(buffer.dims))[buffer.dims.index(sweep.range.dim)] == (None, 0)
 
 
 def read_first(acts: Iterable[Act]) -> set[int]:

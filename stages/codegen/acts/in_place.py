@@ -104,7 +104,10 @@ class _Others:
             _is_part(each, copy) for each in parts if isinstance(each, Nest)
         ):
             return None
-        if any({copy.field} & arrays_of(each) or _stores(each, copy.array) for each in readers):
+        if any(
+            copy.field in arrays_of(each) or copy.array in arrays_of(each, Store)
+            for each in readers
+        ):
             return None
         nests = ([each for each in own if isinstance(each, Nest)] for own in (readers, parts))
         return cls(*map(tuple, nests))
@@ -157,16 +160,12 @@ def _fits(copy: _Copy, nodes: Sequence[Nest | Column], buffers: Mapping[str, Buf
         and (array.dims, array.dtype) == (field.dims, field.dtype)
         and all(_is_here(row) for row in copied if isinstance(row, Access))
         and not again
-        and not _stores(copy.column, copy.field)
+        and copy.field not in arrays_of(copy.column, Store)
     )
     if not alone or others is None or not _may_wait(others, nodes, copy.field):
         return False
     levels = _around(copy, others.parts)
     return levels is not None and _reads_first(copy) and _stays_inside(copy, levels)
-
-
-def _stores(node: Nest | Column, name: str) -> bool:
-    return name in arrays_of(node, Store)
 
 
 def _is_part(nest: Nest, copy: _Copy) -> bool:

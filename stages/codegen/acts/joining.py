@@ -29,7 +29,7 @@ from ...ir.loops import (
     instructions,
     with_operands,
 )
-from .act_trees import mapped, numbered, ordered, rows_of
+from .act_trees import level_at, mapped, numbered, ordered, rows_of
 
 Code: TypeAlias = Nest | Column
 Buffers: TypeAlias = Mapping[str, Buffer]
@@ -158,7 +158,7 @@ def _direction(one: Sweep, other: Sweep, buffers: Buffers) -> bool | None:
     sign = -1 if backward else 1
     for first, second in product(_accesses(one), _accesses(other)):
         if first.buffer == second.buffer and isinstance(first, Store) | isinstance(second, Store):
-            places = [_level(each, one, buffers) for each in (first, second)]
+            places = [level_at(each, one, buffers) for each in (first, second)]
             if None in places or sign * (places[1] or 0) > sign * (places[0] or 0):
                 return None
     return backward
@@ -167,18 +167,9 @@ def _direction(one: Sweep, other: Sweep, buffers: Buffers) -> bool | None:
 def _is_free(sweep: Sweep, buffers: Buffers) -> bool:
     """Tell whether the levels of a sweep do not depend on each other."""
     stored = {each.buffer for each in _accesses(sweep) if isinstance(each, Store)}
-    own = {_level(each, sweep, buffers) for each in _accesses(sweep) if each.buffer in stored}
+    own = {level_at(each, sweep, buffers) for each in _accesses(sweep) if each.buffer in stored}
     sets = any(isinstance(row, Set) for row in rows_of(sweep.acts))
     return not sets and own <= {0}
-
-
-def _level(access: Access, sweep: Sweep, buffers: Buffers) -> int | None:
-    """Return how far from the level of a sweep an access is; None if only the call knows."""
-    dims = buffers[access.buffer].dims
-    if sweep.range.dim not in dims:
-        return None
-    row, offset = access.coordinates(len(dims))[dims.index(sweep.range.dim)]
-    return offset if row is None else None
 
 
 def _accesses(sweep: Sweep) -> Iterator[Access]:
@@ -235,5 +226,5 @@ def _is_local(sweep: Sweep, name: str, buffers: Buffers) -> bool:
     return (
         first is own[0]
         and isinstance(first, Store)
-        and all(_level(each, sweep, buffers) == 0 and _is_plain(each) for each in own)
+        and all(level_at(each, sweep, buffers) == 0 and _is_plain(each) for each in own)
     )

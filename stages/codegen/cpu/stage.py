@@ -53,18 +53,16 @@ class Codegen(CpuOptions, Stage):
 
         scheduled = remembered(lowered, variant, self.checked)
         stage, notes = self._planned(scheduled, lowered, variant)
-        rules, passes = stage._schedule(variant)
-        tree, groups = make_loops(lowered, variant, rules, passes, scheduled=scheduled)
+        tree, groups = make_loops(lowered, variant, *stage._schedule(variant), scheduled=scheduled)
         ints = integers(tree)
         calls: Calls = "all" if self.checked else "beyond" if variant.beyond else "inside"
         clamping = clamping_of(lowered.program, groups, ints, calls)
         place = step_place(ints, groups, clamping)
         steps = None if place is None else Steps(place, step_numbers(groups))
         source = write_cpp(tree, ints, stage._writer_options(), clamping, steps)
-        told = classes.evolve(tree, notes=(*tree.notes, *notes)) if notes else tree
-        flags = self._flags(source, variant)
+        listing = show(classes.evolve(tree, notes=(*tree.notes, *notes)))
         return {
-            "generated": Generated("c++", source, show(told), flags),
+            "generated": Generated("c++", source, listing, self._flags(source, variant)),
             "interface": describe(
                 lowered.program,
                 tree,

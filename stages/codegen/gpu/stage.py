@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from ....runtime.process import DeviceType, classes
+from ....runtime.process import classes
 from ... import Artifact, Generated, Interface, Lowered, Stage, Variant
 from ...vendors.vendor import Vendor
 from .options import GpuOptions
 from .pass_list import gpu_passes
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from typing import Self
-
     from ..pass_list import LoopPass, Rules
     from ..rows import WriterOptions
     from ..schedule.schedule import Scheduled
@@ -43,8 +41,7 @@ class CodegenGpu(GpuOptions, Stage):
 
         scheduled = remembered(lowered, variant, self.checked)
         stage, notes = self._planned(scheduled, lowered, variant)
-        rules, passes = stage._schedule()
-        tree, groups = make_loops(lowered, variant, rules, passes, scheduled=scheduled)
+        tree, groups = make_loops(lowered, variant, *stage._schedule(), scheduled=scheduled)
         ints = integers(tree)
         is_apart = self.many_outputs and not self.checked  # few calls of adjoints read beyond
         calls: Calls = "beyond" if variant.beyond else "inside" if is_apart else "all"
@@ -56,7 +53,7 @@ class CodegenGpu(GpuOptions, Stage):
             tree,
             groups,
             "gpu-host" if self.host else "gpu",
-            self._device(),
+            self.target.memory(host=self.host, on_device=self.on_device),
             () if variant.domain else variant.alike,
             statuses(tree, clamping) if self.checked else (),
             tuple(bound for order in orders for bound in order.bounds),
@@ -68,8 +65,8 @@ class CodegenGpu(GpuOptions, Stage):
             interface = classes.evolve(interface, codes=codes(tree))
         archs = () if self.host else tuple(f"arch={arch}" for arch in self.target.archs)
         flags = (*archs, *self.vendor.flags)
-        told = classes.evolve(tree, notes=(*tree.notes, *notes)) if notes else tree
-        generated = Generated(self.vendor.language, source, show(told), flags)
+        listing = show(classes.evolve(tree, notes=(*tree.notes, *notes)))
+        generated = Generated(self.vendor.language, source, listing, flags)
         return {"generated": generated, "interface": interface}
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
@@ -100,9 +97,6 @@ class CodegenGpu(GpuOptions, Stage):
     def vendor(self) -> Vendor:
         """Whose dialect the kernels have."""
         return self.target.writer(host=self.host)
-
-    def _device(self) -> DeviceType:
-        return self.target.memory(host=self.host, on_device=self.on_device)
 
     def _writer_options(self) -> WriterOptions:
         from ..rows.options import WriterOptions

@@ -22,7 +22,7 @@ from ...ir.loops import (
     nests_of,
 )
 from .sizes import RIM, Sizes
-from .sweeps import Body, Sweep, buffers_of, in_loops, ran, touches_of
+from .sweeps import Body, Sweep, in_loops, ran, touches_of
 
 FEWEST: Final = 8  # rows of a block that marches, at least
 KEPT: Final = 3  # portions whose rows of an array a thread keeps
@@ -72,7 +72,8 @@ def cpu_leaves(
 
     Leaves that are `known` are taken from there, and new ones are added.
     """
-    maker = _Leaves(buffers_of(kernel), sizes, parallel_from, {} if known is None else known)
+    buffers = {buffer.name: buffer for buffer in kernel.buffers}
+    maker = _Leaves(buffers, sizes, parallel_from, {} if known is None else known)
     return [
         reduce(maker.repeated, reversed(around), maker.remembered(node))
         for step in kernel.steps

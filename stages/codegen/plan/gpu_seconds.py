@@ -163,12 +163,9 @@ def _alone(part: Part) -> tuple[float, float]:
 
 def _through_l2(kernel: Kernels, part: Part, near: Traffic) -> float:
     """Return the bytes of all blocks: each fetches what its threads touch."""
-    return sum(near.through(of_block(kernel, part)).values()) * _blocks(part)
-
-
-def _blocks(part: Part) -> float:
-    """Return how many blocks there are; a part of one counts as a part."""
-    return max(1.0, prod(n / min(n, t * p) for _, n, t, p in part.sides if n))
+    # a part of a block counts as a part
+    blocks = max(1.0, prod(n / min(n, t * p) for _, n, t, p in part.sides if n))
+    return sum(near.through(of_block(kernel, part)).values()) * blocks
 
 
 def _work(part: Part) -> Work:

@@ -13,7 +13,7 @@ from ...ir.loops.gpu import Columns, KernelGroup, Patches, marks_of
 from .machine import GpuClass
 from .registers import registers
 from .sizes import RIM, Sizes
-from .sweeps import Body, Sweep, buffers_of, in_loops, ran, touches_of
+from .sweeps import Body, Sweep, in_loops, ran, touches_of
 
 Side: TypeAlias = tuple[Dimension, float, float, float]  # dimension, extent, threads, points
 
@@ -89,7 +89,7 @@ class Kernels:
 
 def gpu_kernels(kernel: Kernel, sizes: Sizes) -> list[Kernels]:
     """Return the kernels that a call launches, in order."""
-    maker = _Kernels(buffers_of(kernel), sizes)
+    maker = _Kernels({buffer.name: buffer for buffer in kernel.buffers}, sizes)
     make: Any = {Nest: maker.of_nest, Columns: maker.of_columns, Patches: maker.of_patches}
     return [
         classes.evolve(make[type(node)](node), count=float(prod(map(sizes.extent, around))))

@@ -21,7 +21,6 @@ from ...ir.loops import (
     Constant,
     Index,
     Instruction,
-    Kernel,
     Load,
     Loop,
     Nest,
@@ -238,8 +237,3 @@ def ran(
         case _:
             for child in children(node):
                 yield from ran(child, sizes, kinds)
-
-
-def buffers_of(kernel: Kernel) -> dict[str, Buffer]:
-    """Return the buffers by name."""
-    return {buffer.name: buffer for buffer in kernel.buffers}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final, TypeAlias
 
 from ....runtime.process import classes
@@ -146,17 +147,8 @@ def _distance(rows: Sequence[Instruction], row: Row) -> tuple[Base, int]:
     return tuple(sorted(terms)), total
 
 
-def end_rows(groups: Iterable[Together]) -> list[Row]:
-    """Return the rows of the first levels, then those of the last ones."""
-    return [row for own in _ends(groups) for row in own]
-
-
-def end_texts(body: Body, groups: Iterable[Together]) -> list[list[str]]:
-    """Return the first levels, and the last ones."""
-    return [[operand(body, row) for row in own] for own in _ends(groups)]
-
-
 def _ends(groups: Iterable[Together]) -> list[list[Row]]:
+    """Return the rows of the first levels, and those of the last ones."""
     levels = [level for group in groups for level, _ in group.levels]
     ends = ((each.first for each in levels), (each.last for each in levels))
     return [list(dict.fromkeys(each)) for each in ends]
@@ -219,9 +211,11 @@ def with_alike_fields(body: Body, acts: Iterable[Act], tests: Tests) -> tuple[Bo
     """Return a body that reads the names, and their values."""
     own = tuple(acts)
     strides, levels = _strides(body.scope, own), usual_levels(body, own)
-    ends = {row: f"e{place}" for place, row in enumerate(end_rows(levels))}
+    rows = _ends(levels)
+    ends = {row: f"e{place}" for place, row in enumerate(chain(*rows))}
     names = (*(f"t{place}" for place in range(len(strides))), *ends.values())
-    groups = (tuple(strides.values()), *map(tuple, end_texts(body, levels)))
+    texts = (tuple(operand(body, row) for row in each) for each in rows)
+    groups = (tuple(strides.values()), *texts)
     named = _named(body, strides, ends)
     return with_usual_levels(named, levels, tests), AlikeFields(names, groups)
 

@@ -252,14 +252,9 @@ class _Drafting:
 
     def _held(self, walk: Walk, dtype: str) -> Buffer:
         """Return an array for a variable of a column."""
-        order, _ = order_of(walk.box, self.rules)
         number = self._number(walk.node) * 1000 + len(self.states)
-        dims = tuple(each.dim for each in walk.box)
-        name = self.points.nodes[walk.node].name
-        made = Buffer(
-            f"@v{number}", "arena", dtype, dims, order[-1], walk.box, order,
-            reason=f"a variable of {name}",
-        )  # fmt: skip
+        why = f"a variable of {self.points.nodes[walk.node].name}"
+        made = array_over(f"@v{number}", dtype, walk.box, self.rules, why)
         self.states.append(made)
         return made
 
@@ -303,13 +298,8 @@ class _Drafting:
         return self._made(walk.node, body, loops, f"sets the states of {name}")
 
     def _array(self, array: Array) -> Buffer:
-        value = self.points.nodes[array.node].value
-        order, _ = order_of(array.box, self.rules)
-        name = self.names[array.node]
-        unit = order[-1] if order else None
-        made = Buffer(
-            name, "arena", value.dtype, value.dims, unit, array.box, order, reason=array.reason
-        )
+        dtype, name = self.points.nodes[array.node].value.dtype, self.names[array.node]
+        made = array_over(name, dtype, array.box, self.rules, array.reason)
         walk = self._walk_of(array)
         if walk is not None:
             scan = self.points.scan(walk)
@@ -318,6 +308,13 @@ class _Drafting:
             if scan_loops(scan, array.box, self.units, self.rules.columns_apart)[1]:
                 return classes.evolve(made, box=first_levels(made.box, scan, around=True))
         return made
+
+
+def array_over(name: str, dtype: str, box: Ranges, rules: Rules, reason: str) -> Buffer:
+    """Return an array over a box, whose elements lie in the order of the loops that fill it."""
+    order, _ = order_of(box, rules)
+    dims, unit = tuple(range_.dim for range_ in box), order[-1] if order else None
+    return Buffer(name, "arena", dtype, dims, unit, box, order, reason=reason)
 
 
 def order_of(box: Ranges, rules: Rules) -> tuple[tuple[Dimension, ...], str]:

@@ -12,13 +12,7 @@ from ....runtime.process import classes
 from ...ir import bounds
 from ...ir.loops import Compute, Constant, Index, Instruction, NestLoop, Number, Row, Store
 from .discovery import Home
-from .guards import (
-    Case,
-    Guard,
-    InPart,
-    LoopPart,
-    Test,
-)
+from .guards import Guard, InPart, LoopPart, Test
 from .order import level_of
 from .places import OWN, Along, Coord, Entry, Level, Point
 from .points import Points
@@ -109,7 +103,11 @@ class IndexRows:
 
     def condition(self, guard: Guard, part: int) -> Row:
         """Return the row that says whether any case of a guard holds."""
-        return self.folded("or", "bool", [self._all(case, part) for case in guard], part)
+        cases = [
+            self.folded("and", "bool", [self._test(*each, part) for each in case], part)
+            for case in guard
+        ]
+        return self.folded("or", "bool", cases, part)
 
     def clamped(self, dim: Dimension, coord: Coord, home: Home, part: int) -> Row:
         """Return the row of an index, clamped to the buffer."""
@@ -142,9 +140,6 @@ class IndexRows:
             return self.add(Number(dtype=INT, bound=index.at))
         by = self._wide(self.places[part, index.by], part)
         return self.compute("add", INT, [self.shifted(index.dim, index.at, part), by], part)
-
-    def _all(self, case: Case, part: int) -> Row:
-        return self.folded("and", "bool", [self._test(*each, part) for each in case], part)
 
     def _test(self, test: Test, wanted: bool, part: int) -> Row:
         if isinstance(test, InPart):

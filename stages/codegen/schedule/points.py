@@ -34,6 +34,7 @@ from .places import (
 )
 
 Env: TypeAlias = Mapping[Dimension, Coord]  # coordinates in place of the loop's own index
+EntryTest: TypeAlias = tuple[Point, str, int]  # a table entry, a comparison, and a number
 
 
 @classes.frozen
@@ -200,7 +201,10 @@ class Points:
         found = self.placed(self._views[arg], {table.source: (self._index(Entry(entry)), 0)})
         dtype = self.nodes[found[0]].value.dtype
         is_tested = self.checked and table.skip and dtype.startswith("float")
-        return self._or_nothing(row, value, entry, found) if is_tested else found
+        if not is_tested:
+            return found
+        is_there = entry, "ge", 0
+        return self._found_where(row, value, found, is_there, "nan")
 
     def _collected(
         self,
@@ -216,23 +220,22 @@ class Points:
         found = self.placed(arg, {d: (self._index(Entry(e)), 0) for d, e in ways.items()})
         if value.index is None:
             return found
-        zero = self._constant(row, value.dtype, "0.0" if value.dtype[0] == "f" else "0")
-        wanted = self._constant(row, "int32", str(value.index))
-        dims = self.nodes[which[0]].dims
-        test = dataflow.Map(dims=dims, dtype="bool", op="eq", args=())
-        is_it, _ = self._combined(row, test, "eq", [(which[0], still(len(dims))), wanted])
-        choice = dataflow.Map(dims=value.dims, dtype=value.dtype, op="select", args=())
-        return self._combined(row, choice, "select", [(is_it, own), found, zero])
+        zero = "0.0" if value.dtype[0] == "f" else "0"
+        is_it = which, "eq", value.index
+        return self._found_where(row, value, found, is_it, zero)
 
-    def _or_nothing(self, row: Ref, value: dataflow.Value, entry: Point, found: Point) -> Point:
-        """Return the node of a lookup, NaN where the neighbour is missing."""
-        zero = self._constant(row, "int32", "0")
-        nothing = self._constant(row, value.dtype, "nan")
-        dims = self.nodes[entry[0]].dims
-        test = dataflow.Map(dims=dims, dtype="bool", op="ge", args=())
-        there, _ = self._combined(row, test, "ge", [(entry[0], still(len(dims))), zero])
+    def _found_where(
+        self, row: Ref, value: dataflow.Value, found: Point, test: EntryTest, otherwise: str
+    ) -> Point:
+        """Return the node of a lookup where a test of an entry holds, and of a number elsewhere."""
+        (entry, coords), op, number = test
+        instead = self._constant(row, value.dtype, otherwise)
+        wanted = self._constant(row, "int32", str(number))
+        dims = self.nodes[entry].dims
+        comparison = dataflow.Map(dims=dims, dtype="bool", op=op, args=())
+        holds, _ = self._combined(row, comparison, op, [(entry, still(len(dims))), wanted])
         choice = dataflow.Map(dims=value.dims, dtype=value.dtype, op="select", args=())
-        return self._combined(row, choice, "select", [(there, entry[1]), found, nothing])
+        return self._combined(row, choice, "select", [(holds, coords), found, instead])
 
     def _constant(self, row: Ref, dtype: str, text: str) -> Point:
         value = dataflow.Literal(dims=(), dtype=dtype, text=text)

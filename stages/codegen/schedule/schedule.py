@@ -39,7 +39,7 @@ from ...ir.loops import (
 from ...ir.verify import versions
 from ..pass_list import Rules
 from .discovery import table_buffer
-from .drafts import Draft, StoreGroup, draft_nests, order_of
+from .drafts import Draft, StoreGroup, array_over, draft_nests
 from .hazards import are_disjoint, as_nest, fields_to_stage
 from .order import loops_over, unit_dims
 from .points import Points
@@ -195,12 +195,8 @@ def _stage(
 
 
 def _copy_array(store: Store, group: int, box: Ranges, rules: Rules) -> Buffer:
-    order, _ = order_of(box, rules)
-    dims = tuple(range_.dim for range_ in box)
-    name = f"@{store.buffer}.{group}"
     reason = f"'{store.buffer}' would be overwritten before all of it is read"
-    unit = order[-1] if order else None
-    return Buffer(name, "arena", store.dtype, dims, unit, box, order, reason=reason)
+    return array_over(f"@{store.buffer}.{group}", store.dtype, box, rules, reason)
 
 
 def _copy_nest(group: int, field: str, array: Buffer) -> Nest:

@@ -62,17 +62,14 @@ def of_index(nest: Nest) -> dict[Row, bool]:
     """Return the conditions on the index of a loop that have one value at most points."""
     values = ((row, likely_listed(nest, each)) for row, each in enumerate(nest.body))
     known = {row: value for row, value in values if value is not None}
-    return {row: v for row, v in known.items() if isinstance(_subject(nest, row), Index)}
-
-
-def _subject(nest: Nest, row: Row) -> Instruction:
-    return nest.body[nest.body[row].operands[0]]
+    subjects = {row: nest.body[nest.body[row].operands[0]] for row in known}
+    return {row: v for row, v in known.items() if isinstance(subjects[row], Index)}
 
 
 def with_entries(nest: Nest, index: Mapping[Row, bool]) -> Iterator[tuple[Row, bool]]:
     """Yield usual conditions on an index, then those on entries of tables that are there then."""
     yield from index.items()
-    holds = follow_from(nest.body, index)
+    _, holds = _chosen(nest.body, index)
     for row, each in enumerate(nest.body):
         value = likely_listed(nest, each)
         entry = None if value is None else entry_of(nest.body, each.operands[0])
@@ -143,12 +140,8 @@ def settled(rows: Rows, known: Mapping[Row, bool]) -> tuple[Rows, frozenset[Row]
     return made, used
 
 
-def follow_from(rows: Rows, known: Mapping[Row, bool]) -> Mapping[Row, bool]:
-    """Return the conditions that are known if some are."""
-    return _chosen(rows, known)[1]
-
-
 def _chosen(rows: Rows, given: Mapping[Row, bool]) -> tuple[list[Instruction], dict[Row, bool]]:
+    """Return rows where the given conditions are known, and the conditions that then are known."""
     known, same, made = dict(given), dict[Row, Row](), list[Instruction]()
     for number, old in enumerate(rows):
         row = with_operands(old, lambda each: same.get(each, each))

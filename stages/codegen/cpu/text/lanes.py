@@ -8,7 +8,7 @@ of their own, lanes gain nothing, and a strip is one column.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
+from itertools import count, groupby
 from typing import Final
 
 from .....runtime.process import classes
@@ -80,15 +80,13 @@ def _groups(block: ColumnBlock, column: Column) -> Iterator[str]:
     if not any(isinstance(act, Sweep) for act in column.acts) and gathers(column.acts):
         yield from write_one_by_one(block, 0, column.acts, count())
         return
-    numbers, place, waiting = count(), count(), list[Act]()
-    for act in (*column.acts, None):
-        if act is not None and not isinstance(act, Sweep):
-            waiting.append(act)
+    numbers, place = count(), count()
+    for is_sweep, together in groupby(column.acts, lambda act: isinstance(act, Sweep)):
+        if not is_sweep:
+            yield from LanePart(block, next(place), None).written(together, numbers)
             continue
-        if waiting:
-            yield from LanePart(block, next(place), None).written(waiting, numbers)
-            waiting = []
-        if act is not None:
+        for act in together:
+            assert isinstance(act, Sweep)  # they are grouped by it
             block.walk(act)
             if gathers(act.acts):
                 yield from write_one_by_one(block, next(place), act.acts, numbers, act)

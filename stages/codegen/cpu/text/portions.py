@@ -195,7 +195,7 @@ def _near(
 
     The column after those of readings tells the row that the nest fills.
     """
-    arrays = {array: f"h{number}" for number, array in enumerate(_filled(portions))}
+    arrays = {array: f"h{number}" for number, (_, array) in enumerate(_filled(portions))}
     near = {each: number for number, each in enumerate(ways(nest, arrays))}
     own = {row.buffer for row in nest.body if isinstance(row, Store)}
     first, pitch = scope.bound(nest.loops[1].range.start), scope.bound(portions.pitch)
@@ -208,21 +208,18 @@ def _near(
         yield f"{pointer} = {arrays[access.buffer]} + near[{column}] * {pitch} - {first};"
 
 
-def _filled(portions: Portions) -> Iterator[str]:
-    """Yield the arrays in the order in which nests fill them."""
-    for each in portions.loops:
+def _filled(portions: Portions) -> Iterator[tuple[int, str]]:
+    """Yield the arrays in the order in which nests fill them, each with the place of its nest."""
+    for place, each in enumerate(portions.loops):
         for row in each.nest.body:
             if isinstance(row, Store) and row.buffer in portions.arrays:
-                yield row.buffer
+                yield place, row.buffer
 
 
 def _rows(scope: Scope, portions: Portions) -> Iterator[str]:
     """Define the rows of a thread, array after array."""
-    pitch, start, number = scope.bound(portions.pitch), "of.rows", 0
-    for place, each in enumerate(portions.loops):
-        for row in each.nest.body:
-            if isinstance(row, Store) and row.buffer in portions.arrays:
-                type_ = stored_type(scope.by_name[row.buffer])
-                yield f"  {type_}* const h{number} = ({type_}*)({start});"
-                start = f"lists ? h{number} + lists[{HEADER * place + 2}] * {pitch} : nullptr"
-                number += 1
+    pitch, start = scope.bound(portions.pitch), "of.rows"
+    for number, (place, array) in enumerate(_filled(portions)):
+        type_ = stored_type(scope.by_name[array])
+        yield f"  {type_}* const h{number} = ({type_}*)({start});"
+        start = f"lists ? h{number} + lists[{HEADER * place + 2}] * {pitch} : nullptr"

@@ -75,11 +75,6 @@ class Strips:
         """Whether the test of usual conditions stands before the strips of a row."""
         return is_tested_before(self.body, self.nest)
 
-    @property
-    def changed(self) -> list[Row]:
-        """The rows around the loop whose values the usual conditions change."""
-        return changed_rows(self.body, self.nest)
-
 
 def strips_of(scope: Scope, nest: Nest, body: Body, both: Collection[Row] | None = None) -> Strips:
     """Return how the innermost loop of a nest is written; see `rows_ahead` for `both`."""
@@ -113,8 +108,7 @@ def write_strips(
     are shorter than a strip, or whose values the loop changes, end with masked lanes.
     """
     start, stop = ends
-    yield from ("{", *indented(_strip(strips, part, clause)))
-    yield from indented(_usual_strip(strips, part, clause))
+    yield from ("{", *indented(_functions(strips, part, clause)))
     yield f"  s64 b = {start}{f', end = {stop}' if strips.around else ''};"
     if strips.is_tested_before:
         yield f"  const bool usually = {tests_of(strips.body, strips.nest) or 'true'};"
@@ -167,20 +161,30 @@ def _middle(strips: Strips, stop: str, masked: str = "") -> Iterator[str]:
     yield "}"
 
 
-def _strip(strips: Strips, part: int, clause: str) -> Iterator[str]:
+def _functions(strips: Strips, part: int, clause: str) -> Iterator[str]:
     """Write a strip as a function that compilers copy for whole strips and for masked lanes.
 
     It takes its first point, how many points it has, where it stores rows, and what usual
-    conditions change.
+    conditions change. Another function, for code that tests these before a row, has them.
     """
-    body = strips.whole
-    arrays = (f"{stored_type(buffer)}* {array}" for array, buffer in strips.stored.values())
-    values = (f"{TYPES[body.rows[row].dtype][0]} {name(body, row)}" for row in strips.changed)
+    body, nest, capture = strips.whole, strips.nest, "&" if clause else "="
+    arrays = [f"{stored_type(buffer)}* {array}" for array, buffer in strips.stored.values()]
+    values = (
+        f"{TYPES[body.rows[row].dtype][0]} {name(body, row)}" for row in changed_rows(body, nest)
+    )
     taken = ", ".join(("s64 b", "s64 count", *arrays, *values))
+    yield f"const auto strip = [{capture}]({taken}) INLINE {{"
+    yield from _over_lanes(body, strips.lanes, part, clause, " if (l < count)")
+    if strips.is_tested_before:
+        yield f"const auto usual = [{capture}]({', '.join(('s64 b', *arrays))}) INLINE {{"
+        yield from _over_lanes(without_conditions(body, nest), strips.lanes, part, clause)
+
+
+def _over_lanes(body: Body, lanes: int, part: int, clause: str, test: str = "") -> Iterator[str]:
+    """Write the loop over the lanes of a strip, and close its function."""
     yield from (
-        f"const auto strip = [{'&' if clause else '='}]({taken}) INLINE {{",
         SIMD + clause,
-        f"  for (s64 l = 0; l < {strips.lanes}; ++l) if (l < count) {{",
+        f"  for (s64 l = 0; l < {lanes}; ++l){test} {{",
         f"    const s64 i{body.depth - 1} = b + l;",
         *indented(written(body, body.depth, part), "    "),
         "  }",
@@ -189,7 +193,7 @@ def _strip(strips: Strips, part: int, clause: str) -> Iterator[str]:
 
 
 def _call(strips: Strips, count: str, arrays: Iterable[str], masked: str = "") -> str:
-    values = (name(strips.body, row) for row in strips.changed)
+    values = (name(strips.body, row) for row in changed_rows(strips.body, strips.nest))
     given = ", ".join(("b", count, *arrays, *values))
     return f"{masked}(strip, {given});" if masked else f"strip({given});"
 
@@ -256,23 +260,6 @@ def _usual_runs(strips: Strips, stop: str, masked: str) -> Iterator[str]:
     yield "  }"
     yield f"  b -= {lanes};"
     yield "}"
-
-
-def _usual_strip(strips: Strips, part: int, clause: str) -> Iterator[str]:
-    """Write a strip that has the usual conditions, if the code tests them before a row."""
-    if not strips.is_tested_before:
-        return
-    body = without_conditions(strips.whole, strips.nest)
-    arrays = (f"{stored_type(buffer)}* {array}" for array, buffer in strips.stored.values())
-    yield from (
-        f"const auto usual = [{'&' if clause else '='}]({', '.join(('s64 b', *arrays))}) INLINE {{",
-        SIMD + clause,
-        f"  for (s64 l = 0; l < {strips.lanes}; ++l) {{",
-        f"    const s64 i{body.depth - 1} = b + l;",
-        *indented(written(body, body.depth, part), "    "),
-        "  }",
-        "};",
-    )
 
 
 def _apart(scope: Scope, nest: Nest) -> list[str] | None:

@@ -158,11 +158,11 @@ class _Planning:
     def _frozen(self, tile: _Tile) -> ColumnTile:
         filled = None
         if tile.source:
-            start, stop = (
-                least(r.start for r in tile.ranges),
-                greatest(r.stop for r in tile.ranges),
+            filled = Range(
+                self.axis,
+                least(range_.start for range_ in tile.ranges),
+                greatest(range_.stop for range_ in tile.ranges),
             )
-            filled = Range(self.axis, start, stop)
         written = {
             (name, nest.loops[-1].range): None
             for name in tile.holds

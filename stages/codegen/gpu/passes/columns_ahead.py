@@ -81,8 +81,8 @@ class _Found:
             store = last.get(element_of(_moved(act.row, sweep)))
             if store is not None and id(store) in always:
                 handed[act.number] = store.value
-            elif store is None and has_loop and registers >= _words(act):
-                registers -= _words(act)
+            elif store is None and has_loop and registers >= words(act.dtype):
+                registers -= words(act.dtype)
                 known.append(act)
         return cls(tuple(known), handed)
 
@@ -101,8 +101,9 @@ def _first_loads(sweep: Sweep) -> Iterator[Numbered]:
         changed |= {element_of(row) for row in rows_of([act]) if isinstance(row, Store)}
 
 
-def _words(act: Instruction) -> int:
-    return -(-ITEMSIZES[act.dtype] // 4)
+def words(dtype: str) -> int:
+    """Return the registers of 32 bits that a number takes."""
+    return -(-ITEMSIZES[dtype] // 4)
 
 
 def _moved(load: Load, sweep: Sweep) -> Load:
@@ -131,7 +132,10 @@ class _Writing:
         loads = [act for act in sweep.acts if isinstance(act, Numbered) and act.number in numbers]
         held = dict(zip((each.number for each in loads), count(len(self.registers)), strict=False))
         self.registers += [each.dtype for each in loads]
-        gets = [classes.evolve(each, row=_get(each.dtype, held[each.number])) for each in loads]
+        gets = [
+            classes.evolve(each, row=Get(dtype=each.dtype, register=held[each.number]))
+            for each in loads
+        ]
         left = [act for act in sweep.acts if not any(act is each for each in loads)]
         ends = [
             self._row(Set(dtype=each.dtype, register=held[each.number], value=value))
@@ -179,7 +183,3 @@ class _Writing:
 
     def _row(self, made: Instruction) -> Numbered:
         return Numbered(dtype=made.dtype, number=next(self.numbers), row=made)
-
-
-def _get(dtype: str, register: int) -> Get:
-    return Get(dtype=dtype, register=register)

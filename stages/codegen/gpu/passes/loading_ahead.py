@@ -13,7 +13,6 @@ from typing import Final
 
 from .....runtime.process import classes
 from ....ir.loops import (
-    ITEMSIZES,
     Act,
     Buffer,
     Column,
@@ -43,7 +42,7 @@ from ...acts.act_trees import Numbered, numbered, ordered, rows_of, with_sides
 from ...acts.tidying import tidied
 from ...pass_list import Rules
 from ..options import options_of
-from .columns_ahead import with_levels_ahead
+from .columns_ahead import with_levels_ahead, words
 
 LEVELS: Final = (8, 4, 2, 1)
 # Registers of 32 bits for what was loaded ahead. Few threads have columns: each may use many.
@@ -93,29 +92,25 @@ def leave_room(nest: Nest, buffers: Mapping[str, Buffer], rules: Rules) -> Nest:
     if not marks.ahead or options_of(rules).ahead:
         return nest
     rows = _rows(nest, marks.asked)
-    words = sum(_words(buffers[name].dtype) for name, _ in rows)
+    each = sum(words(buffers[name].dtype) for name, _ in rows)
     room = FEW_REGISTERS - _own_registers(nest) // OWN_SHARE
-    fitting = (n for n in LEVELS if n * words <= room)
+    fitting = (n for n in LEVELS if n * each <= room)
     return marked(nest, ahead=min(marks.ahead, next(fitting, LEVELS[-1])))
 
 
 def _own_registers(nest: Nest) -> int:
     """Return the registers that a long body needs for itself, beyond those of a short one."""
     inside = [row for row in nest.body if row.level == len(nest.loops)]
-    words = max(_words(row.dtype) for row in inside)
-    return words * max(0, len(inside) - SHORT) * 3 // 4
+    widest = max(words(row.dtype) for row in inside)
+    return widest * max(0, len(inside) - SHORT) * 3 // 4
 
 
 def _registers(nest: Nest, asked: tuple[Row, ...], buffers: dict[str, Buffer], levels: int) -> int:
     """Return the registers of what is used and what is under way; offsets of a row share them."""
     return sum(
-        _words(buffers[name].dtype) * (2 * levels + max(along) - min(along))
+        words(buffers[name].dtype) * (2 * levels + max(along) - min(along))
         for (name, _), along in _rows(nest, asked).items()
     )
-
-
-def _words(dtype: str) -> int:
-    return -(-ITEMSIZES[dtype] // 4)
 
 
 def _rows(nest: Nest, asked: tuple[Row, ...]) -> dict[tuple[str, object], list[int]]:

@@ -122,16 +122,16 @@ class _Unrolling:
         rows: list[Row | None] = []
         offsets: list[int] = []
         for dim, (row, offset) in zip(dims, access.coordinates(len(dims)), strict=True):
-            place = None if row is None else places[row]
-            place, step = (None, shift.get(dim, 0)) if place is None else self._base(place)
+            place, step = (
+                (None, shift.get(dim, 0))
+                if row is None
+                else self.moved.get(places[row], (places[row], 0))
+            )
             rows.append(place)
             offsets.append(offset + step)
         when = None if access.when is None else places[access.when]
         told = tuple(rows) if access.rows else ()
         return classes.evolve(access, rows=told, offsets=tuple(offsets), when=when)
-
-    def _base(self, place: Row) -> tuple[Row, int]:
-        return self.moved.get(place, (place, 0))
 
     def _add(self, row: Instruction) -> Row:
         place = self.known.setdefault(row, len(self.rows))
