@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "pool.h"
+#include "wishes.h"
 
-using fieldforge::Crew;
+constinit thread_local fieldforge::Wishes fieldforge::wishes;  // nobody has any
+
 using fieldforge::share_loop;
 
 struct Loop {
@@ -29,9 +31,9 @@ static void call(int seed, int rounds) {
     std::mt19937 chance(seed);
     for (int round = 0; round < rounds; ++round) {
         const int64_t count = chance() % 300;
-        Crew crew{static_cast<int>(chance() % 6) + 1};
+        const int threads = static_cast<int>(chance() % 6) + 1;
         Loop loop{std::vector<int>(count), static_cast<int64_t>(chance() % 8) + 1};
-        share_loop(&crew, count, loop.most, chance() % 4 == 0 ? 1 << 20 : 1, body, &loop);
+        share_loop(threads, count, loop.most, chance() % 4 == 0 ? 1 << 20 : 1, body, &loop);
         for (int runs : loop.runs) {
             if (runs != 1) std::abort();
         }

@@ -3,6 +3,7 @@
 import platform
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -39,11 +40,12 @@ def test_callers_that_share_the_pool_run_every_index_once(tmp_path, flags):
     """The pool alone, with ThreadSanitizer in the second case."""
     native, driver = ROOT / "runtime" / "native", ROOT / "tests" / "stress" / "pool.cpp"
     sources = [str(driver), str(native / "pool.cpp"), str(native / "thread_count.cpp")]
-    command = ["c++", "-std=c++20", *flags.split(), f"-I{native}", "-pthread", *sources]
+    folders = [f"-I{native}", f"-I{sysconfig.get_path('include')}"]
+    command = ["c++", "-std=c++20", *flags.split(), *folders, "-pthread", *sources]
     made = subprocess.run(
         [*command, "-o", str(tmp_path / "pool")], capture_output=True, text=True, check=False
     )
-    if made.returncode != 0 and "sanitize" in flags:
+    if "tsan" in made.stderr:  # its library
         pytest.skip("the compiler has no ThreadSanitizer")
     assert made.returncode == 0, made.stderr[-3000:]
 
