@@ -6,7 +6,7 @@ import fieldforge as ff
 from fieldforge.errors import OptionError
 from fieldforge.runtime.process import settings
 from fieldforge.workflows.backends.backend import BACKENDS
-from fieldforge.workflows.options import architecture
+from fieldforge.workflows.options import machine_names
 from fieldforge.workflows.options.database import database, use_options
 from fieldforge.workflows.options.schema import schema_of
 from fieldforge.workflows.options.tags import backend_for
@@ -203,7 +203,7 @@ levels = 16
 def test_a_block_size_by_program_and_gpu(model, monkeypatch):
     model(BLOCKS)
     monkeypatch.setattr(
-        architecture, "_device", lambda: (None, ())
+        machine_names, "_device", lambda: (None, ())
     )  # a GPU that is here is one product
     on = {name: backend_for(f"gpu:{name}", DIFFUSE).options for name in ("A100", "GH200", "MI250")}
 
@@ -221,10 +221,10 @@ def test_a_block_size_by_program_and_gpu(model, monkeypatch):
 def test_a_gpu_that_is_here_has_the_name_of_its_own_product_only(monkeypatch):
     from fieldforge.stages.gpu_target import GpuTarget
 
-    monkeypatch.setattr(architecture, "_device", lambda: ("sm_90", ("NVIDIA", "GH200", "480GB")))
+    monkeypatch.setattr(machine_names, "_device", lambda: ("sm_90", ("NVIDIA", "GH200", "480GB")))
 
-    assert architecture.names_of(GpuTarget("sm_90")) == ("Hopper", "GH200", "sm_90")
-    assert architecture.names_of(GpuTarget("sm_80")) == ("Ampere", "A100", "A30", "sm_80")
+    assert machine_names.names_of(GpuTarget("sm_90")) == ("Hopper", "GH200", "sm_90")
+    assert machine_names.names_of(GpuTarget("sm_80")) == ("Ampere", "A100", "A30", "sm_80")
 
 
 def test_a_list_of_numbers_comes_from_the_environment(setting):
