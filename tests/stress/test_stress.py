@@ -45,7 +45,7 @@ def test_callers_that_share_the_pool_run_every_index_once(tmp_path, flags):
     made = subprocess.run(
         [*command, "-o", str(tmp_path / "pool")], capture_output=True, text=True, check=False
     )
-    if "tsan" in made.stderr:  # its library
+    if made.returncode != 0 and "cannot find" in made.stderr:  # its library
         pytest.skip("the compiler has no ThreadSanitizer")
     assert made.returncode == 0, made.stderr[-3000:]
 

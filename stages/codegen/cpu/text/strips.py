@@ -27,7 +27,7 @@ from .streams import (
     stored_strips,
 )
 from .threads import indented, points
-from .usual import changed_rows, is_tested_before, run_of, tests_of, usual_values
+from .usual import changed_rows, is_tested_before, row_test, run_of, usual_values
 
 _POINTERS: Final = 16  # registers for pointers
 MASKED: Final = """\
@@ -111,7 +111,7 @@ def write_strips(
     yield from ("{", *indented(_functions(strips, part, clause)))
     yield f"  s64 b = {start}{f', end = {stop}' if strips.around else ''};"
     if strips.is_tested_before:
-        yield f"  const bool usually = {tests_of(strips.body, strips.nest) or 'true'};"
+        yield f"  const bool usually = {row_test(strips.body, strips.nest) or 'true'};"
     if strips.around:
         yield from indented(outside(strips.around, start, stop, part))
         stop = "end"
@@ -221,7 +221,7 @@ def _whole(strips: Strips, masked: str = "") -> Iterator[str]:
         yield f"if (usually) {usual}" if masked else usual
         yield from [f"else {_call(strips, 'lanes', arrays, masked)}"] if masked else ()
     elif marks_of(strips.nest).usual:
-        yield f"if ({tests_of(strips.body, strips.nest)}) {{"
+        yield f"if ({row_test(strips.body, strips.nest)}) {{"
         yield from (
             *indented(usual_values(strips.body, strips.nest)),
             f"  {call}",

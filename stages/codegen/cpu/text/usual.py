@@ -16,7 +16,7 @@ def is_tested_before(body: Body, nest: Nest) -> bool:
     return bool(marks_of(nest).usual) and body.scope.options.many_outputs
 
 
-def tests_of(body: Body, nest: Nest) -> str:
+def row_test(body: Body, nest: Nest) -> str:
     """Return the test that a row has the usual conditions outside its loop."""
     usual = (each for each in marks_of(nest).usual if body.rows[each[0]].level < body.depth)
     return " && ".join(f"{'' if value else '!'}{name(body, row)}" for row, value in usual)

@@ -26,6 +26,7 @@ from ....ir.loops.gpu import marked, marks_of
 from ...pass_list import Rules
 from ...plan.registers import registers
 from ..options import options_of
+from .columns_ahead import words
 from .thread_blocks import FLAT, OF_LEVELS, OF_ROWS, OF_WIDE, begins_with_thread
 from .unrolling import Buffers, unrolled
 from .unswitching import settled_nest
@@ -112,8 +113,8 @@ def _has_single(nest: Nest, each: tuple[int, ...], buffers: Buffers, rules: Rule
     asked = options_of(rules).unaligned
     if not (is_wide if asked is None else asked):
         return False
-    words = sum(-(-ITEMSIZES[row.dtype] // 4) for row in body if not isinstance(row, Store))
-    return words <= MOST_WORDS and not gathers(nest)
+    taken = sum(words(row.dtype) for row in body if not isinstance(row, Store))
+    return taken <= MOST_WORDS and not gathers(nest)
 
 
 def _each(nest: Nest, buffers: Buffers, rules: Rules) -> tuple[tuple[int, ...], str]:
@@ -206,8 +207,8 @@ def _fits(
     body = unrolled(nest, each, buffers)
     depth = len(nest.loops)
     loaded = (row for row in body if isinstance(row, Load) and row.level == depth)
-    words = sum(-(-ITEMSIZES[buffers[row.buffer].dtype] // 4) for row in loaded)
-    return words <= most and len(body) <= LONGEST
+    taken = sum(words(buffers[row.buffer].dtype) for row in loaded)
+    return taken <= most and len(body) <= LONGEST
 
 
 def _aligned(buffer: Buffer) -> Buffer:
