@@ -11,7 +11,7 @@ from ..pass_list import without
 from ..plan.cpu_seconds import CpuModel
 from ..plan.machine import EPYC, XEON
 from ..plan.moves import Move, option_move, value_moves
-from ..plan.search import BUDGETS, VALUES, Search, Subject, told, with_arrays
+from ..plan.search import BUDGETS, VALUES, Search, Subject, to_arrays, told, with_values
 from .options import CpuOptions
 
 TILES: Final = (8, 32, 128)
@@ -75,7 +75,9 @@ def planned(subject: Subject, options: Options) -> tuple[Options, tuple[str, ...
     """
     machines = [each for each in (EPYC, XEON) if options.machine in (None, each.name)]
     if options.effort == VALUES:
-        return with_arrays(subject, options, lambda each: CpuModel(each, machines[0]).seconds)
+        return with_values(
+            subject, options, lambda each: CpuModel(each, machines[0]).seconds, to_arrays, 0
+        )
     first = subject.first(options)
     if first is None:  # the options of the user are refused as they are without a search
         return options, ()

@@ -85,10 +85,11 @@ class CodegenGpu(GpuOptions, Stage):
             return self, ()
         from ..plan.gpu_seconds import GpuModel
         from ..plan.machine import H200
-        from ..plan.search import Subject, with_arrays
+        from ..plan.search import Subject, to_either, with_values
 
         subject = Subject(scheduled, lowered, variant, lambda one: one._schedule())
-        return with_arrays(subject, self, lambda sizes: GpuModel(sizes, H200).seconds)
+        # by a large call, too: the time of small ones is that of their launches
+        return with_values(subject, self, lambda sizes: GpuModel(sizes, H200).seconds, to_either, 1)
 
     def _schedule(self) -> tuple[Rules, tuple[LoopPass, ...]]:
         return self.rules(), gpu_passes(self.passes)

@@ -18,7 +18,27 @@ EACH f32 fused(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 EACH u64 bits(f64 a) { u64 b; __builtin_memcpy(&b, &a, 8); return b; }
 EACH u32 bits(f32 a) { u32 b; __builtin_memcpy(&b, &a, 4); return b; }
 EACH f64 number(u64 a) { f64 b; __builtin_memcpy(&b, &a, 8); return b; }
-EACH f32 number(u32 a) { f32 b; __builtin_memcpy(&b, &a, 4); return b; }"""
+EACH f32 number(u32 a) { f32 b; __builtin_memcpy(&b, &a, 4); return b; }
+#define ALONE false
+EACH f64 ratio(f64 a, f64 b) { return a / b; }"""
+# The same tools where a branch is cheap; `ratio` needs none where b is near 1, and a 0 or near 1.
+FOR_THREADS: Final = {
+    "u16": "u32",  # only lanes of CPUs gain from integers of 16 bits; upper bits never count
+    "#define ALONE false": "#define ALONE true",
+    "EACH f64 ratio(f64 a, f64 b) { return a / b; }": """\
+EACH f64 ratio(f64 a, f64 b) {  // the steps of CUDA's a / b, without its test
+#ifdef __CUDA_ARCH__
+  f64 r, e;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(b));
+  r = __hiloint2double(__double2hiint(r), 1);
+  e = fused(-b, r, 1.0), e = fused(e, e, e), r = fused(r, e, r), r = fused(r, fused(-b, r, 1.0), r);
+  const f64 q = a * r;
+  return fused(r, fused(-b, q, a), q);
+#else
+  return a / b;
+#endif
+}""",
+}
 _ROUNDED: Final = (
     "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh",
     "arctan", "arcsin", "arccos", "cbrt",

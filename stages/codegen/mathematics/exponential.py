@@ -8,7 +8,8 @@ logarithm function in IEEE floating-point arithmetic"), without the table. `benc
 computes the polynomials; the code evaluates them by Estrin's scheme.
 
 The code adds exponents in integers of half the width, so compilers process two registers of
-numbers at a time, and the latencies of the two chains overlap.
+numbers at a time, and the latencies of the two chains overlap. Code that has one number at a time
+(`ALONE`, on GPUs) adds an exponent as it is where the sum is one.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ EACH f64 exp_f64(f64 a) {
   const f64 shifted = fused(a, 0x1.71547652b82fep+0, 0x1.80000000007fep+52);
   const f64 n = shifted - 0x1.80000000007fep+52;
   const f64 r = fused(n, -0x1.ef35793c7673p-45, fused(n, -0x1.62e42fefa38p-1, a)), r2 = r * r;
-  const f64 y = scaled(1.0 + fused(exp_rest(r, r2), r2, r), shifted);
+  const f64 x = 1.0 + fused(exp_rest(r, r2), r2, r);
+  if (ALONE && __builtin_fabs(a) < 708.0)
+    return number(bits(x) + (bits(shifted) << 52) - 0x7fe0000000000000);
+  const f64 y = scaled(x, shifted);
   const f64 z = a > 710.0 ? __builtin_inf() : y;
   return a < -746.0 ? 0.0 : z;
 }""", ("tools",)),
@@ -48,7 +52,10 @@ EACH f32 exp_f32(f32 a) {
   const f32 r = fused(n, -0x1.7f7d1cp-20f, fused(n, -0x1.62e4p-1f, a)), r2 = r * r;
   const f32 b = fused(0x1.123b56p-7f, r, 0x1.55545ep-5f);
   const f32 p = fused(fused(0x1.6db42ap-10f, r2, b), r2, fused(0x1.55548ep-3f, r, 0x1p-1f));
-  const f32 y = scaled(1.0f + fused(p, r2, r), shifted);
+  const f32 x = 1.0f + fused(p, r2, r);
+  if (ALONE && __builtin_fabsf(a) < 87.0f)
+    return number(bits(x) + (bits(shifted) << 23) - 0x7f000000);
+  const f32 y = scaled(x, shifted);
   const f32 z = a > 89.0f ? __builtin_inff() : y;
   return a < -104.0f ? 0.0f : z;
 }""", ("tools",)),
@@ -145,7 +152,7 @@ EACH f32 pow_f32(f32 a, f32 b) {
   const u64 ia = bits(size), ik = ia + 0x00095f619980c433;
   const f64 k = number(ik >> 52 | 0x4330000000000000) - 0x1.00000000003ffp+52;
   const f64 m = number(ia - (ik & 0xfff0000000000000) + 0x3ff0000000000000);
-  const f64 s = (m - 1.0) / (m + 1.0), z = s * s, z2 = z * z;
+  const f64 s = ratio(m - 1.0, m + 1.0), z = s * s, z2 = z * z;
   const f64 l0 = fused(0x1.ec709dc53dd64p-1, z, 0x1.71547652b8250p+1);
   const f64 l1 = fused(0x1.a61a2feb5230bp-2, z, 0x1.2776c291b8d47p-1);
   const f64 l2 = fused(0x1.21b33edc32041p-2, z, 0x1.47952a4eeb0c5p-2);

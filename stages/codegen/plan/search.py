@@ -23,12 +23,13 @@ from .text_seconds import build_seconds
 
 VALUES: Final = 1  # the effort that turns values into arrays, and nothing else
 MOST_TURNED: Final = 4  # values that it tries
-BUDGETS: Final = (0, 8, 400)  # plans that are priced, by effort
+BUDGETS: Final = (0, 12, 400)  # plans that are priced, by effort
 STEP: Final = 0.02  # a move gains at least
 LEAST: Final = 0.05  # a plan: of 70 drawn programs three lose, and seven without it
 WORST: Final = 1.05  # no call of a plan may take so much longer than that of the rules
 LONGER: Final = 1.3  # a build that takes so much longer than that of the rules
 CALLS: Final = 10.0  # has to come back within so many seconds of calls
+Moves: TypeAlias = Callable[[Kernel, Any], Sequence[Move]]
 Model: TypeAlias = Callable[[Kernel], float]  # the seconds of a call of one size, on one class
 # The rules and the passes of options.
 Chosen: TypeAlias = Callable[[Any], tuple[Rules, Sequence[LoopPass]]]
@@ -188,21 +189,22 @@ class Subject:
         return usual(kernel, known, self.lowered.program.tables)
 
 
-def with_arrays(
-    subject: Subject, options: Any, model: Callable[[Sizes], Model]
+def with_values(
+    subject: Subject, options: Any, model: Callable[[Sizes], Model], moves: Moves, large: int
 ) -> tuple[Any, tuple[str, ...]]:
     """Return options with the arrays that make the program faster, and notes for its listing.
 
-    Plans are ranked by one size, and the best one has to be better by all sizes.
+    Plans are ranked by one size. The best one has to be better by all sizes together, and by so
+    many of the `large` ones; 0 means all.
     """
     first = subject.first(options)
-    if first is None or not to_arrays(first, options):
+    if first is None or not moves(first, options):
         return options, ()
     models: list[Model] = [cache(model(each)) for each in subject.sizes(first)]
     ranking = models[len(models) // 2 :][:1]
-    search = Search(subject.tree_of, to_arrays, ranking, BUDGETS[VALUES])
+    search = Search(subject.tree_of, moves, ranking, BUDGETS[VALUES])
     seed, best = search.run(options, goes_on=False)
-    is_better = best is seed or gains(seed, best, models)
+    is_better = best is seed or (gains(seed, best, models) and gains(seed, best, models[-large:]))
     return (best if is_better else seed).options, tuple(told(search, seed, best, seed))
 
 
@@ -217,3 +219,13 @@ def to_arrays(kernel: Kernel, options: Any) -> Sequence[Move]:
         if each.other == "array" and each.name not in options.inline
     )
     return sorted(found, key=lambda move: -move.again)[:MOST_TURNED]
+
+
+def to_either(kernel: Kernel, options: Any) -> Sequence[Move]:
+    """Return those, and the moves of arrays that the rules store: those that cost least first."""
+    found = (
+        each
+        for each in value_moves(kernel)
+        if each.other == "in place" and each.name not in options.arrays
+    )
+    return *to_arrays(kernel, options), *sorted(found, key=lambda move: move.again)[:MOST_TURNED]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import sqrt
-from typing import Final
+from typing import Final, Literal
 
 from ....runtime.language import DimensionKind
 from ....runtime.process import classes
@@ -20,6 +20,7 @@ from ...ir.loops import (
     Symbol,
     TableBound,
     evaluate,
+    parts,
 )
 from ..schedule.discovery import TABLE
 
@@ -136,7 +137,8 @@ def alike(
 ) -> Sizes:
     """Return sizes in which all fields have the same extents by dimension, but for `known` ranges.
 
-    The bounds of a call with `domain=` are those extents too; tables are near if not given.
+    The bounds of a call with `domain=` are those extents too, and so are scalars at which stores
+    begin or end; tables are near if not given.
     """
     ranges = {
         (buffer.name, dim.value): (0, extents[dim.value])
@@ -145,7 +147,9 @@ def alike(
         for dim in buffer.dims
         if dim.value in extents
     } | dict(known or {})
-    scalars = {
+    starts = _bounds(kernel, "start", dict.fromkeys(extents, 0))
+    scalars = starts | _bounds(kernel, "stop", extents)
+    scalars |= {
         name: extents[dim] * ENDS[end]
         for name, *_ in kernel.scalars
         for dim, end in [f"..{name}".split(".")[-2:]]
@@ -160,6 +164,20 @@ def alike(
     return Sizes(ranges, scalars, {**near, **(tables or {})})
 
 
+def _bounds(
+    kernel: Kernel, end: Literal["start", "stop"], extents: Mapping[str, int]
+) -> dict[str, int]:
+    """Return the scalars at one end of what is stored, with the extents of their dimensions."""
+    return {
+        part.name: extents[range_.dim.value]
+        for group in kernel.groups
+        for range_ in group.box
+        if range_.dim.value in extents
+        for part in parts(range_.start if end == "start" else range_.stop)
+        if isinstance(part, ScalarSymbol)
+    }
+
+
 def usual(
     kernel: Kernel,
     known: Mapping[tuple[str, str], tuple[int, int]],
@@ -170,12 +188,13 @@ def usual(
     dims = {dim.value: dim for buffer in fields for dim in buffer.dims}
     shares = _shares(tables)
     if all((buffer.name, dim.value) in known for buffer in fields for dim in buffer.dims):
+        extents = {dim: stop for (_, dim), (_, stop) in known.items()}
         counts = [
             (stop - start) / shares[dim]
             for (_, dim), (start, stop) in known.items()
             if dim in shares
         ]
-        return (alike(kernel, {}, _near(tables, shares, max(counts, default=0)), known),)
+        return (alike(kernel, extents, _near(tables, shares, max(counts, default=0)), known),)
     is_flat = {name: dim.kind is DimensionKind.HORIZONTAL for name, dim in dims.items()}
     across = max(sum(is_flat[dim.value] for dim in buffer.dims) for buffer in fields)
     levels = 1 if all(is_flat.values()) else USUAL_LEVELS

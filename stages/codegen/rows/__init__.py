@@ -44,12 +44,10 @@ from .scope import (
     stored_type,
     strides,
 )
-from .usual_levels import CPU, GPU, with_alike_fields
+from .usual_levels import blocks_around, with_alike_fields
 
 __all__ = [
-    "CPU",
     "DIRECT",
-    "GPU",
     "NAMELESS",
     "NOTE",
     "TYPES",
@@ -70,6 +68,7 @@ __all__ = [
     "addresses_of",
     "array",
     "beyond",
+    "blocks_around",
     "body_of",
     "body_of_column",
     "cpp",

@@ -37,33 +37,21 @@ Around: TypeAlias = tuple[int, ...]  # the blocks around a row
 Base: TypeAlias = tuple[Row, ...]  # the terms of a sum that are not known
 
 
-@classes.frozen
-class Tests:
-    """The functions of the text of a platform: how they begin, and that a test rarely holds."""
-
-    begin: str
-    rarely: str
-
-    @property
-    def functions(self) -> dict[str, str]:
-        """The text of each function."""
-        return {
-            "rarely": f"#define rarely(x) {self.rarely}",
-            "outside": f"""\
-{self.begin} bool outside(s64 i, s64 span, s64 low, s64 high) {{
-  const s64 many = high - low - span + 1;
-  return (unsigned long long)(i - low) >= (unsigned long long)(many > 0 ? many : 0);
-}}""",
-            "clamped": f"""\
-{self.begin} s64 clamped(s64 i, s64 low, s64 high) {{
+CLAMPED: Final = {
+    "clamped": """\
+static inline s64 clamped(s64 i, s64 low, s64 high) {
   const s64 most = i < high ? i : high;
   return most > low ? most : low;
-}}""",
-        }
-
-
-CPU: Final = Tests("static inline", "__builtin_expect_with_probability(x, 0, 1.0)")
-GPU: Final = Tests("DEVICE", "__builtin_expect(x, 0)")
+}""",
+}
+TESTED: Final = CLAMPED | {
+    "rarely": "#define rarely(x) __builtin_expect_with_probability(x, 0, 1.0)",
+    "outside": """\
+static inline bool outside(s64 i, s64 span, s64 low, s64 high) {
+  const s64 many = high - low - span + 1;
+  return (unsigned long long)(i - low) >= (unsigned long long)(many > 0 ? many : 0);
+}""",
+}
 
 
 @classes.frozen
@@ -86,7 +74,7 @@ class Together:
 
 def usual_levels(body: Body, acts: Iterable[Act]) -> list[Together]:
     """Return the levels that are clamped, those together whose first one is known to all."""
-    scopes = dict(_scopes(acts, ()))
+    scopes = dict(blocks_around(acts, ()))
     found: dict[Base, list[tuple[Around, list[tuple[Level, int]]]]] = {}
     for level in _clamped(body, scopes):
         base, distance = _distance(body.rows, level.level)
@@ -103,17 +91,17 @@ def usual_levels(body: Body, acts: Iterable[Act]) -> list[Together]:
     ]
 
 
-def _scopes(acts: Iterable[Act], around: Around) -> Iterator[tuple[int, Around]]:
+def blocks_around(acts: Iterable[Act], around: Around) -> Iterator[tuple[int, Around]]:
     """Yield rows by identity, with the blocks around them."""
     for act in acts:
         match act:
             case If(then=then, otherwise=otherwise):
-                yield from _scopes(then, (*around, id(act), 0))
-                yield from _scopes(otherwise, (*around, id(act), 1))
+                yield from blocks_around(then, (*around, id(act), 0))
+                yield from blocks_around(otherwise, (*around, id(act), 1))
             case While(condition=condition, acts=inner):
-                yield from _scopes((*condition, *inner), (*around, id(act)))
+                yield from blocks_around((*condition, *inner), (*around, id(act)))
             case Sweep(acts=inner):
-                yield from _scopes(inner, (*around, id(act)))
+                yield from blocks_around(inner, (*around, id(act)))
             case _:
                 yield id(act), around
 
@@ -154,18 +142,21 @@ def _ends(groups: Iterable[Together]) -> list[list[Row]]:
     return [list(dict.fromkeys(each)) for each in ends]
 
 
-def with_usual_levels(body: Body, groups: Iterable[Together], tests: Tests) -> Body:
-    """Return a body in which levels are compared with the ends, and rarely moved to one."""
-    instead = dict[Row, str]()
+def with_usual_levels(body: Body, groups: Iterable[Together], *, tested: bool) -> Body:
+    """Return a body in which levels are compared with the ends, and rarely moved to one.
+
+    Levels that are not `tested` always take the extrema.
+    """
+    instead = dict(body.instead)
     for group in groups:
         instead |= {row: "" for level, _ in group.levels for row in (level.row, level.inner)}
-        instead[group.levels[0][0].row] = _text(body, group)
-    if instead:
-        body.scope.uses.functions.update(tests.functions)
+        instead[group.levels[0][0].row] = _text(body, group, tested=tested)
+    if len(instead) > len(body.instead):
+        body.scope.uses.functions.update(TESTED if tested else CLAMPED)
     return classes.evolve(body, instead=instead)
 
 
-def _text(body: Body, group: Together) -> str:
+def _text(body: Body, group: Together, *, tested: bool) -> str:
     """Return the text that defines all levels of a group."""
     first, distances = group.levels[0][0], [distance for _, distance in group.levels]
     span = max(distances) - min(distances)
@@ -176,7 +167,8 @@ def _text(body: Body, group: Together) -> str:
         tests[f"outside({_sum(level, min(distances))}, {span}, {ends})"] = None
         values.append(f"v{own.row} = {_sum(level, distance)}")
         moved.append(f"v{own.row} = clamped(v{own.row}, {ends})")
-    return f"s64 {', '.join(values)}; if (rarely({' | '.join(tests)})) {', '.join(moved)};"
+    rarely = f"if (rarely({' | '.join(tests)})) " if tested else ""
+    return f"s64 {', '.join(values)}; {rarely}{', '.join(moved)};"
 
 
 def _sum(level: str, distance: int) -> str:
@@ -207,17 +199,16 @@ class AlikeFields:
         return " && ".join(f"{one} == {each}" for one, each in pairs if one != each)
 
 
-def with_alike_fields(body: Body, acts: Iterable[Act], tests: Tests) -> tuple[Body, AlikeFields]:
-    """Return a body that reads the names, and their values."""
-    own = tuple(acts)
-    strides, levels = _strides(body.scope, own), usual_levels(body, own)
+def with_alike_fields(body: Body, acts: Sequence[Act], *, tested: bool) -> tuple[Body, AlikeFields]:
+    """Return a body that reads the names, and their values; levels are `tested`, or extrema."""
+    strides, levels = _strides(body.scope, acts), usual_levels(body, acts)
     rows = _ends(levels)
     ends = {row: f"e{place}" for place, row in enumerate(chain(*rows))}
     names = (*(f"t{place}" for place in range(len(strides))), *ends.values())
     texts = (tuple(operand(body, row) for row in each) for each in rows)
     groups = (tuple(strides.values()), *texts)
-    named = _named(body, strides, ends)
-    return with_usual_levels(named, levels, tests), AlikeFields(names, groups)
+    named = with_usual_levels(_named(body, strides, ends), levels, tested=tested)
+    return named, AlikeFields(names, groups)
 
 
 def _strides(scope: Scope, acts: Iterable[Act]) -> dict[str, str]:

@@ -29,7 +29,7 @@ from ....ir.loops import (
 )
 from ...acts.act_trees import below, rows_of
 from ...acts.free_levels import read_first
-from ...rows import CPU, DIRECT, TYPES, Body, Scope, acts_of, element, loop_over, with_alike_fields
+from ...rows import DIRECT, TYPES, Body, Scope, acts_of, element, loop_over, with_alike_fields
 from ...schedule.costs import row_cost
 from .column_blocks import BLOCK, ColumnBlock
 from .lane_parts import LanePart
@@ -124,7 +124,7 @@ def write_one_by_one(
     for row in sorted(read):
         if block.homes.get(row, (number,))[0] != number:
             block.kept[row] = True
-    body, fields = with_alike_fields(_body(block), acts, CPU)
+    body, fields = with_alike_fields(_body(block), acts, tested=True)
     called, level = f"part{number}", [] if sweep is None else [body.positions[sweep.range.dim]]
     words = ", ".join(f"s64 {each}" for each in (block.inner, *level, *fields.names))
     yield f"const auto {called} = [=]({words}) INLINE {{"

@@ -8,7 +8,7 @@ warp that differ would do it one side after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from .....runtime.process import classes
@@ -68,7 +68,28 @@ def load_ahead(kernel: Kernel, rules: Rules) -> Kernel:
 def _in_columns(node: Node) -> Node:
     if not isinstance(node, Column):
         return node
-    return with_levels_ahead(with_shared_rows(node), FEW_REGISTERS)
+    made = with_levels_ahead(with_shared_rows(node), FEW_REGISTERS)
+    stored = {row.buffer for row in rows_of(made.acts) if isinstance(row, Store)}
+    return classes.evolve(made, acts=ordered(_loads_first(numbered(made.acts), stored)))
+
+
+def _loads_first(acts: Iterable[Act], stored: Collection[str]) -> tuple[Act, ...]:
+    """Return acts that begin with loads, of indices that wait for nothing and what nobody stores.
+
+    A quotient or a power may branch, and compilers move no load before a branch.
+    """
+    made = [
+        with_sides(act, lambda side: _loads_first(side, stored))
+        if isinstance(act, Sweep | If | While)
+        else act
+        for act in acts
+    ]
+    return tuple(sorted(made, key=lambda act: not _is_free(act, stored)))
+
+
+def _is_free(act: Act, stored: Collection[str]) -> bool:
+    row = act.row if isinstance(act, Numbered) else None
+    return isinstance(row, Load) and not row.operands and row.buffer not in stored
 
 
 def _ahead(nest: Nest, buffers: dict[str, Buffer], rules: Rules) -> Nest:

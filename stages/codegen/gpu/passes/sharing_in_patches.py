@@ -76,7 +76,8 @@ def _in_one_loop(patches: Patches, pair: Choice) -> Patches:
     if not members[ours].fills or members[theirs].fills or theirs == len(members) - 1:
         return patches
     fillers = fillers_of(patches)
-    readings = {(fillers[name], way): None for name, way in ways(pair.then, fillers)}
+    nests = (pair.then,) if pair.when == Const(1) else (pair.then, other.nest)
+    readings = {(fillers[name], way): None for nest in nests for name, way in ways(nest, fillers)}
     if any(way is None for _, way in readings):
         return patches
     members[ours] = classes.evolve(members[ours], begins=theirs)

@@ -102,7 +102,7 @@ def write_gpu(
             texts.append(text)
             number = version if len(versions) > 1 else -1
             found.append(classes.evolve(written, version=number))
-    functions = [text for _, text in sorted(scope.uses.functions.items())]
+    functions = [on_device(text) for _, text in sorted(scope.uses.functions.items())]
     tests = [on_device(line) for line in test_functions(scope) if line != NOTE]
     tests += [on_device(WITHIN)] if versions[-1][0].clamped else []
     source = "\n".join([vendor.dialect(scope.uses.names), *tests, *functions, "", *texts, ""])

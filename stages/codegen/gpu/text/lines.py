@@ -12,13 +12,37 @@ One thread with a 0 lets its warp call the function. Here the first product is t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Final
 
 from .....runtime.process import classes
-from ....ir.loops import Column, Compute, Load, Nest, Row, Store, instructions
+from ....ir.loops import (
+    Act,
+    Column,
+    Compute,
+    Load,
+    Nest,
+    Row,
+    Store,
+    Sweep,
+    While,
+    instructions,
+)
 from ....ir.loops.gpu import marks_of
-from ...rows import TYPES, Body, Scope, array, body_of, name, operand, pointers, written
+from ...acts.act_trees import below
+from ...rows import (
+    NAMELESS,
+    TYPES,
+    Body,
+    Scope,
+    array,
+    blocks_around,
+    body_of,
+    name,
+    operand,
+    pointers,
+    written,
+)
 
 
 def thread_body(scope: Scope, nest: Nest, besides: Collection[Row] = ()) -> Body:
@@ -118,41 +142,55 @@ template <typename T, int N> DEVICE void divide(T (&q)[N], T b) {
 #endif"""
 
 
-def with_reciprocals(body: Body) -> Body:
-    """Return a body that computes all quotients by one number with the last of them."""
+def with_reciprocals(body: Body, acts: Sequence[Act] = ()) -> Body:
+    """Return a body, of a column with its acts, that computes quotients by one number at once."""
     instead = dict(body.instead)
-    for rows in _divisions(body):
+    for place, rows in _divisions(body, acts):
         body.scope.uses.functions["divide"] = FUNCTION
         first = body.rows[rows[0]]
         over = ", ".join(operand(body, body.rows[row].operands[0]) for row in rows)
-        type_, found = TYPES[first.dtype][0], f"d{rows[-1]}"
+        type_, found = TYPES[first.dtype][0], f"d{place}"
         lines = [
             f"{type_} {found}[] = {{{over}}};",
             f"divide({found}, {operand(body, first.operands[1])});",
         ]
         lines += [
-            f"const {type_} {name(body, row)} = {found}[{place}];" for place, row in enumerate(rows)
+            f"const {type_} {name(body, row)} = {found}[{number}];"
+            for number, row in enumerate(rows)
         ]
-        instead |= dict.fromkeys(rows, "") | {rows[-1]: " ".join(lines)}
+        instead |= dict.fromkeys(rows, "") | {place: " ".join(lines)}
     return classes.evolve(body, instead=instead)
 
 
-def _divisions(body: Body) -> Iterator[list[Row]]:
-    """Yield the quotients by one number, those by a number of their own only inside all loops.
+def _divisions(body: Body, acts: Sequence[Act]) -> Iterator[tuple[Row, list[Row]]]:
+    """Yield the quotients by one number, with the row where they are computed.
 
-    Quotients wait for the last of them, so nothing between may use them. The steps of a scan wait
-    for one another: there the test for 0 costs more than it saves.
+    They wait for the last of them, if nothing between uses them, or come with the first one, if
+    what they divide is known there. Others are alone: inside all loops of a nest, or in a loop of a
+    column around which the divisor is known. The steps of a scan wait for one another: there the
+    test for 0 costs more than it saves.
     """
-    found: dict[tuple[Row, int, int, str], list[Row]] = {}
+    around = {id(row): () for row in body.rows} | dict(blocks_around(acts, ()))
+    loops = {id(act) for act in below(acts) if isinstance(act, Sweep | While)}
+    nameless = {n for n, row in enumerate(body.rows) if isinstance(row, NAMELESS)}
+    found: dict[tuple[Any, ...], list[Row]] = {}
     for number, row in enumerate(body.rows):
         if isinstance(row, Compute) and row.op == "div" and row.dtype in ("float32", "float64"):
-            found.setdefault((row.args[1], row.level, row.part, row.dtype), []).append(number)
-    for rows in found.values():
+            place = row.args[1], row.level, row.part, around[id(row)], row.dtype
+            found.setdefault(place, []).append(number)
+    for (divisor, level, _, blocks, _), rows in found.items():
         between = (body.rows[number] for number in range(rows[0] + 1, rows[-1] + 1))
-        alike = all(set(rows).isdisjoint(row.operands) for row in between)
-        groups = [rows] if alike else [[row] for row in rows]
-        inside = body.rows[rows[0]].level == body.depth and not body.states
-        yield from (group for group in groups if len(group) > 1 or inside)
+        divided = {body.rows[row].operands[0] for row in rows} - nameless
+        if all(set(rows).isdisjoint(row.operands) for row in between):
+            groups = [(rows[-1], rows)]
+        elif acts and max(divided, default=-1) < rows[0]:
+            groups = [(rows[0], rows)]
+        else:
+            groups = [(row, [row]) for row in rows]
+        inner = blocks[len(around[id(body.rows[divisor])]) :]
+        is_known = divisor not in nameless and not loops.isdisjoint(inner)
+        inside = is_known if acts else level == body.depth and not body.states
+        yield from (group for group in groups if len(group[1]) > 1 or inside)
 
 
 def all_rows(body: Body) -> Iterator[str]:

@@ -10,7 +10,6 @@ from ....ir.loops import Column, Load, Nest, Sweep, instructions
 from ....ir.loops.gpu import marked, marks_of
 from ...acts.act_trees import below
 from ...rows import (
-    GPU,
     Body,
     Scope,
     acts_of,
@@ -19,7 +18,6 @@ from ...rows import (
     states,
     tests_of,
     with_alike_fields,
-    write_acts,
     write_registers,
     written,
 )
@@ -28,7 +26,7 @@ from ..passes.unrolling import unrolled
 from ..passes.unswitching import settled_nest
 from ..passes.widening import gathers
 from .grid import Axis, axes_of, flat_places, is_flat, opened
-from .lines import all_rows, arrays, braced, either, indented, thread_body
+from .lines import all_rows, arrays, braced, either, indented, thread_body, with_reciprocals
 from .masked import write_masked
 from .scan import write_scan
 from .usual import usual_test
@@ -68,18 +66,19 @@ def _own_acts(scope: Scope, column: Column) -> Iterator[str]:
     told = any(isinstance(row, Load) and row.is_told for row in instructions(column))
     sweeps = [act for act in below(column.acts) if isinstance(act, Sweep)]
     nested = any(all(each is not act for act in column.acts) for each in sweeps)
+    plain = with_reciprocals(body_of_column(scope, column), column.acts)
+    yield from write_registers(column)
     if not told or nested or scope.tests or scope.clamped:
-        yield from write_acts(scope, column)
+        yield from acts_of(plain, column.acts, count())
         return
-    plain = body_of_column(scope, column)
     index = f"i{len(plain.positions)}"  # of each sweep
     within = {**plain.positions, **{each.range.dim: index for each in sweeps}}
-    named, fields = with_alike_fields(classes.evolve(plain, positions=within), column.acts, GPU)
+    own = classes.evolve(plain, positions=within)
+    named, fields = with_alike_fields(own, column.acts, tested=False)
     body = classes.evolve(named, positions=plain.positions)
     if not fields.names:
-        yield from write_acts(scope, column)
+        yield from acts_of(plain, column.acts, count())
         return
-    yield from write_registers(column)
     test = fields.test if scope.narrow else ""
     for head, values in ((f"if ({test})", fields.alike), ("else", fields.own)):
         if test or head == "else":

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ....ir.loops import Compute, Row
+from ...mathematics import FOR_THREADS
 from ...rows import Dialect, Expression, WriterOptions, literal, written_out
 from ...rows.extrema import spelled
 from ...rows.operations import complete
@@ -24,10 +25,14 @@ def on_device(text: str) -> str:
     'a > 0.0 ? fma(a, b, c) : -INFINITE_f64'
     >>> on_device("static inline f64 half(f64 a) { return 0.5 * a; }")
     'DEVICE f64 half(f64 a) { return 0.5 * a; }'
+    >>> on_device("const u16 n = u16(bits(shifted));")
+    'const u32 n = u32(bits(shifted));'
     """
+    for of_lanes, of_threads in FOR_THREADS.items():
+        text = text.replace(of_lanes, of_threads)
     text = _CONSTANTS.sub(_constant, text)
-    text = text.replace("static inline __attribute__((always_inline))", "DEVICE")
-    return text.replace("static inline", "DEVICE").replace("__builtin_", "")
+    text = text.replace(" __attribute__((always_inline))", "").replace("__builtin_", "")
+    return text.replace("static inline", "DEVICE")
 
 
 def _constant(found: re.Match[str]) -> str:
@@ -39,15 +44,6 @@ def translated(expression: Expression) -> Expression:
     """Translate an expression and the functions that it calls."""
     functions = tuple((name, on_device(text)) for name, text in expression.functions)
     return Expression(on_device(expression.text), functions)
-
-
-def _widened(expression: Expression) -> Expression:
-    """Return a function of ours without integers of 16 bits, which only lanes of CPUs gain from.
-
-    Their upper bits never count.
-    """
-    functions = ((name, text.replace("u16", "u32")) for name, text in expression.functions)
-    return Expression(expression.text, tuple(functions))
 
 
 def _device(spell: Spelling) -> Spelling:
@@ -88,7 +84,7 @@ def dialect_of(options: WriterOptions) -> Dialect:
 
     def operation(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
         written = written_out(op, dtype, args, dtypes) if options.own_math else None
-        return translated(_widened(written)) if written else express(op, dtype, args, dtypes)
+        return translated(written) if written else express(op, dtype, args, dtypes)
 
     return Dialect(
         lambda text, dtype: on_device(literal(text, dtype)),

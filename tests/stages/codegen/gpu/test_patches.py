@@ -33,7 +33,7 @@ from ..mesh_programs import (
     tables,
 )
 
-HOST = BACKENDS["gpu-host"]
+HOST = BACKENDS["gpu-host"].with_options(effort=0)  # the arrays of the rules
 
 
 def test_nests_that_hand_an_array_on_are_one_kernel_with_the_same_bits(lists_made):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import neighbor_sum
+from fieldforge import neighbor_sum, sqrt
 from fieldforge.examples.icosahedral import (
     C2E,
     E2C,
@@ -32,7 +32,7 @@ from fieldforge.workflows.backends.backend import BACKENDS
 from ....selection import not_optimised
 from ..mesh_programs import NEEDED, CellField, EdgeField, OfCellEdges, OfVertexEdges, tables
 
-HOST = BACKENDS["gpu-host"]
+HOST = BACKENDS["gpu-host"].with_options(effort=0)  # the arrays of the rules
 LEVELS = 8
 MESH = icosahedral(5, 0)
 TABLES = {name: table for name, table in MESH.connectivities().items() if name in NEEDED}
@@ -74,6 +74,31 @@ def both(
     )  # fmt: skip
 
 
+@ff.field_operator
+def on_edges_too(
+    vn: EdgeField, vt: EdgeField, weights: OfCellEdges, linear: OfEdgeCells, turn: OfVertexEdges
+) -> tuple[tuple[EdgeField, EdgeField], CellField]:
+    zeta = neighbor_sum(vn(V2E) * turn, axis=V2EDim)
+    spread = neighbor_sum(vt(C2E) * weights, axis=C2EDim)
+    product = sqrt(neighbor_sum(spread(E2C) * linear, axis=E2CDim)) + zeta(E2V[1]) * zeta(E2V[0])
+    climb = vn + product * (spread(E2C[1]) - zeta(E2V[0]))
+    return (climb, product), neighbor_sum(product(C2E) * weights, axis=C2EDim)
+
+
+@ff.program
+def too(
+    vn: EdgeField, vt: EdgeField, weights: OfCellEdges, linear: OfEdgeCells, turn: OfVertexEdges,
+    climb: EdgeField, product: EdgeField, drift: CellField, edges: ff.int32, cells: ff.int32,
+):  # fmt: skip
+    on_edges_too(
+        vn, vt, weights, linear, turn, out=((climb, product), drift),
+        domain=(
+            ({Edge: (0, edges), K: (0, LEVELS)}, {Edge: (0, edges), K: (0, LEVELS)}),
+            {Cell: (0, cells), K: (0, LEVELS)},
+        ),
+    )  # fmt: skip
+
+
 @pytest.fixture
 def arguments() -> dict[str, Any]:
     numbers = np.random.default_rng(4)
@@ -91,10 +116,12 @@ def arguments() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def results(backend: Any, arguments: dict[str, Any], **ends: int) -> list[np.ndarray]:
+def results(
+    backend: Any, arguments: dict[str, Any], program: Any = both, **ends: int
+) -> list[np.ndarray]:
     for name in ("climb", "drift"):
         arguments[name].ndarray[...] = -7.0
-    both.with_backend(backend)(**arguments, **ends, offset_provider=tables(TABLES))
+    program.with_backend(backend)(**arguments, **ends, offset_provider=tables(TABLES))
     return [np.array(arguments[name].asnumpy()) for name in ("climb", "drift")]
 
 
@@ -175,3 +202,22 @@ def test_lists_begin_with_the_elements_that_a_patch_has_as_its_own(arguments, li
         assert (np.diff(filled[len(mine) :].astype(int)) > 0).all()
         owned += mine.tolist()
     assert sorted(owned) == list(range(MESH.cells))
+
+
+@pytest.mark.parametrize("edges", [MESH.edges, MESH.edges - 9], ids=["same", "apart"])
+def test_a_nest_may_read_its_own_element_of_an_array_that_another_loop_fills(arguments, edges):
+    """One loop stores fields and fills the array in some calls; in others each has its own."""
+    names = ("vn", "vt", "weights", "linear", "turn", "climb", "drift")
+    given = {name: arguments[name] for name in names}
+    given["product"] = ff.zeros({Edge: MESH.edges, K: LEVELS})
+    ends = {"edges": edges, "cells": MESH.cells}
+    backend = HOST.with_options(patches=ff.Patches(40), arrays=("%18",))
+    traced = too.with_backend(backend).trace(
+        **given, **ends, offset_provider=TABLES, until="codegen"
+    )
+    assert "part owned" in traced["codegen"].loops
+
+    found = results(backend, given, too, **ends)
+    expected = results(not_optimised(BACKENDS["cpu"]), given, too, **ends)
+
+    assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))

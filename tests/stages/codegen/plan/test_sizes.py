@@ -3,9 +3,10 @@
 from tests.generated.large import large_case
 
 import fieldforge as ff
+from fieldforge.runtime.process import classes
 from fieldforge.stages.codegen.plan.sizes import USUAL_LEVELS, USUAL_POINTS, Table, alike, usual
 from fieldforge.stages.ir import dataflow
-from fieldforge.stages.ir.bounds import DomainSymbol, ScalarSymbol
+from fieldforge.stages.ir.bounds import DomainSymbol, Range, ScalarSymbol, add, subtract
 from fieldforge.stages.ir.loops.buffers import Buffer
 from fieldforge.stages.ir.loops.kernel import Kernel
 from fieldforge.stages.ir.loops.traverse import nests_of
@@ -86,6 +87,17 @@ def test_bounds_that_a_call_passes_are_those_of_its_fields():
 
     assert sizes.value(ScalarSymbol("domain.out.I.start")) == 0
     assert sizes.value(ScalarSymbol("domain.out.I.stop")) == 50
+
+
+def test_scalars_at_which_stores_begin_or_end_are_ends_of_the_dimension():
+    loops, _, _ = loops_of(large_case(MESH), 10_000)
+    range_ = loops.groups[0].box[0]
+    given = Range(range_.dim, add(ScalarSymbol("first"), 1), subtract(ScalarSymbol("last"), 1))
+    group = classes.evolve(loops.groups[0], box=(given, *loops.groups[0].box[1:]))
+
+    sizes = alike(classes.evolve(loops, groups=(group,)), {range_.dim.value: 500})
+
+    assert (sizes.value(given.start), sizes.value(given.stop)) == (1, 499)
 
 
 def test_tables_are_near_unless_they_are_given():

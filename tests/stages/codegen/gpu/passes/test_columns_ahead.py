@@ -44,9 +44,9 @@ AHEAD = """\
           %2 bool eq %0 %1
           if %2
             %3 float64 load u[0, 0]
-            %4 float64 set 1 %3
-            %5 float64 load u[0, 1]
-            %6 float64 set 2 %5
+            %4 float64 load u[0, 1]
+            %5 float64 set 1 %3
+            %6 float64 set 2 %4
           %7 float64 get 1
           %8 float64 get 2
           %9 int64 index K
@@ -73,11 +73,23 @@ HANDED_ON = """\
 """
 UNDER_A_CONDITION = """\
         sweep K: 0 .. 39
-          %0 float64 load out[0, 0]
-          %1 float64 load u[0, 0]
-          %2 bool lt %0 %1
+          %0 float64 load u[0, 0]
+          %1 float64 load out[0, 0]
+          %2 bool lt %1 %0
           if %2
-            %3 float64 store out[0, 1] %1
+            %3 float64 store out[0, 1] %0
+"""
+LATE = """\
+        sweep K: 0 .. 39
+          %0 float64 load out[0, 0]
+          %1 float64 div %0 %0
+          %2 float64 store out[0, 0] %1
+          %3 float64 load u[0, 0]
+          %4 bool lt %1 %3
+          if %4
+            %5 float64 store out[0, 0] %3
+            %6 float64 load u[0, 1]
+            %7 float64 store out[0, 0] %6
 """
 SEARCHED = """\
         sweep K: 0 .. 39
@@ -116,16 +128,16 @@ def test_what_a_level_stores_to_the_next_one_stays_in_a_register() -> None:
         changed(HANDED_ON)
         == """\
         sweep K: 0 .. 39
-          %0 int64 index K
-          %1 int64 number 0
-          %2 bool eq %0 %1
-          if %2
-            %3 float64 load out[0, 0]
-            %4 float64 set 1 %3
-          %5 float64 get 1
-          %6 float64 load u[0, 0]
-          %7 float64 add %5 %6
-          %8 float64 store out[0, 0] %6
+          %0 float64 load u[0, 0]
+          %1 int64 index K
+          %2 int64 number 0
+          %3 bool eq %1 %2
+          if %3
+            %4 float64 load out[0, 0]
+            %5 float64 set 1 %4
+          %6 float64 get 1
+          %7 float64 add %6 %0
+          %8 float64 store out[0, 0] %0
           %9 float64 store out[0, 1] %7
           %10 float64 set 1 %7
 """
@@ -144,6 +156,24 @@ def test_what_a_level_stores_to_the_next_one_stays_in_a_register() -> None:
 )
 def test_other_sweeps_stay(acts: str, rules: Rules) -> None:
     assert changed(acts, rules) == acts
+
+
+def test_each_block_begins_with_the_loads_of_what_the_column_does_not_store() -> None:
+    assert (
+        changed(LATE)
+        == """\
+        sweep K: 0 .. 39
+          %0 float64 load u[0, 0]
+          %1 float64 load out[0, 0]
+          %2 float64 div %1 %1
+          %3 float64 store out[0, 0] %2
+          %4 bool lt %2 %0
+          if %4
+            %5 float64 load u[0, 1]
+            %6 float64 store out[0, 0] %0
+            %7 float64 store out[0, 0] %5
+"""
+    )
 
 
 def test_no_more_registers_are_taken_than_leave_room_for_threads() -> None:
