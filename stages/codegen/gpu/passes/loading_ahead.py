@@ -3,7 +3,8 @@
 A column is a chain: each level waits for the one before, and few threads have a column. With the
 loads of several levels in flight, a thread waits once for all of them. What both sides of a
 condition compute is computed before it, so that their loads wait for no comparison: threads of a
-warp that differ would do it one side after the other.
+warp that differ would do it one side after the other. Loads stand before quotients and powers,
+which may branch.
 """
 
 from __future__ import annotations
@@ -74,10 +75,7 @@ def _in_columns(node: Node) -> Node:
 
 
 def _loads_first(acts: Iterable[Act], stored: Collection[str]) -> tuple[Act, ...]:
-    """Return acts that begin with loads, of indices that wait for nothing and what nobody stores.
-
-    A quotient or a power may branch, and compilers move no load before a branch.
-    """
+    """Return acts that begin with loads of what no act stores, at indices that wait for nothing."""
     made = [
         with_sides(act, lambda side: _loads_first(side, stored))
         if isinstance(act, Sweep | If | While)
