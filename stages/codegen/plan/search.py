@@ -194,14 +194,14 @@ def with_values(
 ) -> tuple[Any, tuple[str, ...]]:
     """Return options with the arrays that make the program faster, and notes for its listing.
 
-    Plans are ranked by one size. The best one has to be better by all sizes together, and by so
-    many of the `large` ones; 0 means all.
+    Plans are ranked by the size in the middle, and by so many `large` ones. The best plan has to be
+    better by all sizes together, and by those alone.
     """
     first = subject.first(options)
     if first is None or not moves(first, options):
         return options, ()
     models: list[Model] = [cache(model(each)) for each in subject.sizes(first)]
-    ranking = models[len(models) // 2 :][:1]
+    ranking = models[len(models) // 2 :][: 1 + large]
     search = Search(subject.tree_of, moves, ranking, BUDGETS[VALUES])
     seed, best = search.run(options, goes_on=False)
     is_better = best is seed or (gains(seed, best, models) and gains(seed, best, models[-large:]))
