@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import reduce
 from typing import Final
 
 from ....ir.loops import Compute, Row
@@ -25,11 +26,9 @@ def on_device(text: str) -> str:
     'a > 0.0 ? fma(a, b, c) : -INFINITE_f64'
     >>> on_device("static inline f64 half(f64 a) { return 0.5 * a; }")
     'DEVICE f64 half(f64 a) { return 0.5 * a; }'
-    >>> on_device("const u16 n = u16(bits(shifted));")
-    'const u32 n = u32(bits(shifted));'
+    >>> on_device("u16(a)")  # a cast of the language; functions of ours have wider ones
+    'u16(a)'
     """
-    for of_lanes, of_threads in FOR_THREADS.items():
-        text = text.replace(of_lanes, of_threads)
     text = _CONSTANTS.sub(_constant, text)
     text = text.replace(" __attribute__((always_inline))", "").replace("__builtin_", "")
     return text.replace("static inline", "DEVICE")
@@ -40,9 +39,12 @@ def _constant(found: re.Match[str]) -> str:
     return f"{_NAMES[name[:3]]}_{'f32' if name.endswith('ff') or name == 'nanf' else 'f64'}"
 
 
-def translated(expression: Expression) -> Expression:
-    """Translate an expression and the functions that it calls."""
-    functions = tuple((name, on_device(text)) for name, text in expression.functions)
+def translated(expression: Expression, changes: Collection[tuple[str, str]] = ()) -> Expression:
+    """Translate an expression and the functions that it calls, whose texts have `changes`."""
+    functions = tuple(
+        (name, on_device(reduce(lambda made, pair: made.replace(*pair), changes, text)))
+        for name, text in expression.functions
+    )
     return Expression(on_device(expression.text), functions)
 
 
@@ -84,7 +86,8 @@ def dialect_of(options: WriterOptions) -> Dialect:
 
     def operation(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
         written = written_out(op, dtype, args, dtypes) if options.own_math else None
-        return translated(written) if written else express(op, dtype, args, dtypes)
+        own = written and translated(written, FOR_THREADS.items())
+        return own or express(op, dtype, args, dtypes)
 
     return Dialect(
         lambda text, dtype: on_device(literal(text, dtype)),
