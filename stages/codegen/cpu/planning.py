@@ -76,7 +76,7 @@ def planned(subject: Subject, options: Options) -> tuple[Options, tuple[str, ...
     machines = [each for each in (EPYC, XEON) if options.machine in (None, each.name)]
     if options.effort == VALUES:
         return with_values(
-            subject, options, lambda each: CpuModel(each, machines[0]).seconds, to_arrays, 0
+            subject, options, lambda each: CpuModel(each, machines[0]).seconds, to_arrays, large=0
         )
     first = subject.first(options)
     if first is None:  # the options of the user are refused as they are without a search

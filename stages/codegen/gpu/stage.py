@@ -89,7 +89,9 @@ class CodegenGpu(GpuOptions, Stage):
 
         subject = Subject(scheduled, lowered, variant, lambda one: one._schedule())
         # by a large call, too: the time of small ones is that of their launches
-        return with_values(subject, self, lambda sizes: GpuModel(sizes, H200).seconds, to_either, 1)
+        return with_values(
+            subject, self, lambda sizes: GpuModel(sizes, H200).seconds, to_either, large=1
+        )
 
     def _schedule(self) -> tuple[Rules, tuple[LoopPass, ...]]:
         return self.rules(), gpu_passes(self.passes)

@@ -190,7 +190,7 @@ class Subject:
 
 
 def with_values(
-    subject: Subject, options: Any, model: Callable[[Sizes], Model], moves: Moves, large: int
+    subject: Subject, options: Any, model: Callable[[Sizes], Model], moves: Moves, *, large: int
 ) -> tuple[Any, tuple[str, ...]]:
     """Return options with the arrays that make the program faster, and notes for its listing.
 
@@ -222,7 +222,7 @@ def to_arrays(kernel: Kernel, options: Any) -> Sequence[Move]:
 
 
 def to_either(kernel: Kernel, options: Any) -> Sequence[Move]:
-    """Return those, and the moves of arrays that the rules store: those that cost least first."""
+    """Return these moves, and those of arrays that the rules store: the cheapest first."""
     found = (
         each
         for each in value_moves(kernel)
