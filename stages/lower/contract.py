@@ -6,18 +6,21 @@ varies over all dimensions of the sum, so no value is computed more often than b
 several places is contracted at all of them or at none, so that it stays one value: another place of
 the sum that uses the product counts as another use. If both
 operands of a sum are products, it contracts the left one. `a * b - c` becomes `fma(a, b, -c)`, `c -
-a * b` becomes `fma(-a, b, c)`.
+a * b` becomes `fma(-a, b, c)`. In columns that act, no block may begin or end between the two, so a
+loop repeats no more than before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from ...runtime.language import FLOATS
 from ...runtime.process import classes
+from ..ir.column_rows import Column, Marker
 from ..ir.dataflow import Body, Dataflow, Map, Ref, Scan, Shift, Value
 from .alike import places_of, relative
-from .graph import Graph
+from .graph import Graph, Rows
 from .rewrite import with_operands, with_values
 
 
@@ -26,7 +29,7 @@ def contract(
     kept: frozenset[Ref] = frozenset(),
     kept_bodies: frozenset[Body] = frozenset(),
 ) -> Dataflow:
-    """Fuse multiply-adds in the program and in the bodies of its scans, but not what is kept."""
+    """Fuse multiply-adds in the program, its scans and its columns, but not what is kept."""
     bodies: dict[Body, Body] = {body: body for body in kept_bodies}
     values: list[Value] = []
     for value in program.values:
@@ -34,6 +37,9 @@ def contract(
             if value.body not in bodies:
                 bodies[value.body] = _body(value.body)
             values.append(classes.evolve(value, body=bodies[value.body]))
+        elif isinstance(value, Column):
+            acts, _ = _contracted(value.body, (), graph=Rows())
+            values.append(classes.evolve(value, body=tuple(acts.values)))
         else:
             values.append(value)
     roots = [store.value for statement in program.statements for store in statement.stores]
@@ -47,13 +53,19 @@ def _body(body: Body) -> Body:
 
 
 def _contracted(
-    values: Sequence[Value], roots: Iterable[Ref], kept: frozenset[Ref] = frozenset()
+    values: Sequence[Value],
+    roots: Iterable[Ref],
+    kept: frozenset[Ref] = frozenset(),
+    graph: Graph | None = None,
 ) -> tuple[Graph, dict[Ref, Ref]]:
-    """Return the new rows, and the new place of each old row; a contracted product has none."""
+    """Return the new rows, and the new place of each old row; a contracted product has none.
+
+    The new rows go to `graph`, a new one by default.
+    """
+    graph = Graph() if graph is None else graph
     products = _products(values, roots)
     chosen = {row: product for row, product in products.items() if row not in kept}
     absorbed = frozenset(chosen.values())
-    graph = Graph()
     rows: dict[Ref, Ref] = {}
     for row, value in enumerate(values):
         if row in chosen:
@@ -66,13 +78,15 @@ def _contracted(
 def _products(values: Sequence[Value], roots: Iterable[Ref]) -> dict[Ref, Ref]:
     """Return the product for each sum that the pass contracts."""
     uses = _uses(values, roots)
+    blocks = list(accumulate(isinstance(value, Marker) for value in values))
     chosen: dict[Ref, Ref] = {}
     for row, value in enumerate(values):
         if isinstance(value, Map) and value.op in ("add", "sub") and value.dtype in FLOATS:
             for arg in value.args:
                 product = values[arg]
                 is_product = isinstance(product, Map) and product.op == "mul"
-                if is_product and uses[arg] == 1 and product.dims == value.dims:
+                is_beside = blocks[arg] == blocks[row] and product.dims == value.dims
+                if is_product and is_beside and uses[arg] == 1:
                     chosen[row] = arg
                     break
     return chosen

@@ -227,6 +227,15 @@ class Graph:
         )
 
 
+class Rows(Graph):
+    """The rows of a column: each stands where it is added, because variables change."""
+
+    def add(self, value: Value) -> Ref:
+        """Append a row."""
+        self.values.append(value)
+        return len(self.values) - 1
+
+
 Dims = tuple[Dimension, ...]
 
 

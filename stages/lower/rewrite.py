@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ...runtime.language import union_of
 from ...runtime.process import classes
-from ..ir.column_rows import Column
+from ..ir.column_rows import Column, GetAt, If, Set, SetAt
 from ..ir.dataflow import (
     Collect,
     Dataflow,
@@ -55,6 +55,14 @@ def with_operands(value: Value, place: Callable[[Ref], Ref]) -> Value:
             return classes.evolve(value, init=init, args=args)
         case Result():
             return classes.evolve(value, scan=place(value.scan))
+        case GetAt():
+            return classes.evolve(value, at=place(value.at))
+        case Set():
+            return classes.evolve(value, value=place(value.value))
+        case SetAt():
+            return classes.evolve(value, at=place(value.at), value=place(value.value))
+        case If():
+            return classes.evolve(value, test=place(value.test))
     return value
 
 

@@ -195,7 +195,7 @@ def with_values(
     """Return options with the arrays that make the program faster, and notes for its listing.
 
     Plans are ranked by the size in the middle, and by so many `large` ones. The best plan has to be
-    better by all sizes together, and by those alone.
+    better by all sizes together, where those count twice, and by those alone.
     """
     first = subject.first(options)
     if first is None or not moves(first, options):
@@ -204,7 +204,8 @@ def with_values(
     ranking = models[len(models) // 2 :][: 1 + large]
     search = Search(subject.tree_of, moves, ranking, BUDGETS[VALUES])
     seed, best = search.run(options, goes_on=False)
-    is_better = best is seed or (gains(seed, best, models) and gains(seed, best, models[-large:]))
+    judging = (models + models[-large:], models[-large:])
+    is_better = best is seed or all(gains(seed, best, each) for each in judging)
     return (best if is_better else seed).options, tuple(told(search, seed, best, seed))
 
 

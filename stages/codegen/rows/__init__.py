@@ -28,7 +28,7 @@ from .body import (
 )
 from .checks import NOTE, beyond, functions, missing_values, noted, status, tested_stores, tests_of
 from .dialect import Dialect, cpp, held, held_pointer
-from .expressions import TYPES, Expression, is_float, literal
+from .expressions import TYPES, Expression, folded, is_float, literal
 from .operations import VECTORISED, written_out
 from .options import Steps, WriterOptions
 from .scope import (
@@ -73,6 +73,7 @@ __all__ = [
     "body_of_column",
     "cpp",
     "element",
+    "folded",
     "functions",
     "held",
     "held_pointer",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -85,3 +86,11 @@ def narrow(dtype: str, text: str) -> Expression:
     """Convert a result that C++ computes in `int` back to the small type."""
     is_small = dtype in ("int8", "uint8", "int16", "uint16", "bool")
     return Expression(f"{TYPES[dtype][0]}({text})" if is_small else text)
+
+
+def folded(form: str, texts: Sequence[str]) -> str:
+    """Combine some texts, each of them once: two by two in a form."""
+    total, *others = dict.fromkeys(texts) or [""]
+    for each in others:
+        total = form.format(total, each)
+    return total

@@ -15,19 +15,10 @@ from ....runtime.process import classes
 from ...ir.column_rows import Column, End, Get, GetAt, Holds, If, Set, SetAt, While
 from ...ir.dataflow import Const, Range, Ref, Value
 from ...ir.stencil import Assign, Block, Limits, Read
-from ...lower.graph import Graph
+from ...lower.graph import Rows
 from .. import K, data_dims, reads_below
 from .environment import Environment, box_of, levels_of, size, valued
 from .slots import Slot, is_local, levels_in_column
-
-
-class Rows(Graph):
-    """The rows of a column: each stands where it is added, because variables change."""
-
-    def add(self, value: Value) -> Ref:
-        """Append a row."""
-        self.values.append(value)
-        return len(self.values) - 1
 
 
 def run_column(environment: Environment, block: Block, live: Collection[int]) -> None:

@@ -6,6 +6,7 @@ import pytest
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
 from fieldforge.runtime.language.operations import apply
+from fieldforge.stages.ir.dataflow_text import parse, show
 from fieldforge.stages.lower.contract import contract
 from fieldforge.stages.lower.graph import Graph
 
@@ -81,3 +82,59 @@ def test_a_value_at_several_places_is_contracted_at_all_or_at_none():
     fields = [(name, REAL, (I,)) for name in ("w", "out")]
     lowered = make_program("p", graph, fields, [("out", whole("out", (I,)), difference)])
     assert " = fma " not in type(lowered)(contract(lowered.program)).text
+
+
+COLUMN = """\
+program run(u)
+dimension I horizontal
+dimension K vertical
+field u: [I, K] float64
+%0 = input u : [I, K] float64
+%1 = column K forward 0 .. 4 in [K: 0 .. 5] init %0 args : [I, K] float64
+  %0 = get 0+0 : float64
+  %1 = mul %0 %0 : float64
+  %2 = while : bool
+  %3 = get 0+0 : float64
+  %4 = mul %3 %0 : float64
+  %5 = add %4 %1 : float64
+  %6 = gt %5 %3 : bool
+  %7 = holds %6 : bool
+  %8 = mul %3 %3 : float64
+  %9 = sub %1 %8 : float64
+  %10 = add %9 %1 : float64
+  %11 = set 0+0 %10 : float64
+  %12 = get 0+0 : float64
+  %13 = end : bool
+  next
+%2 = result %1 0 : [I, K] float64
+statement
+  u[I: 0 .. 3, K: 0 .. 5] = %2
+"""
+
+
+def test_columns_contract_what_no_block_parts():
+    # %1 is outside of the loop that adds it, and used twice
+    found = show(contract(parse(COLUMN)[0]))
+    assert (
+        found.split("args", 1)[1]
+        == """\
+ : [I, K] float64
+  %0 = get 0+0 : float64
+  %1 = mul %0 %0 : float64
+  %2 = while : bool
+  %3 = get 0+0 : float64
+  %4 = fma %3 %0 %1 : float64
+  %5 = gt %4 %3 : bool
+  %6 = holds %5 : bool
+  %7 = neg %3 : float64
+  %8 = fma %7 %3 %1 : float64
+  %9 = add %8 %1 : float64
+  %10 = set 0+0 %9 : float64
+  %11 = get 0+0 : float64
+  %12 = end : bool
+  next
+%2 = result %1 0 : [I, K] float64
+statement
+  u[I: 0 .. 3, K: 0 .. 5] = %2
+"""
+    )

@@ -6,13 +6,13 @@ its tables stands before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from .....runtime.meshes.transposed_tables import transposed_names
 from .....runtime.process import classes
 from ....ir.loops import Buffer, Compute, Load, Nest, marks_of
-from ...rows import Body, operand
+from ...rows import Body, folded, operand
 from ...schedule.discovery import TABLE, table_buffer
 from ...schedule.usual import entry_of, is_lower, listed, settled
 
@@ -55,8 +55,8 @@ def usual_tests(body: Body, nest: Nest) -> Iterator[str]:
         buffer = scope.by_name[name]
         along, across = (scope.stride(buffer, axis) for axis in (0, 1))
         first, stop = (
-            folded(what, [f"s64({operand(body, row)})" for row in rows])
-            for what, rows in (("later", entries.first), ("earlier", entries.stop))
+            folded(form, [f"s64({operand(body, row)})" for row in rows])
+            for form, rows in (("later({}, {})", entries.first), ("earlier({}, {})", entries.stop))
         )
         yield (
             f"{scope.ask('listed')}({scope.buffer(name)} + {scope.term(buffer, 0, 'b')}, {FEW}, "
@@ -68,14 +68,6 @@ def _index_test(body: Body, test: Compute, *, value: bool) -> str:
     """Return the test that a comparison of the index has a value in a block from `b` on."""
     bound = operand(body, test.args[1])
     return f"b >= {bound}" if is_lower(test, value=value) else f"b + {FEW} <= {bound}"
-
-
-def folded(what: str, texts: Sequence[str]) -> str:
-    """Return the later or the earlier of some bounds."""
-    total, *others = dict.fromkeys(texts) or [""]
-    for each in others:
-        total = f"{what}({total}, {each})"
-    return total
 
 
 def as_usual(body: Body, nest: Nest) -> Body:

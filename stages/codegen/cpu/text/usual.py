@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....ir.loops import Compute, Nest, Row, marks_of
-from ...rows import NAMELESS, Body, line, name, operand
+from ...rows import NAMELESS, Body, folded, line, name, operand
 from ...schedule.usual import is_lower
 from ..passes.unswitching import conditions_of
-from .elements import folded
 
 
 def is_tested_before(body: Body, nest: Nest) -> bool:
@@ -34,7 +33,7 @@ def run_of(body: Body, nest: Nest, stop: str) -> tuple[str, str] | None:
             sides[not is_lower(test, value=value)].append(operand(body, test.args[1]))
     if sides == ([], [stop]):
         return None
-    first, last = (folded(*each) for each in zip(("later", "earlier"), sides, strict=True))
+    first, last = map(folded, ("later({}, {})", "earlier({}, {})"), sides)
     return f"usually ? {first or 'b'} : {stop}", last
 
 

@@ -115,7 +115,11 @@ def opened(scope: Scope, nest: Nest, level: int, letter: str = "i") -> str:
     number = f"s64(blockIdx.{name}) * {size} + threadIdx.{name}"
     number = f"({number}) * {axis.points}" if axis.points > 1 else number
     first = f"{first_text(scope, nest, axis)} + {number}"
-    if place == 0 or scope.narrow:
+    if scope.narrow:  # its grid has all blocks, so one test in the last loop is enough
+        stops = enumerate(scope.ends(each.range)[1] for each in nest.loops)
+        tests = f"if (({') & ('.join(f'i{at} < s32({each})' for at, each in stops)})) "
+        return f"{indent}const s32 {index} = {first}; {tests * (level + 1 == len(nest.loops))}{{"
+    if place == 0:
         return f"{indent}const s64 {index} = {first}; if ({index} < {stop}) {{"
     step = f"{index} += s64(gridDim.{name}) * {size * axis.points}"
     return f"{indent}for (s64 {index} = {first}; {index} < {stop}; {step}) {{"

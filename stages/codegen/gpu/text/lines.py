@@ -120,8 +120,8 @@ DEVICE bool reciprocal(f32 b, f32& r) {
 }
 DEVICE bool quotient(f32 a, f32 b, f32 r, f32& q) {
   const f32 first = a * r;
-  q = a == 0.0f ? first : fmaf(r, fmaf(-b, first, a), first);
-  return (a == 0.0f) | ((fabsf(a) > 0x1p-60f) & (fabsf(a) < 0x1p60f));
+  q = fmaf(r, fmaf(-b, first, a), first);  // -0.0 / b has another sign
+  return (__float_as_int(a) == 0) | ((fabsf(a) > 0x1p-60f) & (fabsf(a) < 0x1p60f));
 }
 template <typename T, int N> DEVICE void divide(T (&q)[N], T b) {
   T r, found[N];

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .....runtime.language import Dimension
 from ....ir.loops import Index, Nest
-from ...rows import Body, operand
+from ...rows import Body, folded, operand
 from ...schedule.usual import is_lower, listed
 from ..passes.unswitching import usual_of
 from .grid import axes_of
@@ -27,6 +27,7 @@ DEVICE bool listed(const s32* entries, int count, s64 along, int slots, s64 acro
   return least >= first && most < stop;
 }"""
 _LARGEST = "s64(2147483647)"
+_LATER, _EARLIER = "({1} > {0} ? {1} : {0})", "({1} < {0} ? {1} : {0})"
 
 
 def usual_test(body: Body, nest: Nest, letter: str) -> str:
@@ -60,8 +61,8 @@ def _listed(body: Body, nest: Nest, letter: str) -> Iterator[str]:
         level = levels[buffer.dims[0]]
         along, across = (scope.stride(buffer, axis) for axis in (0, 1))
         first, stop = (
-            _most(relation, [f"s64({operand(body, row)})" for row in rows])
-            for relation, rows in ((">", entries.first), ("<", entries.stop))
+            folded(form, [f"s64({operand(body, row)})" for row in rows])
+            for form, rows in ((_LATER, entries.first), (_EARLIER, entries.stop))
         )
         yield (
             f"listed({scope.buffer(name)} + {scope.term(buffer, 0, f'{letter}{level}')}, "
@@ -74,11 +75,3 @@ def _axes(nest: Nest) -> tuple[dict[int, int], dict[Dimension, int]]:
     """Return the points of a thread by level, and the level of each dimension."""
     points = {axis.level: axis.points for axis in axes_of(nest)}
     return points, {loop.range.dim: level for level, loop in enumerate(nest.loops)}
-
-
-def _most(relation: str, texts: list[str]) -> str:
-    """Return the greatest or least of some numbers."""
-    total, *others = dict.fromkeys(texts) or [""]
-    for each in others:
-        total = f"({each} {relation} {total} ? {each} : {total})"
-    return total
