@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Final
 
 from ...runtime.language import Dimension
@@ -105,7 +106,8 @@ class Sweep:
             is_scaled = factor is not None and not factor.dims
             here = self.within(row, part) if reads and not is_scaled else part
             pulled = derivative.pull(place, self.rows, part.row, row, value.args)
-            is_zero = here.is_zero and (not reads or isinstance(factor, Literal))
+            is_tame = isinstance(factor, Literal) and isfinite(float(factor.text))
+            is_zero = here.is_zero and (not reads or is_tame)
             given = classes.evolve(here, row=pulled, is_zero=is_zero)
             self.give(arg, unsigned(self.rows, given), value.dims, row)
 

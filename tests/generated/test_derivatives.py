@@ -30,4 +30,4 @@ def test_another_derivative_is_noticed():
     one, other = ff.ones({ff.Dimension("I"): 2}), ff.zeros({ff.Dimension("I"): 2})
 
     with pytest.raises(AssertionError, match=r"tangent of 'f0' at \(0,\): meant 0.0, got 1.0"):
-        derivatives._equal("tangent of 'f0'", one, other, derivatives.DOUBLE)
+        derivatives._equal("tangent of 'f0'", one, other, other, derivatives.DOUBLE)

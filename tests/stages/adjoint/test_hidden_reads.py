@@ -131,3 +131,26 @@ def test_sums_walk_apart_where_together_they_would_read_more(program, name):
 
     for each in "ab":
         np.testing.assert_allclose(found[each].asnumpy(), meant[each].asnumpy(), rtol=1e-13)
+
+
+INFINITE = float64("inf")
+
+
+@ff.field_operator(backend=None)
+def endless(u: Plane) -> Plane:
+    return concat_where(K <= 1, ff.broadcast(1.0, (I, K)), u * INFINITE)
+
+
+@ff.program(backend=None)
+def never_end(u: Plane, out: Plane):
+    endless(u, out=out)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_an_infinite_factor_hands_on_nothing_where_it_is_not_taken(name):
+    u_b = ff.full({I: 2, K: 4}, np.nan)
+
+    run = ff.adjoint(never_end).with_backend(BACKENDS[name])
+    run(ff.ones({I: 2, K: 4}), ff.ones({I: 2, K: 4}), u_b)
+
+    np.testing.assert_array_equal(u_b.asnumpy(), [[0.0, 0.0, np.inf, np.inf]] * 2)
