@@ -168,8 +168,8 @@ Result kernel_parameter(Handle, size_t, size_t*, size_t*) { return not_supported
 
 GraphMemory::~GraphMemory() {
     for (const Address address : blocks) {
-        Block* block = find_block(address);
-        if (block != nullptr && block->live) release_memory(address, *block);
+        Block* block = find_block(address);  // another one, if what was here is freed
+        if (block != nullptr && block->live && block->graph == this) release_memory(address, *block);
     }
 }
 

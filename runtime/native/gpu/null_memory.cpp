@@ -35,7 +35,7 @@ Result allocate(Address* address, size_t size, Kind kind, int device, Pool* pool
         const size_t more = size > cached ? size - cached : 0;
         if (held(s, device) + more > s.device[device].memory) return out_of_memory;
     }
-    Block block{size, kind, device, pool, true, false, {}};
+    Block block{size, kind, device, pool, true, nullptr, {}};
     void* memory = s.guard == Guard::none
                        ? std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)
                        : reinterpret_cast<void*>(map_guarded(size, s.guard, block));
@@ -65,8 +65,9 @@ Result alloc_from(Address* address, size_t size, Pool* pool, Handle handle) {
     const Result result = allocate(address, size, Kind::pool, pool->device, pool);
     if (result != success) return result;
     if (stream->capture != nullptr) {
-        state().blocks[*address].of_graph = true;
-        stream->capture->graph->memory->blocks.push_back(*address);
+        GraphMemory& memory = *stream->capture->graph->memory;
+        state().blocks[*address].graph = &memory;
+        memory.blocks.push_back(*address);
         return submit(stream, std::make_shared<Node>(10, std::vector<Access>{},
                                                      [](const Node&) { return success; }));
     }

@@ -51,6 +51,8 @@ struct Pool {
     uint64_t users = 0;  // other devices that were given access, by bits
 };
 
+struct GraphMemory;
+
 enum class Kind { device, pool, pinned, managed };
 enum class Guard { none, after, before };  // on which side a page is right beside the memory
 
@@ -60,7 +62,7 @@ struct Block {
     int device;
     Pool* pool;
     bool live = true;
-    bool of_graph = false;
+    const GraphMemory* graph = nullptr;  // of what a capture allocated
     Uses uses;
     Address mapping = 0;  // of guarded memory: all of its pages
     size_t mapped = 0;
