@@ -484,7 +484,7 @@ class TestClosures:
     def test_3_5_a_global_that_is_rebound_is_noticed_by_the_next_object(
         self, compiled, monkeypatch
     ):
-        module.LIMIT = 0.5
+        monkeypatch.setattr(module, "LIMIT", 0.5)
 
         @ff.field_operator(backend=None)
         def limited(u: Line) -> Line:
