@@ -20,7 +20,7 @@ from ...runtime.process import classes
 from ..ir.column_rows import Column, Marker
 from ..ir.dataflow import Body, Dataflow, Map, Ref, Scan, Shift, Value
 from .alike import places_of, relative
-from .graph import Graph, Rows
+from .graph import ColumnRows, Graph
 from .rewrite import with_operands, with_values
 
 
@@ -38,31 +38,27 @@ def contract(
                 bodies[value.body] = _body(value.body)
             values.append(classes.evolve(value, body=bodies[value.body]))
         elif isinstance(value, Column):
-            acts, _ = _contracted(value.body, (), graph=Rows())
+            acts = ColumnRows()
+            _contracted(acts, value.body, ())
             values.append(classes.evolve(value, body=tuple(acts.values)))
         else:
             values.append(value)
     roots = [store.value for statement in program.statements for store in statement.stores]
-    graph, rows = _contracted(values, roots, kept)
+    graph = Graph()
+    rows = _contracted(graph, values, roots, kept)
     return with_values(program, graph, rows.__getitem__)
 
 
 def _body(body: Body) -> Body:
-    graph, rows = _contracted(body.values, body.results)
+    graph = Graph()
+    rows = _contracted(graph, body.values, body.results)
     return Body(tuple(graph.values), tuple(rows[each] for each in body.results))
 
 
 def _contracted(
-    values: Sequence[Value],
-    roots: Iterable[Ref],
-    kept: frozenset[Ref] = frozenset(),
-    graph: Graph | None = None,
-) -> tuple[Graph, dict[Ref, Ref]]:
-    """Return the new rows, and the new place of each old row; a contracted product has none.
-
-    The new rows go to `graph`, a new one by default.
-    """
-    graph = Graph() if graph is None else graph
+    graph: Graph, values: Sequence[Value], roots: Iterable[Ref], kept: frozenset[Ref] = frozenset()
+) -> dict[Ref, Ref]:
+    """Add the new rows to a graph; return the new place of each old row but contracted products."""
     products = _products(values, roots)
     chosen = {row: product for row, product in products.items() if row not in kept}
     absorbed = frozenset(chosen.values())
@@ -72,7 +68,7 @@ def _contracted(
             rows[row] = _fused(graph, values, row, chosen[row], rows)
         elif row not in absorbed:
             rows[row] = graph.add(with_operands(value, rows.__getitem__))
-    return graph, rows
+    return rows
 
 
 def _products(values: Sequence[Value], roots: Iterable[Ref]) -> dict[Ref, Ref]:
@@ -85,8 +81,8 @@ def _products(values: Sequence[Value], roots: Iterable[Ref]) -> dict[Ref, Ref]:
             for arg in value.args:
                 product = values[arg]
                 is_product = isinstance(product, Map) and product.op == "mul"
-                is_beside = blocks[arg] == blocks[row] and product.dims == value.dims
-                if is_product and is_beside and uses[arg] == 1:
+                is_alike = product.dims == value.dims and blocks[arg] == blocks[row]
+                if is_product and uses[arg] == 1 and is_alike:
                     chosen[row] = arg
                     break
     return chosen

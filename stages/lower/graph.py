@@ -227,7 +227,7 @@ class Graph:
         )
 
 
-class Rows(Graph):
+class ColumnRows(Graph):
     """The rows of a column: each stands where it is added, because variables change."""
 
     def add(self, value: Value) -> Ref:

@@ -65,9 +65,8 @@ Result alloc_from(Address* address, size_t size, Pool* pool, Handle handle) {
     const Result result = allocate(address, size, Kind::pool, pool->device, pool);
     if (result != success) return result;
     if (stream->capture != nullptr) {
-        GraphMemory& memory = *stream->capture->graph->memory;
-        state().blocks[*address].graph = &memory;
-        memory.blocks.push_back(*address);
+        state().blocks[*address].graph = stream->capture->graph->memory.get();
+        stream->capture->graph->memory->blocks.push_back(*address);
         return submit(stream, std::make_shared<Node>(10, std::vector<Access>{},
                                                      [](const Node&) { return success; }));
     }

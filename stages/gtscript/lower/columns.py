@@ -15,7 +15,7 @@ from ....runtime.process import classes
 from ...ir.column_rows import Column, End, Get, GetAt, Holds, If, Set, SetAt, While
 from ...ir.dataflow import Const, Range, Ref, Value
 from ...ir.stencil import Assign, Block, Limits, Read
-from ...lower.graph import Rows
+from ...lower.graph import ColumnRows
 from .. import K, data_dims, reads_below
 from .environment import Environment, box_of, levels_of, size, valued
 from .slots import Slot, is_local, levels_in_column
@@ -39,7 +39,7 @@ class _Acting:
     block: Block
     slots: dict[int, Slot]
     locals: frozenset[int]
-    rows: Rows = classes.field(factory=Rows)
+    rows: ColumnRows = classes.field(factory=ColumnRows)
     args: dict[Ref, int] = classes.field(factory=dict)
     path: tuple[int, ...] = ()
     begun: set[int] = classes.field(factory=set)

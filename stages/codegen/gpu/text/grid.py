@@ -116,9 +116,10 @@ def opened(scope: Scope, nest: Nest, level: int, letter: str = "i") -> str:
     number = f"({number}) * {axis.points}" if axis.points > 1 else number
     first = f"{first_text(scope, nest, axis)} + {number}"
     if scope.narrow:  # its grid has all blocks, so one test in the last loop is enough
-        stops = enumerate(scope.ends(each.range)[1] for each in nest.loops)
-        tests = f"if (({') & ('.join(f'i{at} < s32({each})' for at, each in stops)})) "
-        return f"{indent}const s32 {index} = {first}; {tests * (level + 1 == len(nest.loops))}{{"
+        stops = [scope.ends(each.range)[1] for each in nest.loops]
+        test = " & ".join(f"({letter}{at} < s32({each}))" for at, each in enumerate(stops))
+        opening = f"if ({test}) {{" if level + 1 == len(stops) else "{"
+        return f"{indent}const s32 {index} = {first}; {opening}"
     if place == 0:
         return f"{indent}const s64 {index} = {first}; if ({index} < {stop}) {{"
     step = f"{index} += s64(gridDim.{name}) * {size * axis.points}"

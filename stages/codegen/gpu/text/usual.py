@@ -27,7 +27,6 @@ DEVICE bool listed(const s32* entries, int count, s64 along, int slots, s64 acro
   return least >= first && most < stop;
 }"""
 _LARGEST = "s64(2147483647)"
-_LATER, _EARLIER = "({1} > {0} ? {1} : {0})", "({1} < {0} ? {1} : {0})"
 
 
 def usual_test(body: Body, nest: Nest, letter: str) -> str:
@@ -62,7 +61,10 @@ def _listed(body: Body, nest: Nest, letter: str) -> Iterator[str]:
         along, across = (scope.stride(buffer, axis) for axis in (0, 1))
         first, stop = (
             folded(form, [f"s64({operand(body, row)})" for row in rows])
-            for form, rows in ((_LATER, entries.first), (_EARLIER, entries.stop))
+            for form, rows in (
+                ("({1} > {0} ? {1} : {0})", entries.first),
+                ("({1} < {0} ? {1} : {0})", entries.stop),
+            )
         )
         yield (
             f"listed({scope.buffer(name)} + {scope.term(buffer, 0, f'{letter}{level}')}, "
