@@ -96,11 +96,11 @@ fuzz: SEED ?= 0
 fuzz: JOBS ?= 2
 fuzz: BACKEND ?= cpu
 fuzz: LANGUAGE ?= gt4py
-fuzz: $(STAMP)  ## run N generated programs in three ways and compare: make fuzz N=10000 SEED=0 [LANGUAGE=gtscript ORACLE=python-with-gt4py]; FILES=1: read N changed files of each kind; DERIVATIVES=1: compare derivatives with a tape
+fuzz: $(STAMP)  ## run N generated programs in three ways and compare: make fuzz N=10000 SEED=0 [LANGUAGE=gtscript ORACLE=python-with-gt4py]; FILES=1: read N changed files of each kind; DERIVATIVES=1: compare derivatives with a tape, and tangents with adjoints
 ifdef FILES
 	$(BIN)/python -m tests.generated.files $(N) --seed $(SEED)
 else ifdef DERIVATIVES
-	$(BIN)/python -m tests.generated.derivatives $(N) --seed $(SEED)
+	$(BIN)/python -m tests.generated.derivatives $(N) --seed $(SEED) --second
 else
 	$(BIN)/python -m tests.generated.fuzz $(N) --seed $(SEED) --jobs $(JOBS) --backend $(BACKEND) \
 		--language $(LANGUAGE) $(if $(ORACLE),--oracle $(ORACLE))

@@ -1,7 +1,9 @@
 """The adjoint of a value that lacks a dimension of its user: a sum along that dimension.
 
 A sum is a scan whose last state is read: from the first index to the last, in float64. So it has
-one order, whatever the threads.
+one order, whatever the threads. A range may be empty in a call. Then nothing needs the sum, and the
+partial derivatives that would multiply its 0 are not read: they may be infinite, or lie outside of
+fields.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from collections.abc import Iterable
 
 from ...runtime.language import Dimension, DimensionKind
 from ...runtime.process import classes
+from ..ir.bounds import difference
 from ..ir.dataflow import Body, Ref, Side, add, maximum
 from ..lower.graph import Graph
 from ..lower.regions import Box
@@ -27,14 +30,34 @@ def summed(rows: Rows, part: Part, dims: Iterable[Dimension]) -> Part:
         row = rows.apply("select", need, row, rows.number(0.0, row))
     count = None if need is None else _flag(rows, need, row)
     row = rows.cast(row, "float64")
-    for dim in sorted(dims, key=lambda dim: dim.kind is not DimensionKind.VERTICAL):
-        side = sides.pop(dim)
+    along = [
+        sides.pop(dim)
+        for dim in sorted(dims, key=lambda dim: dim.kind is not DimensionKind.VERTICAL)
+    ]
+    for side in along:
         row = _along(rows, row, side)
         count = None if count is None else _along(rows, count, side)
-    if count is not None:
+    if count is None:
+        need = _none_is_empty(rows, along)
+    else:
         need = rows.apply("ne", count, rows.number(0.0, count))
     box = tuple(side for side in part.box if side.dim in sides)
     return classes.evolve(part, row=rows.cast(row, dtype), box=box, need=need, is_zero=True)
+
+
+def _none_is_empty(rows: Rows, sides: Iterable[Side]) -> Ref | None:
+    """Return whether each range has an index, a bool without dimensions; None if all surely do."""
+    graph, found = rows.graph, None
+    for side in sides:
+        start, stop = side.start, side.stop
+        assert start is not None
+        assert stop is not None
+        if (difference(stop, start) or 0) > 0:
+            continue
+        yes, no = (graph.literal("bool", text) for text in ("True", "False"))
+        here = graph.level(graph.region(((side,),), yes, no), side.dim, start)
+        found = here if found is None else rows.apply("and", found, here)
+    return found
 
 
 def _flag(rows: Rows, need: Ref, like: Ref) -> Ref:

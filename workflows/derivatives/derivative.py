@@ -135,7 +135,8 @@ def adjoint(
     are read, then those of `wrt`, which are written: `step(u, coeff, out)` becomes
     `step_b(u, coeff, out_b, u_b, coeff_b)`. A field that is written and read has one adjoint: at
     entry that of its final value, at exit that of its initial one. Every point of an adjoint is
-    written, with 0 where nothing was read.
+    written, with 0 where nothing was read. An adjoint of tangents alone also takes the outputs
+    beside them, for their domains.
 
     Args:
         program: a program.
@@ -174,10 +175,11 @@ def adjoint(
     known.check_fields("wrt", inputs)
     known.check_fields("of", outputs)
     added = inputs if accumulate is True else known.chosen("accumulate", accumulate or (), ())
+    also = {*kept, *_giving_domains(program, outputs)}
     entry = [
         name
         for name in known.types
-        if value or name in known.read or name not in known.written or name in kept
+        if value or name in known.read or name not in known.written or name in also
     ]
     both = dict.fromkeys((*outputs, *inputs))
     partners = [known.partner(name, names) for name in both]
@@ -194,6 +196,18 @@ def adjoint(
     read = {*(known.read), *kept, *(partner(name, names) for name in (*outputs, *added))}
     written = {partner(name, names) for name in inputs} | (known.written if value else set())
     return _derived(program, stage, frozenset(read), frozenset(written))
+
+
+def _giving_domains(program: Any, outputs: Sequence[str]) -> frozenset[str]:
+    """Return the outputs that are not in `outputs`, but whose tangents are and lie there, too."""
+    before: Derived | None = program._made.derived
+    return frozenset(
+        name
+        for stage in (before.stages if before else ())
+        if isinstance(stage, Tangent)
+        for name in stage.of
+        if partner(name, stage.names) in outputs and name not in outputs
+    )
 
 
 def _derived(program: Any, stage: Any, read: frozenset[str], written: frozenset[str]) -> Any:

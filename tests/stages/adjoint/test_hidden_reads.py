@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import float64, where
+from fieldforge import broadcast, float64, int32, minimum, where
 from fieldforge.experimental import concat_where
 
 from ...derivative_cases import C2E, C2EDim, Cell, Edge, I, K, copied
@@ -154,3 +154,29 @@ def test_an_infinite_factor_hands_on_nothing_where_it_is_not_taken(name):
     run(ff.ones({I: 2, K: 4}), ff.ones({I: 2, K: 4}), u_b)
 
     np.testing.assert_array_equal(u_b.asnumpy(), [[0.0, 0.0, np.inf, np.inf]] * 2)
+
+
+@ff.field_operator(backend=None)
+def least(a: Line, level: int32) -> Plane:
+    return concat_where(level == K, minimum(a(I - 3), a), broadcast(a, (I, K)))
+
+
+@ff.program(backend=None)
+def take_least(a: Line, level: int32, out: Plane):
+    least(a, level, out=out)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize(("level", "beyond"), [(7, 0), (1, 3)], ids=["empty", "there"])
+def test_a_sum_over_no_level_reads_nothing(name, level, beyond):
+    a = ff.as_field({I: (1 - beyond, 8)}, np.arange(7.0 + beyond))
+    given = {"a": a, "level": np.int32(level), "out": ff.zeros({I: (1, 8), K: 3})}
+    out_b = ff.as_field({I: (1, 8), K: 3}, np.random.default_rng(3).normal(size=(7, 3)))
+    _, pull = ff.vjp(take_least, given)
+    expected = pull({"out": out_b})["a"].asnumpy()
+    a_b = ff.full(a.domain, np.nan)
+
+    run = ff.adjoint(take_least).with_backend(BACKENDS[name])
+    run(a, given["level"], out_b, a_b)
+
+    np.testing.assert_allclose(a_b.asnumpy(), expected, rtol=1e-13)

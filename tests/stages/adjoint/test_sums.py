@@ -114,6 +114,31 @@ def test_empty_sums_are_zero(name, count, levels):
         assert np.isfinite(found["dt"])
 
 
+INFINITE = float64("inf")
+
+
+@ff.field_operator(backend=None)
+def endless(u: Plane, floor: Line, x: float64) -> Plane:
+    return u * (floor * INFINITE) + INFINITE / x
+
+
+@ff.program(backend=None)
+def never_end(u: Plane, floor: Line, x: float64, lo: ff.int32, hi: ff.int32, out: Plane):
+    endless(u, floor, x, out=out, domain={I: (0, 5), K: (lo, hi)})
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_an_infinite_slope_of_an_empty_sum_counts_as_0(name):
+    u, floor, ends = ff.ones({I: 5, K: 4}), ff.ones({I: 5}), (np.int32(2), np.int32(2))
+    x_b, floor_b = ff.full({}, np.nan), ff.full({I: 5}, np.nan)
+
+    run = ff.adjoint(never_end.with_backend(BACKENDS[name]), wrt=("floor", "x"))
+    run(u, floor, np.float64(2.0), *ends, ff.ones({I: 5, K: 4}), floor_b, x_b)
+
+    assert x_b.asnumpy() == 0.0
+    assert floor_b.asnumpy().tolist() == [0.0] * 5
+
+
 @ff.field_operator(backend=None)
 def scaled(u: Single, by: float32) -> Single:
     return by * u

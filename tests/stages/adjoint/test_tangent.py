@@ -76,6 +76,16 @@ def test_a_tangent_of_a_tangent_is_a_second_derivative():
     assert out_de.asnumpy().tolist() == [2.0, 2.0]
 
 
+@pytest.mark.parametrize("backend", BACKENDS, ids=["interpreted", "rows", "gpu-host"])
+def test_an_adjoint_of_a_tangent_takes_the_output_for_its_domain(backend):
+    second = ff.adjoint(ff.tangent(square), wrt=("u",), of=("out_d",), names="{}_e")
+    u, one, u_e = ff.full({I: 2}, 3.0), ff.ones({I: 2}), ff.full({I: 2}, np.nan)
+
+    second.with_backend(backend)(u=u, u_d=one, out=ff.zeros({I: 2}), out_d_e=one, u_e=u_e)
+
+    assert u_e.asnumpy().tolist() == [2.0, 2.0]
+
+
 def test_the_stage_is_shown():
     trace = ff.tangent(square).trace(until="tangent")
 
