@@ -18,7 +18,7 @@ from ..process.settings import current
 
 FOLDER: Final = "machines"
 # Members of the context's `Machine` that a file may name.
-NUMBERS: Final = ("bandwidth", "stream_from", "parallel_from")
+NUMBERS: Final = ("shared_cache", "bandwidth", "stream_from", "parallel_from")
 STREAM_FROM: Final = 12 << 20  # bytes
 CACHE_OF_A_THREAD: Final = 3 << 19  # bytes
 _MOST: Final = 1 << 62
@@ -77,10 +77,25 @@ def use_machine() -> None:
 
 def tell(document: dict[str, Any]) -> None:
     """Give the native core the numbers that make sense; 0 stands for one that is not known."""
-    numbers = [_sensible(document.get(name)) for name in NUMBERS]
-    place = NUMBERS.index("stream_from")
-    numbers[place] = numbers[place] or usual_stream_from(_core.default_threads())
-    _core.set_machine(*numbers)
+    usual = {
+        "shared_cache": shared_cache(),
+        "stream_from": usual_stream_from(_core.default_threads()),
+    }
+    _core.set_machine(*(_sensible(document.get(name)) or usual.get(name, 0) for name in NUMBERS))
+
+
+def shared_cache(file: Path = Path("/sys/devices/system/cpu/cpu0/cache/index3/size")) -> int:
+    """Return the bytes of the third-level cache that the first core shares; 0 where unknown.
+
+    >>> shared_cache(Path("/no/such/file"))
+    0
+    """
+    try:
+        text = file.read_text().strip()
+    except OSError:
+        return 0
+    found = re.fullmatch(r"([0-9]{1,9})K", text)
+    return int(found[1]) << 10 if found else 0
 
 
 def usual_stream_from(threads: int) -> int:

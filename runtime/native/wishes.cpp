@@ -62,12 +62,15 @@ PyObject* set_timed(PyObject*, PyObject* given) {
 PyObject* kernel_seconds(PyObject*, PyObject*) { return PyFloat_FromDouble(wishes.seconds); }
 
 PyObject* set_machine(PyObject*, PyObject* args) {
-    long long bandwidth = 0, stream_from = 0, parallel_from = 0;
-    if (!PyArg_ParseTuple(args, "LLL", &bandwidth, &stream_from, &parallel_from)) return nullptr;
+    long long shared_cache = 0, bandwidth = 0, stream_from = 0, parallel_from = 0;
+    if (!PyArg_ParseTuple(args, "LLLL", &shared_cache, &bandwidth, &stream_from, &parallel_from)) {
+        return nullptr;
+    }
     const auto store = [](int64_t& place, int64_t number) {  // calls may be reading it
         __atomic_store_n(&place, number, __ATOMIC_RELAXED);
     };
     store(host_machine.cores, default_threads());
+    store(host_machine.shared_cache, shared_cache);
     store(host_machine.bandwidth, bandwidth);
     store(host_machine.stream_from, stream_from);
     store(host_machine.parallel_from, parallel_from);
@@ -80,7 +83,7 @@ PyObject* threads_by_default(PyObject*, PyObject*) { return PyLong_FromLong(defa
 
 PyMethodDef functions[] = {
     {"set_machine", set_machine, METH_VARARGS,
-     "Set bandwidth, stream_from and parallel_from of this machine; 0 where unknown."},
+     "Set shared_cache, bandwidth, stream_from and parallel_from of this machine; 0 where unknown."},
     {"workers", workers, METH_NOARGS, "Number of threads in the pool of this process."},
     {"default_threads", threads_by_default, METH_NOARGS, "Number of threads of a call."},
     {"set_threads", set_threads, METH_O, "Set how many threads calls of this thread use; 0: all."},

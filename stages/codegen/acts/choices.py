@@ -83,8 +83,7 @@ def _base(row: Row, rows: Mapping[Row, Instruction]) -> tuple[Row, bool]:
 def _joined(one: If, other: If, rows: Mapping[Row, Instruction]) -> If:
     """Return two conditions on one row as one."""
     same = _base(one.row, rows)[1] == _base(other.row, rows)[1]
-    then, otherwise = other.then, other.otherwise
-    then, otherwise = (then, otherwise) if same else (otherwise, then)
+    then, otherwise = (other.then, other.otherwise) if same else (other.otherwise, other.then)
     made = classes.evolve(one, then=(*one.then, *then), otherwise=(*one.otherwise, *otherwise))
     sides = (_gathered(side, rows) for side in (made.then, made.otherwise))
     return If(made.row, *sides)

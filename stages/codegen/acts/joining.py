@@ -168,8 +168,7 @@ def _is_free(sweep: Sweep, buffers: Buffers) -> bool:
     """Tell whether the levels of a sweep do not depend on each other."""
     stored = {each.buffer for each in _accesses(sweep) if isinstance(each, Store)}
     own = {level_at(each, sweep, buffers) for each in _accesses(sweep) if each.buffer in stored}
-    sets = any(isinstance(row, Set) for row in rows_of(sweep.acts))
-    return not sets and own <= {0}
+    return own <= {0} and not any(isinstance(row, Set) for row in rows_of(sweep.acts))
 
 
 def _accesses(sweep: Sweep) -> Iterator[Access]:

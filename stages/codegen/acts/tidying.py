@@ -307,5 +307,4 @@ def _differ(one: Key, other: Key) -> bool:
     mine, own = one[1], other[1]
     assert isinstance(mine, tuple)
     assert isinstance(own, tuple)
-    told = any(row is not None for row, _ in (*mine, *own))
-    return not told and mine != own
+    return mine != own and all(row is None for row, _ in (*mine, *own))

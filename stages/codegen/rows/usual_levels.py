@@ -229,8 +229,7 @@ def _named(body: Body, strides: Mapping[str, str], ends: Mapping[int, str]) -> B
 
     def stride(buffer: Buffer, axis: int) -> str:
         found = scope.stride(buffer, axis)
-        is_own = strides.get(buffer.name) == found
-        return f"t{places.index(buffer.name)}" if is_own else found
+        return f"t{places.index(buffer.name)}" if strides.get(buffer.name) == found else found
 
     made = classes.evolve(scope, strides=stride)
     return classes.evolve(body, names={**body.names, **ends}, scope=made)

@@ -83,3 +83,8 @@ class Column(Node):
     def box(self) -> Ranges:
         """The ranges of the loops."""
         return tuple(loop.range for loop in self.loops)
+
+    @property
+    def swept(self) -> Ranges:
+        """The ranges of the sweeps that stand in nothing else."""
+        return tuple(act.range for act in self.acts if isinstance(act, Sweep))

@@ -8,6 +8,7 @@ from fieldforge.runtime import _core
 from fieldforge.runtime.calls import machine
 
 USUAL = 12 << 20
+CACHE = 32 << 20
 
 
 @pytest.fixture
@@ -18,6 +19,7 @@ def told(monkeypatch, tmp_path, setting):
     monkeypatch.setattr(machine, "_told", [])
     setting(cache_dir=tmp_path)
     monkeypatch.setattr(_core, "default_threads", lambda: 2)
+    monkeypatch.setattr(machine, "shared_cache", lambda: CACHE)
     return heard
 
 
@@ -27,7 +29,7 @@ def test_what_was_written_is_told_now_and_in_the_next_process(told):
     machine.use_machine()
     machine.use_machine()  # reads no file again
 
-    assert told == [(9, 5, 7), (9, 5, 7)]
+    assert told == [(CACHE, 9, 5, 7)] * 2
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
@@ -42,20 +44,34 @@ def test_a_file_that_makes_no_sense_leaves_the_defaults(told, text):
 
     machine.use_machine()
 
-    assert told == [(0, USUAL, 0)]
+    assert told == [(CACHE, 0, USUAL, 0)]
 
 
 def test_without_a_file_the_defaults_stay(told):
     machine.use_machine()
 
-    assert told == [(0, USUAL, 0)]
+    assert told == [(CACHE, 0, USUAL, 0)]
 
 
 def test_more_threads_keep_more_in_their_caches(told, monkeypatch):
     monkeypatch.setattr(_core, "default_threads", lambda: 16)
     machine.use_machine()
 
-    assert told == [(0, 2 * USUAL, 0)]
+    assert told == [(CACHE, 0, 2 * USUAL, 0)]
+
+
+@pytest.mark.parametrize(("text", "bytes_"), [("32768K\n", 32 << 20), ("much", 0), ("", 0)])
+def test_the_shared_cache_is_what_the_system_says(tmp_path, text, bytes_):
+    file = tmp_path / "size"
+    file.write_text(text)
+
+    assert machine.shared_cache(file) == bytes_
+
+
+def test_a_file_may_know_the_shared_cache_better(told):
+    machine.write_machine(machine.machine_file(), {"shared_cache": 5})
+
+    assert told == [(5, 0, USUAL, 0)]
 
 
 def test_processors_have_a_file_each(told):

@@ -125,11 +125,33 @@ def s(a: Field[np.float32], b: Field[float], n: Field[IJ, np.int64]):
 
     lines = [line.strip() for line in source.source.splitlines()]
     place = lines.index("for (s64 b = first; b < last; b += 8) {")
+    across, levels = r"(\(n\d+ - 0\) \* ){2}", r"\(\(n\d+ - 1\) - 1\)"
+    assert re.fullmatch(rf"if \({across}{levels} \* 12 >= held\)", lines[place - 1])
     assert [re.sub(r"\b([nr])\d+", r"\1", line) for line in lines[place + 1 : place + 4]] == [
         f"__builtin_prefetch(&r[b + (({later}) - 1) * n]);",
         f"__builtin_prefetch(&r[b + ({later}) * n]);",
         "}",
     ]
+
+
+def test_threads_share_columns_by_the_points_of_all_sweeps():
+    text = """
+def s(a: Field[float], b: Field[float], n: Field[IJ, np.int64]):
+    with computation(FORWARD), interval(0, 2):
+        while n < 3:
+            b = b[0, 0, 0] + a[0, 0, n]
+            n += 1
+    with computation(BACKWARD), interval(2, None):
+        while n < 5:
+            b = b[0, 0, -1] + a
+            n += 1
+"""
+    given = {"a": np.zeros((8, 2, 5)), "b": np.zeros((8, 2, 5)), "n": np.zeros((8, 2), np.int64)}
+    _, source = in_lanes(case_of(text, given, (8, 2, 5)))
+
+    across = r"share\(context, m0 \* m1, 65536, \(n\d+ - 0\) \* \(n\d+ - 0\)"
+    levels = re.findall(rf"{across} \* \(([^)]*)\), 1, ", source.source)
+    assert [re.sub(r"n\d+", "n", each) for each in levels] == ["n - 0 + 2 - 0 + 2 - 0", "n - 2"]
 
 
 @pytest.mark.parametrize("levels", [(5, 0), (9, 2)], ids=["alike", "of their own"])

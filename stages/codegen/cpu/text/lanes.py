@@ -33,7 +33,7 @@ from ...rows import DIRECT, TYPES, Body, Scope, acts_of, element, loop_over, wit
 from ...schedule.costs import row_cost
 from .column_blocks import BLOCK, ColumnBlock
 from .lane_parts import LanePart
-from .threads import END, extents, flat_loops, guard, indented, opened
+from .threads import END, extents, flat_loops, guard, indented, opened, points
 
 
 def acts_in_lanes(scope: Scope, column: Column) -> bool:
@@ -57,7 +57,7 @@ def write_lanes(scope: Scope, column: Column) -> Iterator[str]:
     yield from (
         f"  if ({guard(scope, scope.kernel.groups[column.group].box)}) {{",
         *indented(counts),
-        opened(scope, column.box, iterations),
+        opened(scope, column.box, iterations, sweeps=column.swept),
         *indented(flat_loops(scope, loops), "    "),
         f"      const s64 first = i{len(loops) - 1}, last = earlier(first + {BLOCK}, {stop});",
         *indented(_block(scope, column), "      "),
@@ -150,8 +150,9 @@ def write_one_by_one(
 def _prefetched(block: ColumnBlock, acts: Iterable[Act], sweep: Sweep) -> Iterator[str]:
     """Prefetch rows of a later level; columns mostly search near the level of their sweep.
 
-    Rows of a block are short and far apart, so that processors load hardly any of them ahead. A
-    prefetch beyond a field has no effect.
+    Rows of a block are short and far apart, so that processors load hardly any of them ahead. What
+    the shared cache holds is near enough: there prefetches only displace rows in use. A prefetch
+    beyond a field has no effect.
     """
     body, own = block.body, sweep.range.dim
     later = f"({body.positions[own]} {'-' if sweep.backward else '+'} {AHEAD})"
@@ -161,8 +162,10 @@ def _prefetched(block: ColumnBlock, acts: Iterable[Act], sweep: Sweep) -> Iterat
     fields = [row for row in loads.values() if body.scope.by_name[row.buffer].memory == "field"]
     if not fields:
         return
-    step = LINE // max(ITEMSIZES[row.dtype] for row in fields)
-    yield f"for (s64 b = first; b < last; b += {step}) {{"
+    sizes = [ITEMSIZES[row.dtype] for row in fields]
+    box = (*body.scope.kernel.groups[body.group].box, sweep.range)
+    yield f"if ({points(body.scope, box)} * {sum(sizes)} >= {body.scope.ask('held')})"
+    yield f"for (s64 b = first; b < last; b += {LINE // max(sizes)}) {{"
     for row in fields:
         place = element(body, classes.evolve(row, rows=(), when=None), DIRECT)
         yield f"  __builtin_prefetch(&{place});"
@@ -195,8 +198,7 @@ def _column(
         test = " != 0" if dtype == "bool" else ""
         first = f"h{register}[o]{test}" if register in carried else "0"
         yield f"  {TYPES[dtype][0]} g{register} = {first};"
-    lines = acts_of(body, acts, numbers)
-    yield from indented(each for each in lines if each.strip())
+    yield from indented(each for each in acts_of(body, acts, numbers) if each.strip())
     for register in carried:
         mask = " ? -1 : 0" if block.registers[register] == "bool" else ""
         yield f"  h{register}[o] = g{register}{mask};"

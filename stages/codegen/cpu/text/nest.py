@@ -210,7 +210,7 @@ def write_column(scope: Scope, column: Column) -> Iterator[str]:
         counts, iterations = extents(scope, column.loops)
         yield from (
             *indented(counts),
-            opened(scope, column.box, iterations),
+            opened(scope, column.box, iterations, sweeps=column.swept),
             *indented(flat_loops(scope, column.loops), "    "),
         )
     else:

@@ -25,9 +25,11 @@ static inline s64 measured(const Context* context, s64 Machine::* number, s64 us
   const bool is_known = context && context->machine && context->machine->*number;
   return is_known ? context->machine->*number : usual;
 }}"""
-# The numbers of bytes and points from which non-temporal stores and threads pay, by their names.
+# Bytes from which non-temporal stores pay and that caches hold, points from which threads pay, by
+# their names.
 LIMITS: Final = {
     "far": f"  const s64 far = measured({CALLEE}, &Machine::stream_from, {STREAM_FROM});",
+    "held": f"  const s64 held = measured({CALLEE}, &Machine::shared_cache, 32 << 20);",
     "many": f"  const s64 many = measured({CALLEE}, &Machine::parallel_from, {PARALLEL_FROM});",
 }
 # Compilers keep a copy of the body's variables in registers, because no pointer refers to it.
@@ -68,27 +70,34 @@ def indented(lines: Iterable[str], indent: str = "  ") -> Iterator[str]:
     return (each if each.startswith("#") else indent + each for each in lines)
 
 
-def opened(scope: Scope, box: Ranges, count: str, threads: int | str | None = None) -> str:
+def opened(
+    scope: Scope,
+    box: Ranges,
+    count: str,
+    threads: int | str | None = None,
+    sweeps: Ranges = (),
+) -> str:
     """Return the line that begins the function for loops over a box; `END` closes it.
 
-    With a largest number of `threads`, it has a `place` among them.
+    With a largest number of `threads`, it has a `place` among them. Columns act in `sweeps`.
     """
     most, place = (1 << 16, "") if threads is None else (threads, " place")
     body = f"[=](s64 begin, s64 end, s64{place}) INLINE {{"
-    return (
-        f"  {scope.ask('share')}({scope.ask(CALLEE)}, {count}, {most}, {enough(scope, box)}, {body}"
-    )
+    work = f"{scope.ask(CALLEE)}, {count}, {most}, {enough(scope, box, sweeps)}"
+    return f"  {scope.ask('share')}({work}, {body}"
 
 
-def enough(scope: Scope, box: Ranges) -> str:
+def enough(scope: Scope, box: Ranges, sweeps: Ranges = ()) -> str:
     """Return the points of a box and the number from which threads share it, as arguments."""
     known = scope.options.parallel_from
-    return f"{points(scope, box)}, {scope.ask('many') if known is None else known}"
+    return f"{points(scope, box, sweeps)}, {scope.ask('many') if known is None else known}"
 
 
-def points(scope: Scope, box: Ranges) -> str:
-    """Return the number of points of a box."""
-    return " * ".join(f"({extent(scope, range_)})" for range_ in box)
+def points(scope: Scope, box: Ranges, sweeps: Ranges = ()) -> str:
+    """Return the number of points of a box, those of all `sweeps` over its columns together."""
+    sides = (f"({extent(scope, range_)})" for range_ in box)
+    levels = " + ".join(extent(scope, range_) for range_ in sweeps)
+    return " * ".join((*sides, f"({levels})") if levels else sides)
 
 
 def extent(scope: Scope, range_: Range) -> str:
