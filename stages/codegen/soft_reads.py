@@ -108,8 +108,7 @@ def soft_reads(program: Dataflow, groups: Sequence[StoreGroup]) -> list[Hard]:
 
     None stands for no hard read. A field that is not listed must hold all that is read.
     """
-    kinds = {type(value) for value in program.values}
-    leads_past = {Displace, Region} <= kinds
+    leads_past = {Displace, Region} <= {type(value) for value in program.values}
     hides = any(isinstance(value, Map) and value.op == "select" for value in program.values)
     if not hides and not leads_past:
         return [{} for _ in groups]

@@ -24,6 +24,17 @@ def is_settled(bound: Bound) -> TypeGuard[Apply]:
     return isinstance(bound, Apply) and bound.op == "floordiv" and bound.args[1] == Const(1)
 
 
+def opened(bound: Bound) -> Bound:
+    """Return a settled bound as it was before, any other one as it is.
+
+    >>> from fieldforge.stages.ir.bounds import ScalarSymbol, least
+    >>> long = least(ScalarSymbol(f"a_long_name_of_number_{number}") for number in range(10))
+    >>> settled(long) == long, opened(settled(long)) == long, opened(long) == long
+    (False, True, True)
+    """
+    return bound.args[0] if is_settled(bound) else bound
+
+
 def shared(bounds: Iterable[Bound]) -> list[Bound]:
     """Return the long parts and the bounds of tables, each once, before those that contain them."""
     found = dict.fromkeys(parts(*bounds))

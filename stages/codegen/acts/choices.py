@@ -85,5 +85,4 @@ def _joined(one: If, other: If, rows: Mapping[Row, Instruction]) -> If:
     same = _base(one.row, rows)[1] == _base(other.row, rows)[1]
     then, otherwise = (other.then, other.otherwise) if same else (other.otherwise, other.then)
     made = classes.evolve(one, then=(*one.then, *then), otherwise=(*one.otherwise, *otherwise))
-    sides = (_gathered(side, rows) for side in (made.then, made.otherwise))
-    return If(made.row, *sides)
+    return If(made.row, *(_gathered(side, rows) for side in (made.then, made.otherwise)))

@@ -19,7 +19,7 @@ from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range, Ranges
 from ...ir.column_rows import Column
 from ...ir.gates import FAR, far_unless
-from ...ir.settled import settled
+from ...ir.settled import opened, settled
 from ...lower.regions import EVERYWHERE, Box, Boxes, is_empty, met
 from .places import FIXED, OWN, Coord, Entries, Entry, Level, Point
 from .points import Points
@@ -38,6 +38,10 @@ class Span:
     def range(self, dim: Dimension) -> Range:
         """Return the symbolic range."""
         return Range(dim, bounds.add(self.start, self.before), bounds.add(self.stop, self.beyond))
+
+    def opened(self) -> Span:
+        """Return the same indices, with the bounds that were settled: hulls then name each once."""
+        return classes.evolve(self, start=opened(self.start), stop=opened(self.stop))
 
     def moved(self, offset: int) -> Span:
         """Return the indices `offset` further."""
@@ -92,7 +96,7 @@ def _around(spans: Sequence[Span | None]) -> Span | None:
     there = [span for (start, _), span in by_base.items() if start != _NOTHING.start]
     if len(there) < 2:
         return there[0] if there else _NOTHING
-    (whole,) = bounds.hull([(span.range(_ANY),) for span in there])
+    (whole,) = bounds.hull([(span.opened().range(_ANY),) for span in there])
     return _settled_span(whole.start, whole.stop, any(span.gated for span in there))
 
 

@@ -205,8 +205,7 @@ def _fits(
 ) -> bool:
     """Tell whether a thread has registers for what it loads, and the code stays short."""
     body = unrolled(nest, each, buffers)
-    depth = len(nest.loops)
-    loaded = (row for row in body if isinstance(row, Load) and row.level == depth)
+    loaded = (row for row in body if isinstance(row, Load) and row.level == len(nest.loops))
     taken = sum(words(buffers[row.buffer].dtype) for row in loaded)
     return taken <= most and len(body) <= LONGEST
 
