@@ -60,5 +60,4 @@ def level_of(dims: Iterable[Dimension], loops: Sequence[NestLoop]) -> int:
     """
     walked = [loop.range.dim for loop in loops]
     level = max((walked.index(dim) + 1 for dim in dims), default=0)
-    shared = sum(loop.kind == "parallel" for loop in loops)
-    return max(level, shared) if level else 0
+    return max(level, sum(loop.kind == "parallel" for loop in loops)) if level else 0

@@ -1,10 +1,12 @@
 """Arrays whose lives do not overlap share a slot."""
 
+from itertools import pairwise
+
 import attrs
 
-from fieldforge.stages.codegen.arena import GAP, plan_arena
+from fieldforge.stages.codegen.arena import APART, GAP, PAGE, plan_arena
 from fieldforge.stages.codegen.pass_list import Rules
-from fieldforge.stages.ir.bounds import Const, PatchOrder, add, multiply
+from fieldforge.stages.ir.bounds import Const, PatchOrder, ScalarSymbol, evaluate
 from fieldforge.stages.ir.loops.cpu import Cut, Member, Portions, Tiles
 from fieldforge.stages.ir.loops.kernel import Choice, Step, in_order
 from fieldforge.stages.ir.loops.nest import Each
@@ -56,14 +58,19 @@ def test_an_array_takes_the_slot_of_one_that_is_no_longer_read():
 
 
 def test_each_thread_has_its_own_arrays_of_tiles():
-    of_all, of_tiles = (
-        plan_arena(kernel("arena"), RULES),
-        plan_arena(in_tiles(kernel("tile")), RULES),
-    )
+    made = plan_arena(in_tiles(kernel("tile")), RULES)
 
-    assert slots(of_tiles) == {"@0": 0, "@1": 1, "@2": 0}
-    first, last = of_all.slots
-    assert of_tiles.slots == (multiply(first, 4), multiply(add(last, GAP), 4))
+    assert slots(made) == {"@0": 0, "@1": 1, "@2": 0}
+    sizes = [evaluate(each, {ScalarSymbol("n"): 1000}.__getitem__) for each in made.slots]
+    one = 2 * PAGE + APART
+    assert sizes == [4 * one, 4 * (one + GAP)]
+
+
+def test_tile_arrays_of_a_thread_lie_at_other_places_of_their_pages():
+    places = sorted(number * APART % PAGE for number in range(13))
+    between = [far - near for near, far in pairwise([*places, PAGE])]
+
+    assert min(between) == 192
 
 
 def test_arrays_of_nests_that_take_turns_row_by_row_are_all_in_use_at_once():

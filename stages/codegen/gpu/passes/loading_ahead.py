@@ -120,8 +120,7 @@ def leave_room(nest: Nest, buffers: Mapping[str, Buffer], rules: Rules) -> Nest:
 def _own_registers(nest: Nest) -> int:
     """Return the registers that a long body needs for itself, beyond those of a short one."""
     inside = [row for row in nest.body if row.level == len(nest.loops)]
-    widest = max(words(row.dtype) for row in inside)
-    return widest * max(0, len(inside) - SHORT) * 3 // 4
+    return max(words(row.dtype) for row in inside) * max(0, len(inside) - SHORT) * 3 // 4
 
 
 def _registers(nest: Nest, asked: tuple[Row, ...], buffers: dict[str, Buffer], levels: int) -> int:
