@@ -34,9 +34,9 @@ from .pass_list import Rules
 
 Life: TypeAlias = tuple[int, int]  # from the first node to the last
 ALIGNMENT = 64
-GAP = 1024  # bytes between the tile arrays of two threads
-# Tile arrays of a thread lie whole pages and so many bytes apart: processors take a load for one of
-# a store at the same place of another page, and wait. Of 13 arrays no two are within 192 bytes.
+# Tile arrays lie whole pages and so many bytes apart: processors take a load for one of a store at
+# the same place of another page, and wait. Of 13 arrays no two are within 192 bytes. Hardware
+# prefetch beyond the end of a row then also fetches no line that another thread writes.
 PAGE, APART = 4096, 1600
 
 
@@ -89,8 +89,7 @@ def placed(
 ) -> tuple[tuple[Buffer, ...], tuple[Bound, ...]]:
     """Return buffers whose arrays have slots, and the bytes of the slots.
 
-    The slots of tile arrays come last, and those of one thread lie together, with a gap behind
-    them: hardware prefetch beyond the end of a row then fetches no line that another thread writes.
+    The slots of tile arrays come last, and those of one thread lie together.
     """
     slots: list[_Slot] = []
     found = [
@@ -105,10 +104,7 @@ def placed(
         for each in found
     )
     sizes = [slots[at].size for at in order]
-    tiles = [slots[at].of_tiles for at in order]
-    if any(tiles):
-        sizes[-1] = add(sizes[-1], GAP)
-    copies = (threads if of_tiles else 1 for of_tiles in tiles)
+    copies = (threads if slots[at].of_tiles else 1 for at in order)
     return made, tuple(multiply(*each) for each in zip(sizes, copies, strict=True))
 
 

@@ -29,6 +29,7 @@ from .body import (
 from .checks import NOTE, beyond, functions, missing_values, noted, status, tested_stores, tests_of
 from .dialect import Dialect, cpp, held, held_pointer
 from .expressions import TYPES, Expression, folded, is_float, literal
+from .level_groups import surroundings
 from .operations import VECTORISED, written_out
 from .options import Steps, WriterOptions
 from .scope import (
@@ -44,7 +45,7 @@ from .scope import (
     stored_type,
     strides,
 )
-from .usual_levels import blocks_around, with_alike_fields
+from .usual_levels import with_alike_fields, with_equal_fields
 
 __all__ = [
     "DIRECT",
@@ -68,7 +69,6 @@ __all__ = [
     "addresses_of",
     "array",
     "beyond",
-    "blocks_around",
     "body_of",
     "body_of_column",
     "cpp",
@@ -99,10 +99,12 @@ __all__ = [
     "status",
     "stored_type",
     "strides",
+    "surroundings",
     "tested_stores",
     "tests_of",
     "value_of",
     "with_alike_fields",
+    "with_equal_fields",
     "write_acts",
     "write_registers",
     "written",

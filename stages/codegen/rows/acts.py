@@ -31,8 +31,18 @@ def body_of_column(scope: Scope, column: Column) -> Body:
     return Body(scope, column.group, rows, len(dims), None, {**scope.around, **positions}, {})
 
 
-def acts_of(body: Body, acts: Sequence[Act], numbers: Iterator[int]) -> Iterator[str]:
-    """Write acts; `numbers` are those of rows, in the order of the text."""
+def acts_of(
+    body: Body, acts: Sequence[Act], numbers: Iterator[int], ends: str = "!{}"
+) -> Iterator[str]:
+    """Write acts; `numbers` are those of rows, in the order of the text.
+
+    A loop ends where `ends` says so of its condition.
+    """
+
+    def inside(acts: Sequence[Act], closing: str = "}", body: Body = body) -> Iterator[str]:
+        yield from (f"  {each}" for each in acts_of(body, acts, numbers, ends))
+        yield closing
+
     for act in acts:
         match act:
             case Sweep(range=range_):
@@ -40,31 +50,24 @@ def acts_of(body: Body, acts: Sequence[Act], numbers: Iterator[int]) -> Iterator
                 inner = classes.evolve(body, positions={**body.positions, range_.dim: index})
                 yield from (
                     loop_over(index, body.scope.ends(range_), backward=act.backward),
-                    *_inside(inner, act.acts, numbers),
+                    *inside(act.acts, body=inner),
                 )
             case If(row=row, then=then, otherwise=otherwise):
                 yield from (
                     f"if ({operand(body, row)}) {{",
-                    *_inside(body, then, numbers, "} else {" if otherwise else "}"),
-                    *(_inside(body, otherwise, numbers) if otherwise else ()),
+                    *inside(then, "} else {" if otherwise else "}"),
+                    *(inside(otherwise) if otherwise else ()),
                 )
             case While(condition=condition, row=row, acts=inner_acts):
                 yield from (
                     "for (;;) {",
-                    *_inside(body, condition, numbers, f"  if (!{operand(body, row)}) break;"),
-                    *_inside(body, inner_acts, numbers),
+                    *inside(condition, f"  if ({ends.format(operand(body, row))}) break;"),
+                    *inside(inner_acts),
                 )
             case _:
                 number = next(numbers)
                 if not isinstance(act, NAMELESS):
                     yield line(body, number)
-
-
-def _inside(
-    body: Body, acts: Sequence[Act], numbers: Iterator[int], closing: str = "}"
-) -> Iterator[str]:
-    yield from (f"  {each}" for each in acts_of(body, acts, numbers))
-    yield closing
 
 
 def loop_over(index: str, ends: tuple[str, str], step: int = 1, *, backward: bool = False) -> str:

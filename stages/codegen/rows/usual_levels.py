@@ -1,7 +1,6 @@
-"""Find levels that are clamped to the ends of a field, and write them for the usual case: inside.
+"""Write levels that are clamped to the ends of a field, for the usual case: inside.
 
-A load would wait for the extrema; a test that always has the same answer costs nothing. Levels at
-known distances from each other share a test, where the first of them is known.
+A load would wait for the extrema; a test that always has the same answer costs nothing.
 
 What loads at indices of their own need of fields, strides, first and last levels, gets names. Where
 these are the same for all fields, as they are for arrays of one allocator, code with one value for
@@ -10,32 +9,16 @@ each computes each place once.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Final, TypeAlias
+from typing import Final
 
 from ....runtime.process import classes
-from ...ir.loops import (
-    Act,
-    Buffer,
-    Compute,
-    Constant,
-    If,
-    Instruction,
-    Load,
-    Number,
-    Row,
-    Sweep,
-    While,
-)
+from ...ir.loops import Act, Buffer, Load, Row
 from ..acts.act_trees import rows_of
 from .body import Body, operand
+from .level_groups import Together, levels_together
 from .scope import Scope
-
-Around: TypeAlias = tuple[int, ...]  # the blocks around a row
-Base: TypeAlias = tuple[Row, ...]  # the terms of a sum that are not known
-
 
 CLAMPED: Final = {
     "clamped": """\
@@ -47,132 +30,11 @@ static inline s64 clamped(s64 i, s64 low, s64 high) {
 TESTED: Final = CLAMPED | {
     "rarely": "#define rarely(x) __builtin_expect_with_probability(x, 0, 1.0)",
     "outside": """\
-static inline bool outside(s64 i, s64 span, s64 low, s64 high) {
-  const s64 many = high - low - span + 1;
-  return (unsigned long long)(i - low) >= (unsigned long long)(many > 0 ? many : 0);
+static inline bool outside(s64 i, s64 span, s64 high) {
+  const s64 many = high - span + 1;
+  return (unsigned long long)i >= (unsigned long long)(many > 0 ? many : 0);
 }""",
 }
-
-
-@classes.frozen
-class Level:
-    """A level that is clamped: its row, those of the level before, of the first and last one."""
-
-    row: Row
-    inner: Row
-    level: Row
-    first: Row
-    last: Row
-
-
-@classes.frozen
-class Together:
-    """Levels that share a test, each with its distance from the first one."""
-
-    levels: tuple[tuple[Level, int], ...]
-
-
-def usual_levels(body: Body, acts: Iterable[Act]) -> list[Together]:
-    """Return the levels that are clamped, those together whose first one is known to all."""
-    scopes = dict(blocks_around(acts, ()))
-    found: dict[Base, list[tuple[Around, list[tuple[Level, int]]]]] = {}
-    for level in _clamped(body, scopes):
-        base, distance = _distance(body.rows, level.level)
-        scope, groups = scopes[id(body.rows[level.row])], found.setdefault(base, [])
-        known = next((own for around, own in groups if scope[: len(around)] == around), None)
-        if known is None:
-            groups.append((scope, [(level, distance)]))
-        else:
-            known.append((level, distance))
-    return [
-        Together(tuple((level, distance - own[0][1]) for level, distance in own))
-        for groups in found.values()
-        for _, own in groups
-    ]
-
-
-def blocks_around(acts: Iterable[Act], around: Around) -> Iterator[tuple[int, Around]]:
-    """Yield rows by identity, with the blocks around them."""
-    for act in acts:
-        match act:
-            case If(then=then, otherwise=otherwise):
-                yield from blocks_around(then, (*around, id(act), 0))
-                yield from blocks_around(otherwise, (*around, id(act), 1))
-            case While(condition=condition, acts=inner):
-                yield from blocks_around((*condition, *inner), (*around, id(act)))
-            case Sweep(acts=inner):
-                yield from blocks_around(inner, (*around, id(act)))
-            case _:
-                yield id(act), around
-
-
-def _clamped(body: Body, scopes: Mapping[int, Around]) -> Iterator[Level]:
-    """Yield the levels that are clamped to numbers."""
-    users = Counter(each for row in body.rows for each in row.operands)
-    for number, row in enumerate(body.rows):
-        if id(row) not in scopes or not isinstance(row, Compute) or row.dtype != "int64":
-            continue
-        inner = body.rows[row.args[0]] if row.op == "maximum" else row
-        if inner is not row and isinstance(inner, Compute) and inner.op == "minimum":
-            ends = row.args[1], inner.args[1]
-            are_numbers = all(isinstance(body.rows[each], Number) for each in ends)
-            if users[row.args[0]] == 1 and are_numbers:
-                yield Level(number, row.args[0], inner.args[0], *ends)
-
-
-def _distance(rows: Sequence[Instruction], row: Row) -> tuple[Base, int]:
-    """Return the terms of a sum that are not known, and the sum of the others."""
-    terms, total, waiting = list[Row](), 0, [row]
-    while waiting:
-        number = waiting.pop()
-        match rows[number]:
-            case Compute(op="add", args=args):
-                waiting += args
-            case Constant(text=text):
-                total += int(text)
-            case _:
-                terms.append(number)
-    return tuple(sorted(terms)), total
-
-
-def _ends(groups: Iterable[Together]) -> list[list[Row]]:
-    """Return the rows of the first levels, and those of the last ones."""
-    levels = [level for group in groups for level, _ in group.levels]
-    ends = ((each.first for each in levels), (each.last for each in levels))
-    return [list(dict.fromkeys(each)) for each in ends]
-
-
-def with_usual_levels(body: Body, groups: Iterable[Together], *, tested: bool) -> Body:
-    """Return a body in which levels are compared with the ends, and rarely moved to one.
-
-    Levels that are not `tested` always take the extrema.
-    """
-    instead = dict(body.instead)
-    for group in groups:
-        instead |= {row: "" for level, _ in group.levels for row in (level.row, level.inner)}
-        instead[group.levels[0][0].row] = _text(body, group, tested=tested)
-    if len(instead) > len(body.instead):
-        body.scope.uses.functions.update(TESTED if tested else CLAMPED)
-    return classes.evolve(body, instead=instead)
-
-
-def _text(body: Body, group: Together, *, tested: bool) -> str:
-    """Return the text that defines all levels of a group."""
-    first, distances = group.levels[0][0], [distance for _, distance in group.levels]
-    span = max(distances) - min(distances)
-    level = operand(body, first.level)
-    tests, values, moved = dict[str, None](), [], []
-    for own, distance in group.levels:
-        ends = f"{body.names[own.first]}, {body.names[own.last]}"
-        tests[f"outside({_sum(level, min(distances))}, {span}, {ends})"] = None
-        values.append(f"v{own.row} = {_sum(level, distance)}")
-        moved.append(f"v{own.row} = clamped(v{own.row}, {ends})")
-    rarely = f"if (rarely({' | '.join(tests)})) " if tested else ""
-    return f"s64 {', '.join(values)}; {rarely}{', '.join(moved)};"
-
-
-def _sum(level: str, distance: int) -> str:
-    return f"{level} {'+' if distance > 0 else '-'} {abs(distance)}" if distance else level
 
 
 @classes.frozen
@@ -198,17 +60,83 @@ class AlikeFields:
         pairs = ((group[0], each) for group in self.groups for each in dict.fromkeys(group[1:]))
         return " && ".join(f"{one} == {each}" for one, each in pairs if one != each)
 
+    @property
+    def equal(self) -> list[str]:
+        """The stride and the last level where those of all fields are the same."""
+        strides, _, lasts = self.groups
+        return [(*each, "0")[0] for each in (strides, lasts)]
 
-def with_alike_fields(body: Body, acts: Sequence[Act], *, tested: bool) -> tuple[Body, AlikeFields]:
-    """Return a body that reads the names, and their values; levels are `tested`, or extrema."""
-    strides, levels = _strides(body.scope, acts), usual_levels(body, acts)
+    @property
+    def test_equal(self) -> str:
+        """Whether all fields have one stride, and the same levels from 0 on."""
+        lows = (f"{low} == 0" for low in self.groups[1][:1])
+        return " && ".join(each for each in (self.test, *lows) if each) or "true"
+
+
+def with_alike_fields(body: Body, acts: Sequence[Act], first: Row) -> tuple[Body, AlikeFields]:
+    """Return a body that reads the names, and their values; `first` is the first row of acts."""
+    strides, levels = _strides(body.scope, acts), levels_together(body.rows, acts, first)
     rows = _ends(levels)
+    places = {each: f"t{place}" for place, each in enumerate(strides.items())}
     ends = {row: f"e{place}" for place, row in enumerate(chain(*rows))}
-    names = (*(f"t{place}" for place in range(len(strides))), *ends.values())
     texts = (tuple(operand(body, row) for row in each) for each in rows)
-    groups = (tuple(strides.values()), *texts)
-    named = with_usual_levels(_named(body, strides, ends), levels, tested=tested)
-    return named, AlikeFields(names, groups)
+    named = _with_levels(_named(body, places, ends), levels)
+    names = (*places.values(), *ends.values())
+    return named, AlikeFields(names, (tuple(strides.values()), *texts))
+
+
+def with_equal_fields(body: Body, acts: Sequence[Act], first: Row, *, leaves: bool) -> Body:
+    """Return a body for fields with one stride, `stride`, and the levels from 0 to `most`.
+
+    Its code is in a function that returns false where a level is outside, if it `leaves`; otherwise
+    such a level is moved to an end.
+    """
+    levels = levels_together(body.rows, acts, first)
+    low, high = _ends(levels)
+    ends = dict.fromkeys(low, "0") | dict.fromkeys(high, "most")
+    named = _named(body, dict.fromkeys(_strides(body.scope, acts).items(), "stride"), ends)
+    return _with_levels(named, levels, tested=True, leaves=leaves)
+
+
+def _ends(groups: Iterable[Together]) -> list[list[Row]]:
+    """Return the rows of the first levels, and those of the last ones."""
+    levels = [level for group in groups for level, _ in group.levels]
+    ends = ((each.first for each in levels), (each.last for each in levels))
+    return [list(dict.fromkeys(each)) for each in ends]
+
+
+def _with_levels(
+    body: Body, groups: Iterable[Together], *, tested: bool = False, leaves: bool = False
+) -> Body:
+    """Return a body in which levels take the extrema, or are `tested` and rarely do."""
+    instead = dict(body.instead)
+    for group in groups:
+        instead |= {row: "" for level, _ in group.levels for row in (level.row, level.inner)}
+        instead[group.levels[0][0].row] = _text(body, group, tested=tested, leaves=leaves)
+    if len(instead) > len(body.instead):
+        body.scope.uses.functions.update(TESTED if tested else CLAMPED)
+    return classes.evolve(body, instead=instead)
+
+
+def _text(body: Body, group: Together, *, tested: bool, leaves: bool) -> str:
+    """Return the text that defines all levels of a group."""
+    first, distances = group.levels[0][0], [distance for _, distance in group.levels]
+    level, names = operand(body, first.level), body.names
+    near, span = _sum(level, min(distances)), max(distances) - min(distances)
+    values = [f"v{own.row} = {_sum(level, distance)}" for own, distance in group.levels]
+    defined = f"s64 {', '.join(values)};"
+    test = f"if (rarely(outside({near}, {span}, most)))" if tested else ""
+    if leaves:
+        return defined if group.is_sure else f"{test} return false; {defined}"
+    moved = (
+        f"v{own.row} = clamped(v{own.row}, {names[own.first]}, {names[own.last]})"
+        for own, _ in group.levels
+    )
+    return f"{defined} {test} {', '.join(moved)};"
+
+
+def _sum(level: str, distance: int) -> str:
+    return f"{level} {'+' if distance > 0 else '-'} {abs(distance)}" if distance else level
 
 
 def _strides(scope: Scope, acts: Iterable[Act]) -> dict[str, str]:
@@ -223,13 +151,13 @@ def _strides(scope: Scope, acts: Iterable[Act]) -> dict[str, str]:
     return found
 
 
-def _named(body: Body, strides: Mapping[str, str], ends: Mapping[int, str]) -> Body:
-    """Return a body with names for strides and ends."""
-    scope, places = body.scope, list(strides)
+def _named(body: Body, strides: Mapping[tuple[str, str], str], ends: Mapping[Row, str]) -> Body:
+    """Return a body with names for strides of fields, and for ends."""
+    scope = body.scope
 
     def stride(buffer: Buffer, axis: int) -> str:
         found = scope.stride(buffer, axis)
-        return f"t{places.index(buffer.name)}" if strides.get(buffer.name) == found else found
+        return strides.get((buffer.name, found), found)
 
     made = classes.evolve(scope, strides=stride)
     return classes.evolve(body, names={**body.names, **ends}, scope=made)

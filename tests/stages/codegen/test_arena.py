@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import attrs
 
-from fieldforge.stages.codegen.arena import APART, GAP, PAGE, plan_arena
+from fieldforge.stages.codegen.arena import APART, PAGE, plan_arena
 from fieldforge.stages.codegen.pass_list import Rules
 from fieldforge.stages.ir.bounds import Const, PatchOrder, ScalarSymbol, evaluate
 from fieldforge.stages.ir.loops.cpu import Cut, Member, Portions, Tiles
@@ -63,7 +63,7 @@ def test_each_thread_has_its_own_arrays_of_tiles():
     assert slots(made) == {"@0": 0, "@1": 1, "@2": 0}
     sizes = [evaluate(each, {ScalarSymbol("n"): 1000}.__getitem__) for each in made.slots]
     one = 2 * PAGE + APART
-    assert sizes == [4 * one, 4 * (one + GAP)]
+    assert sizes == [4 * one, 4 * one]
 
 
 def test_tile_arrays_of_a_thread_lie_at_other_places_of_their_pages():

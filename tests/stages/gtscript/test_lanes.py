@@ -188,3 +188,37 @@ def s(a: Field[float], b: Field[float], c: Field[float], n: Field[IJ, np.int64])
     assert "for (s64 b = first; b < last; ++b)" in source.source
     for result in results:
         np.testing.assert_array_equal(result, a - 10.0 * above + 100.0 * c + 1000.0 * before)
+
+
+SEARCH = """
+def s(a: Field[float], b: Field[float], n: Field[IJ, np.int64]):
+    with computation(FORWARD), interval(0, -1):
+        {first}
+        while a[0, 0, n + 1] < 3.0:
+            b = b + a[0, 0, n]
+            n += 1
+        b = b + a[0, 0, n]
+        n -= 1
+"""
+# Tests that leave the usual code: that in the condition also holds for what follows the loop.
+FIRST = {"b = b": ["return false"], "b[0, 0, 1] = b[0, 0, 1] + b": ["", ""]}
+
+
+@pytest.mark.parametrize("first", FIRST)
+def test_a_search_begins_anew_outside_of_levels_if_it_has_changed_nothing(first):
+    random = np.random.default_rng(9)
+    given = {
+        "a": np.broadcast_to(np.arange(5.0), (LEAST, 2, 5)),
+        "b": random.random((LEAST, 2, 5)),
+        "n": random.integers(-4, 5, (LEAST, 2)),
+    }
+    case = case_of(SEARCH.format(first=first), given, (LEAST, 2, 5))
+    found, source = in_lanes(case)
+    (program,) = compiled([source], "-O2")
+
+    meant, result = call(case, found, Entry(found.lowered)), call(case, found, program)
+
+    tests = re.findall(r"outside\([^,]*, \d, most\)\)\) (return false)?", source.source)
+    assert tests == FIRST[first]
+    for field in meant:
+        assert difference(meant[field], result[field], 0) == "", field

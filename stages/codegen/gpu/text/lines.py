@@ -36,11 +36,11 @@ from ...rows import (
     Body,
     Scope,
     array,
-    blocks_around,
     body_of,
     name,
     operand,
     pointers,
+    surroundings,
     written,
 )
 
@@ -170,13 +170,13 @@ def _divisions(body: Body, acts: Sequence[Act]) -> Iterator[tuple[Row, list[Row]
     column around which the divisor is known. The steps of a scan wait for one another: there the
     test for 0 costs more than it saves.
     """
-    around = {id(row): () for row in body.rows} | dict(blocks_around(acts, ()))
+    around = dict.fromkeys(range(len(body.rows)), ()) | surroundings(acts, 0).blocks
     loops = {id(act) for act in below(acts) if isinstance(act, Sweep | While)}
     nameless = {n for n, row in enumerate(body.rows) if isinstance(row, NAMELESS)}
     found: dict[tuple[Any, ...], list[Row]] = {}
     for number, row in enumerate(body.rows):
         if isinstance(row, Compute) and row.op == "div" and row.dtype in ("float32", "float64"):
-            place = row.args[1], row.level, row.part, around[id(row)], row.dtype
+            place = row.args[1], row.level, row.part, around[number], row.dtype
             found.setdefault(place, []).append(number)
     for (divisor, level, _, blocks, _), rows in found.items():
         between = (body.rows[number] for number in range(rows[0] + 1, rows[-1] + 1))
@@ -187,7 +187,7 @@ def _divisions(body: Body, acts: Sequence[Act]) -> Iterator[tuple[Row, list[Row]
             groups = [(rows[0], rows)]
         else:
             groups = [(row, [row]) for row in rows]
-        inner = blocks[len(around[id(body.rows[divisor])]) :]
+        inner = blocks[len(around[divisor]) :]
         is_known = divisor not in nameless and not loops.isdisjoint(inner)
         inside = is_known if acts else level == body.depth and not body.states
         yield from (group for group in groups if len(group[1]) > 1 or inside)

@@ -74,7 +74,7 @@ def _own_acts(scope: Scope, column: Column) -> Iterator[str]:
     index = f"i{len(plain.positions)}"  # of each sweep
     within = {**plain.positions, **{each.range.dim: index for each in sweeps}}
     own = classes.evolve(plain, positions=within)
-    named, fields = with_alike_fields(own, column.acts, tested=False)
+    named, fields = with_alike_fields(own, column.acts, 0)
     body = classes.evolve(named, positions=plain.positions)
     if not fields.names:
         yield from acts_of(plain, column.acts, count())
