@@ -11,6 +11,7 @@ from ..lower.push_shifts import join_shifts
 from ..lower.rewrite import remove_dead, without_dead
 from ..lower.split_regions import split_regions
 from .flags import flagged
+from .live_states import with_live_states
 from .merging import merged
 
 
@@ -28,7 +29,7 @@ def finished(
         kept = frozenset(new for old, new in rows.items() if old < forward)
         program = contract(program, kept, bodies)
     if forward:
-        program = merged(program)
+        program = with_live_states(remove_dead(merged(program)))
         program = join_shifts(flagged(program))
         program = remove_dead(split_regions(program, _along_elements(program)))
     return verify(infer_boxes(verify(Lowered(program)).program))

@@ -204,9 +204,14 @@ def is_empty(start: Bound, stop: Bound) -> bool:
 
 
 def is_at_least(left: Bound, right: Bound) -> bool:
-    """Tell whether `left >= right` is known, also for minima and maxima of several bounds."""
+    """Tell whether `left >= right` is known, also for minima and maxima of several bounds.
+
+    >>> n, m = ScalarSymbol("n"), ScalarSymbol("m")
+    >>> is_at_least(minimum(n, m), minimum(n, m)), is_at_least(n, minimum(n, m))
+    (True, True)
+    """
     pairs = product(arguments_of("max", left), arguments_of("min", right))
-    counts = (difference(one, other) for one, other in pairs)
+    counts = (difference(one, other) for one, other in ((left, right), *pairs))
     return any(count is not None and count >= 0 for count in counts)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 from typing import Final
 
 from ...runtime.language import MOST
 from . import bounds
-from .bounds import Bound, Const
+from .bounds import Apply, Bound, Const
+from .settled import opened
 
 FAR: Final = 4 * MOST  # beyond any index, also added to one; sums of several do not wrap
 
@@ -25,3 +27,43 @@ def far_unless(ranges: Iterable[tuple[Bound, Bound]]) -> Bound:
         count = bounds.maximum(Const(0), bounds.subtract(stop, start))
         there = bounds.multiply(bounds.minimum(Const(1), count), there)
     return bounds.add(bounds.multiply(there, -FAR), FAR)
+
+
+def ungated(bound: Bound) -> Bound:
+    """Return a bound without the gates around it: where these are open it is the same.
+
+    Else a start is far beyond it, and a stop far before, so the range between is always a larger
+    one. Gates inside of settled parts stay.
+
+    >>> n, m = bounds.ScalarSymbol("n"), bounds.ScalarSymbol("m")
+    >>> start = bounds.add(n, far_unless([(n, m)]))
+    >>> start == n, ungated(start) == n, ungated(bounds.minimum(start, n)) == n
+    (False, True, True)
+    """
+    bound = opened(bound)
+    match bound:
+        case Apply(op="min", args=args):
+            return bounds.least(map(ungated, args))
+        case Apply(op="max", args=args):
+            return bounds.greatest(map(ungated, args))
+        case Apply(op="add", args=args):
+            return opened(reduce(bounds.add, map(_opened_gate, args)))
+    return bound
+
+
+def _opened_gate(term: Bound) -> Bound:
+    """Return a term of a sum; that of a gate as if none of its ranges is empty."""
+    match term:
+        case Apply(op="mul", args=(there, Const(value=far))) if not far % FAR:
+            return bounds.multiply(_most(there), far)
+    return term
+
+
+def _most(there: Bound) -> Bound:
+    """Return the largest value of what a gate multiplies: a minimum of a number, or several."""
+    match there:
+        case Apply(op="mul", args=args):
+            return reduce(bounds.multiply, map(_most, args))
+        case Apply(op="min", args=args):
+            return next(each for each in args if isinstance(each, Const))
+    raise TypeError(f"No gate has {there}.")

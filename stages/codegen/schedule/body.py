@@ -8,6 +8,7 @@ from typing import Final
 from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir import bounds, dataflow
+from ...ir.gates import ungated
 from ...ir.loops import Argument, Constant, Instruction, Load, NestLoop, Range, Reading, Row
 from .discovery import Answer, Home, Homes, discover, home_of
 from .guards import (
@@ -21,6 +22,7 @@ from .guards import (
     answer_from,
     both,
     parts_of,
+    within,
 )
 from .index_rows import IndexRows
 from .needs import Need, Span
@@ -80,7 +82,8 @@ class BodyWriter(IndexRows):
     ) -> None:
         super().__init__(points, loops)
         self.homes = homes
-        self.ranges = {loop.range.dim: loop.range for loop in loops}
+        ends = ((each.range.dim, each.range.start, each.range.stop) for each in loops)
+        self.ranges = {dim: Range(dim, ungated(start), ungated(stop)) for dim, start, stop in ends}
         self.moved: dict[str, dict[Dimension, None]] = {}
         self.loaded: dict[int, Home] = {}
         self.founds = [discover(points, roots, homes, self._answer(None))]
@@ -242,21 +245,24 @@ class BodyWriter(IndexRows):
         base, offset = coord
         if base == FIXED:
             return None, offset
-        moved = self.points.indices.unsure(base) or guard is None
-        if moved or (home.axis is dim and not self._is_inside(dim, coord, home)):
+        moved = guard is None or self.points.indices.unsure(base)
+        if moved or (home.axis is dim and not self._is_inside(dim, coord, home, guard or NEVER)):
             self.moved.setdefault(home.name, {})[dim] = None
             return self.clamped(dim, coord, home, part), 0
         return (None if base == OWN else self.base(base, part)), offset
 
-    def _is_inside(self, dim: Dimension, coord: Coord, home: Home) -> bool:
+    def _is_inside(self, dim: Dimension, coord: Coord, home: Home, guard: Guard) -> bool:
         """Tell whether the levels of a scan are known to contain every read of its result."""
         base, offset = coord
         if base != OWN:
             return False
         start, stop = home.ends(dim)
-        range_ = self.ranges[dim]
-        ahead, beyond = bounds.add(range_.start, offset), bounds.add(range_.stop, offset)
-        return bounds.is_at_least(ahead, start) and bounds.is_at_least(stop, beyond)
+        read = (within(self.ranges[dim], case) for case in guard)
+        return all(
+            bounds.is_at_least(bounds.add(each.start, offset), start)
+            and bounds.is_at_least(stop, bounds.add(each.stop, offset))
+            for each in read
+        )
 
     def reads(self, needs: Mapping[int, Need]) -> tuple[Reading, ...]:
         """Return what the nest reads, given the indices at which it needs each node."""

@@ -168,6 +168,16 @@ def answer_from(ranges: Mapping[Dimension, Range], test: Test) -> bool | None:
     return False if left is not None and left <= 0 else None
 
 
+def within(range_: Range, case: Case) -> Range:
+    """Return the iterations of a loop in which tests have some results, or more."""
+    start, stop = range_.start, range_.stop
+    for test, beyond in case:
+        if isinstance(test, Beyond) and test.base == OWN and test.dim is range_.dim:
+            start = bounds.maximum(start, test.bound) if beyond else start
+            stop = stop if beyond else bounds.minimum(stop, test.bound)
+    return Range(range_.dim, start, stop)
+
+
 def parts_of(range_: Range, tests: Sequence[Beyond], most: int) -> tuple[LoopPart, ...]:
     """Cut a loop so that tests have one answer in each part, if `most` parts or fewer suffice.
 

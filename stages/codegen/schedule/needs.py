@@ -18,7 +18,7 @@ from ....runtime.process import CodegenError, classes
 from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range, Ranges
 from ...ir.column_rows import Column
-from ...ir.gates import FAR, far_unless
+from ...ir.gates import FAR, far_unless, ungated
 from ...ir.settled import opened, settled
 from ...lower.regions import EVERYWHERE, Box, Boxes, is_empty, met
 from .places import FIXED, OWN, Coord, Entries, Entry, Level, Point
@@ -94,10 +94,22 @@ def _around(spans: Sequence[Span | None]) -> Span | None:
         if (before, beyond) != (old.before, old.beyond):
             by_base[base] = classes.evolve(old, before=before, beyond=beyond)
     there = [span for (start, _), span in by_base.items() if start != _NOTHING.start]
+    there = [span for span in there if not span.gated or not _is_part(span, there)]
     if len(there) < 2:
         return there[0] if there else _NOTHING
     (whole,) = bounds.hull([(span.opened().range(_ANY),) for span in there])
     return _settled_span(whole.start, whole.stop, any(span.gated for span in there))
+
+
+def _is_part(span: Span, others: Iterable[Span]) -> bool:
+    """Tell whether a span is known to be a part of another one, or empty."""
+    range_ = span.opened().range(_ANY)
+    start, stop = ungated(range_.start), ungated(range_.stop)
+    ranges = (other.opened().range(_ANY) for other in others if other is not span)
+    return (start, stop) != (range_.start, range_.stop) and any(
+        bounds.is_at_least(start, each.start) and bounds.is_at_least(each.stop, stop)
+        for each in ranges
+    )
 
 
 def _settled_span(start: Bound, stop: Bound, gated: bool) -> Span:

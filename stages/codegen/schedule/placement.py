@@ -225,7 +225,9 @@ class _Placing:
             return
         asks = [(nest, scan_need(value, need)) for nest, need in asks]
         whole = self._around(index, asks)
-        self.boxes[index] = box_of(gated_like(whole, whole), value.dims)
+        gated = gated_like(whole, whole)
+        # without columns it walks no level, so levels need no gate
+        self.boxes[index] = box_of({**gated, value.axis: whole[value.axis]}, value.dims)
         if isinstance(value, Column):
             self._act(index, value, results, box_of(around([n for _, n in asks]), value.dims))
             return
@@ -242,7 +244,8 @@ class _Placing:
             if self.weighing.rules.hands_on:
                 self._hand_on(index, results, value.axis)
         for operand in self.points.nodes[index].operands:
-            self._ask([(operand, need_of(self.boxes[index]))], ({},), self.walks[-1].nest)
+            need = need_of(box_of(gated, value.dims))
+            self._ask([(operand, need)], ({},), self.walks[-1].nest)
 
     def _act(self, index: int, value: Column, results: Sequence[int], room: Ranges) -> None:
         """Open the nest of a column: its results are arrays, planes among them."""

@@ -6,7 +6,9 @@ import pytest
 import fieldforge as ff
 from fieldforge.examples import tridiagonal, vertical_advection
 from fieldforge.stages.adjoint import finishing
+from fieldforge.stages.adjoint.live_states import with_live_states
 from fieldforge.stages.ir.dataflow import Scan
+from fieldforge.stages.ir.dataflow_text import parse, show
 
 DIMS = [tridiagonal.I, tridiagonal.J, tridiagonal.K]
 
@@ -72,3 +74,60 @@ def test_a_sweep_of_several_outputs_holds_what_the_next_level_reads_and_streams_
     assert len(states) == 4  # one on the way down, three on the way up
     up = loops.partition("stores a_b, b_b, c_b, d_b")[2]
     assert "streams a_b, b_b, c_b, d_b" in up
+
+
+def test_an_adjoint_reads_nothing_for_states_that_nothing_needs():
+    down, up = scans_of(ff.adjoint(tridiagonal.solve.with_backend(None), wrt=("d",)))
+
+    assert [(len(each.init), len(each.args)) for each in (down, up)] == [(3, 4), (2, 4)]
+
+
+WALK = """\
+program walk(u, v, w, out)
+dimension I horizontal
+dimension K vertical
+field u: [I, K] float64
+field v: [I, K] float64
+field w: [I, K] float64
+field out: [I, K] float64
+%0 = input u : [I, K] float64
+%1 = input v : [I, K] float64
+%2 = input w : [I, K] float64
+%3 = literal 1.0 : float64
+%4 = literal 2.0 : float64
+%5 = literal 3.0 : float64
+"""
+BEFORE = """\
+%6 = scan K forward start(out, K) .. stop(out, K) init %3 %4 %5 args %0 %1 %2 : [I, K] float64
+  %0 = scalar s0 : float64
+  %1 = scalar s1 : float64
+  %2 = scalar s2 : float64
+  %3 = scalar a0 : float64
+  %4 = scalar a1 : float64
+  %5 = scalar a2 : float64
+  %6 = add %0 %3 : float64
+  %7 = mul %1 %4 : float64
+  %8 = add %1 %2 : float64
+  %9 = fma %0 %5 %7 : float64
+  next %6 %7 %8
+"""
+AFTER = """\
+%6 = scan K forward start(out, K) .. stop(out, K) init %4 %5 args %1 : [I, K] float64
+  %0 = scalar s0 : float64
+  %1 = scalar s1 : float64
+  %2 = scalar a0 : float64
+  %3 = mul %0 %2 : float64
+  %4 = add %0 %1 : float64
+  next %3 %4
+"""
+END = """\
+statement
+  out[I: start(out, I) .. stop(out, I), K: start(out, K) .. stop(out, K)] = %7
+"""
+
+
+def test_states_that_read_states_need_stay():
+    result = "%7 = result %6 {} : [I, K] float64\n"
+    program, _, _ = parse(WALK + BEFORE + result.format(2) + END)
+
+    assert show(with_live_states(program)) == WALK + AFTER + result.format(1) + END

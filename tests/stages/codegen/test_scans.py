@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fieldforge.stages.ir.bounds import add
 from fieldforge.stages.ir.dataflow import Body, Bound, DomainSymbol, Range, Side
 from fieldforge.stages.lower.graph import Graph
 
@@ -124,3 +125,24 @@ def test_a_state_of_many_leaves_is_compiled_in_seconds() -> None:
     runner = Native(make(graph, fields, stores))
     assert runner.loops.count("nest ") == 1
     assert "arena" not in runner.loops
+
+
+@pytest.mark.parametrize("forward", [True, False])
+def test_a_level_that_a_region_keeps_inside_is_not_clamped(forward: bool) -> None:
+    graph = Graph()
+    first, _ = scanned(graph, graph.input("u", (I, J, K), REAL), forward)
+    there = ((Side(K, add(LEVELS[0], 1), None),),)
+    below = graph.region(there, graph.shift(first, K, -1), graph.literal(REAL, "0.0"))
+    fields = [(name, REAL, (I, J, K)) for name in ("u", "out")]
+    box = whole("out", (I, J, K))
+    lowered = make(graph, fields, [("out", box, graph.map("sub", (first, below)))])
+    runner = Native(lowered, units(lowered, I), parallel_from=1)
+    u, out = numbers(6, 4, 5).T, np.zeros((6, 4, 5)).T
+
+    runner(u, out)
+
+    expected = walk(u, forward)[0]
+    expected[..., 1:] -= expected[..., :-1].copy()
+    np.testing.assert_array_equal(out, expected)
+    assert "@" in runner.loops
+    assert "moved" not in runner.loops

@@ -8,6 +8,7 @@ from typing import Final
 
 from .....runtime.language import Dimension
 from .....runtime.process import classes
+from ....gpu_target import USUAL_LEVELS
 from ....ir.loops import (
     ITEMSIZES,
     Bound,
@@ -49,6 +50,7 @@ OWN: Final = 1024  # bytes of shared memory that the system takes for a block
 # Columns of 8-byte elements on a multiprocessor: so many that are whole, so many of long ones.
 WHOLE: Final = 96
 LONG: Final = 64
+APART: Final = 192  # those of scans whose loads are no copies
 WIDE: Final = 8
 
 
@@ -93,9 +95,25 @@ def _made(kernel: Kernel, scans: tuple[Nest, ...], rules: Rules) -> Choice | Non
     in_rows = options_of(rules).tile_columns >= 0
     if in_rows and (tiled := in_tiles(kernel, scans, arrays, rules)) is not None:
         return _tiled(tiled, rules)
-    if not arrays or len(scans) == 1:
+    if len(scans) == 1:
         return None
-    return _shared(kernel, scans, arrays, rules)
+    if not are_simple(scans, tuple(buffer.name for buffer in arrays)):
+        arrays = _few(scans, arrays, rules)
+    return _shared(kernel, scans, arrays, rules) if arrays else None
+
+
+def _few(scans: tuple[Nest, ...], arrays: Sequence[Buffer], rules: Rules) -> tuple[Buffer, ...]:
+    """Return the arrays that are read most, as many as leave a multiprocessor enough columns.
+
+    Scans whose loads cannot be copies wait for them: other columns have to fill that time.
+    """
+    reads = Counter(row.buffer for nest in scans for row in nest.body if isinstance(row, Load))
+    room, few = rules.target.core_memory // (USUAL_LEVELS * APART), list[Buffer]()
+    for buffer in sorted(arrays, key=lambda each: -reads[each.name]):
+        room -= ITEMSIZES[buffer.dtype]
+        if room >= 0:
+            few.append(buffer)
+    return tuple(buffer for buffer in arrays if buffer in few)
 
 
 def _tiled(made: Columns, rules: Rules) -> Choice:

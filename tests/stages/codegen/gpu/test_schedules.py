@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
+from fieldforge.examples import tridiagonal
 from fieldforge.examples.precision import in_precision
 from fieldforge.stages import ThreadBlock, ThreadPoints, Variant
 from fieldforge.stages.codegen.gpu.options import GPU_PASSES
@@ -94,6 +95,16 @@ def test_scans_over_the_same_columns_are_one_kernel() -> None:
     assert fits in str(ints[together.blocks[0]])
     assert all(each.needed == -1 for each in alone)
     assert all(f"floordiv({TARGET.block_memory}, " in str(ints[each.blocks[0]]) for each in alone)
+
+
+def test_scans_that_read_the_level_before_hand_one_array_on() -> None:
+    solve = in_precision("tridiagonal", "float64").solve.with_backend(BACKENDS["gpu"])
+    lowered = ff.adjoint(solve).trace(until="adjoint")["adjoint"].artifact
+    made = CodegenGpu(TARGET).run(lowered=lowered, variant=all_unit(lowered, tridiagonal.I))
+    loops = made["generated"].loops
+    assert "  columns arrays @9 threads 32 " in loops  # shared memory has room for 192 columns
+    assert "stores @9, @10, @11\n" in loops
+    assert "load @9[0, 0, -1] when " in loops
 
 
 def test_columns_that_do_not_fit_are_scanned_in_blocks() -> None:

@@ -3,7 +3,7 @@
 from itertools import permutations
 
 from fieldforge import Dimension
-from fieldforge.stages.codegen.schedule.needs import joined, need_of
+from fieldforge.stages.codegen.schedule.needs import around, gated_by, joined, need_of
 from fieldforge.stages.ir import bounds
 from fieldforge.stages.ir.bounds import DomainSymbol, Range
 from fieldforge.stages.ir.gates import far_unless
@@ -48,3 +48,14 @@ def test_a_moved_hull_keeps_its_distance():
 
     assert is_settled(both.start)
     assert both.moved(2).opened().range(I).start == bounds.add(start, 2)
+
+
+def test_a_hull_with_what_a_call_may_find_empty_of_it_is_the_hull():
+    along = Range(J, DomainSymbol("start", "u", J), stop_of(J))
+    both = joined(part(1, 0), part(0, 1))
+    gated = [gated_by(both, (along,)), gated_by(gated_by(both, (along,)), (along,))]
+    wider = {I: both[I].moved(1)}
+
+    assert gated[0] != both
+    assert all(around(each) == both for each in permutations((both, *gated)))
+    assert around((wider, *gated)) != wider
