@@ -16,16 +16,12 @@ from .schedule.schedule import Scheduled, schedule
 Watch: TypeAlias = Callable[[str, Kernel], None]
 
 
-def ignore(name: str, kernel: Kernel) -> None:
-    """Watch nothing."""
-
-
 def make_loops(
     lowered: Lowered,
     variant: Variant,
     rules: Rules,
     passes: Iterable[LoopPass],
-    watch: Watch = ignore,
+    watch: Watch = lambda *_: None,
     scheduled: Scheduled | None = None,
 ) -> tuple[Kernel, tuple[StoreGroup, ...]]:
     """Schedule a program, apply `passes` in order, and verify the kernel.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from ....runtime.language import Dimension
 from ....runtime.process import CodegenError
@@ -28,8 +28,6 @@ from .names import SDFG_NAME, THREAD, GuardedStop, OnlyStatement, TileCount
 from .nests import NestBuilder, join
 from .rooms import Build, Room, loop_region
 
-ONLY: Final = OnlyStatement()
-
 
 def build_graph(loops: SdfgLoops, build: Build) -> Any:
     """Return the SDFG of loops; arrays of the arena are transients of one state or of several.
@@ -38,7 +36,7 @@ def build_graph(loops: SdfgLoops, build: Build) -> Any:
     Where a call may run a single statement, its states stand in a block of their own.
     """
     sdfg = build.dace.SDFG(SDFG_NAME)
-    only = build.symbol(sdfg, build.names.symbol(ONLY)) if loops.steps else None
+    only = build.symbol(sdfg, build.names.symbol(OnlyStatement())) if loops.steps else None
     first = 0
     states = _states(loops.kernel, _Blocks(build.dace, sdfg, only), build, loops.steps, {})
     for place, (node, inside, around) in enumerate(states):

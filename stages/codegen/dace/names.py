@@ -25,7 +25,6 @@ from ...ir.loops import (
     walk,
 )
 from ..interface import split
-from ..rows import TYPES
 from .arrangement import needs_guard
 
 SDFG_NAME: Final = "kernel"  # never the user's: C++ names functions after it
@@ -203,11 +202,6 @@ def _loops_of(node: Nest | Column) -> Nest:
         return node
     loops = tuple(classes.evolve(loop, kind="parallel") for loop in node.loops)
     return Nest(node.group, loops, (), node.reason)
-
-
-def type_name(dtype: str) -> str:
-    """Return the C++ name of a value."""
-    return TYPES[dtype][0]
 
 
 def words(text: str) -> list[str]:

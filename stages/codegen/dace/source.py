@@ -13,7 +13,7 @@ from ..rows import TYPES, cpp, functions as check_functions, missing_values, tes
 from .entry import Entry
 from .graph import build_graph
 from .loops import SdfgLoops, SdfgRules
-from .names import SDFG_NAME, SdfgNames, TileCount, type_name
+from .names import SDFG_NAME, SdfgNames, TileCount
 from .passes import Watch, run_passes
 from .rare import rare_version
 from .rooms import Build
@@ -80,7 +80,7 @@ class DaceText:
     def missing(self, text: str, rules: SdfgRules) -> list[str]:
         """Define the value of missing neighbours in a checked program, for each type."""
         found = missing_values(self.build.names.kernel) if rules.writer.checked else []
-        return [text.format(type_name(dtype)) for dtype in found]
+        return [text.format(TYPES[dtype][0]) for dtype in found]
 
 
 def after_passes(loops: SdfgLoops, rules: SdfgRules, *, as_pages: bool = False) -> dict[str, str]:

@@ -20,8 +20,8 @@ from ...ir.loops import (
     State,
     Store,
 )
-from ..rows import noted
-from .names import STATUS, type_name
+from ..rows import TYPES, noted
+from .names import STATUS
 from .rooms import Build
 
 
@@ -113,7 +113,7 @@ def _lines(own: SdfgNest, number: Row, block: Block) -> Iterator[str]:
 
 
 def _set(number: Row, row: Instruction, text: str, block: Block) -> str:
-    begin = "" if f"v{number}" in block.exports else f"const {type_name(row.dtype)} "
+    begin = "" if f"v{number}" in block.exports else f"const {TYPES[row.dtype][0]} "
     return f"{begin}v{number} = {text};"
 
 
@@ -130,7 +130,7 @@ def _load(own: SdfgNest, number: Row, load: Load, block: Block) -> Iterator[str]
         return
     value += " != 0" if load.dtype == "bool" else ""
     if load.when is not None:
-        value = f"{_operand(own, load.when, block)} ? {value} : {type_name(load.dtype)}(0)"
+        value = f"{_operand(own, load.when, block)} ? {value} : {TYPES[load.dtype][0]}(0)"
     yield _set(number, load, value, block)
 
 

@@ -8,13 +8,12 @@ once. The other nest may read the array too, if only at its own points.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from .....runtime.process import classes
 from ....ir.loops import (
     Bound,
-    Buffer,
     Choice,
     Const,
     Instruction,
@@ -39,9 +38,8 @@ from ....ir.loops import (
     walk,
 )
 from ...pass_list import Rules
-from .unrolling import joined
+from .unrolling import Buffers, joined
 
-Buffers: TypeAlias = Mapping[str, Buffer]
 # The share of what the array's nest loads that the other nest must load too.
 WORTH: Final = 0.75
 LONGEST: Final = 400  # instructions
@@ -146,7 +144,7 @@ def _go_together(fills: Nest, other: Nest, buffers: Buffers) -> bool:
         return False
     if len(fills.box) != len(other.box) or any(map(_are_apart, fills.box, other.box)):
         return False
-    level, body = len(fills.loops), _of_both(fills, other, buffers)
+    level, body = len(fills.loops), joined((fills, other), buffers)
     own, others, all_ = (_inner(rows, level) for rows in (fills.body, other.body, body))
     return len(body) <= LONGEST and own > 0 and own + others - all_ >= WORTH * own
 
@@ -167,7 +165,7 @@ def _either(one: Nest, two: Nest, buffers: Buffers, number: int) -> Node:
     The readings of the two stand for its own.
     """
     reason = f"{two.reason}; {one.reason.partition(';')[0]} too"
-    made = classes.evolve(two, body=_of_both(one, two, buffers), reason=reason, reads=())
+    made = classes.evolve(two, body=joined((one, two), buffers), reason=reason, reads=())
     same = _same_points(one, two)
     if same == Const(1):
         return classes.evolve(made, reads=_readings_of_both(one, two))
@@ -180,10 +178,6 @@ def _readings_of_both(one: Nest, two: Nest) -> tuple[Reading, ...]:
     filled = arrays_of(one, Store)
     own = (reading for reading in two.reads if reading.buffer not in filled)
     return tuple(dict.fromkeys((*one.reads, *own)))
-
-
-def _of_both(one: Nest, two: Nest, buffers: Buffers) -> tuple[Instruction, ...]:
-    return joined((one, two), buffers)
 
 
 def _same_points(one: Nest, other: Nest) -> Bound:
