@@ -59,7 +59,7 @@ def _ordered(
                 made.append(classes.evolve(row, value=places[row.value]))
             else:
                 made.append(with_operands(row, places.__getitem__))
-        elif isinstance(act, Sweep | If | While):
+        else:
             found = with_sides(act, lambda side: _ordered(side, places, numbers))
             if isinstance(found, If | While):
                 found = classes.evolve(found, row=places[found.row])
@@ -67,10 +67,8 @@ def _ordered(
     return tuple(made)
 
 
-def with_sides(
-    act: Sweep | If | While, change: Callable[[Iterable[Act]], tuple[Act, ...]]
-) -> Sweep | If | While:
-    """Return a loop or a condition with its acts changed, in the order of the text."""
+def with_sides(act: Act, change: Callable[[Iterable[Act]], tuple[Act, ...]]) -> Act:
+    """Return a loop or a condition with its acts changed, in the order of the text; a row as is."""
     match act:
         case If():
             then = change(act.then)
@@ -78,15 +76,17 @@ def with_sides(
         case While():
             condition = change(act.condition)
             return classes.evolve(act, condition=condition, acts=change(act.acts))
-    return classes.evolve(act, acts=change(act.acts))
+        case Sweep():
+            return classes.evolve(act, acts=change(act.acts))
+    return act
 
 
 def mapped(acts: Iterable[Act], change: Callable[[Instruction], Instruction]) -> tuple[Act, ...]:
     """Return acts with each row changed."""
     return tuple(
-        with_sides(act, lambda side: mapped(side, change))
-        if isinstance(act, Sweep | If | While)
-        else change(act)
+        change(act)
+        if isinstance(act, Instruction)
+        else with_sides(act, lambda side: mapped(side, change))
         for act in acts
     )
 

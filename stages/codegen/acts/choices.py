@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ....runtime.process import classes
-from ...ir.loops import Act, Compute, Get, If, Instruction, Load, Row, Set, Store, Sweep, While
+from ...ir.loops import Act, Compute, Get, If, Instruction, Load, Row, Set, Store, While
 from .act_trees import Numbered, below, rows_of, with_sides
 
 
@@ -26,9 +26,7 @@ def _named(acts: Iterable[Act]) -> dict[Row, Instruction]:
 def _gathered(acts: Iterable[Act], rows: Mapping[Row, Instruction]) -> tuple[Act, ...]:
     made: list[Act] = []
     for each in acts:
-        act = each
-        if isinstance(each, Sweep | If | While):
-            act = with_sides(each, lambda side: _gathered(side, rows))
+        act = with_sides(each, lambda side: _gathered(side, rows))
         act = _under_condition(act, rows) if isinstance(act, While) else act
         place = _same(made, act, rows) if isinstance(act, If) else None
         if place is None or not isinstance(act, If):

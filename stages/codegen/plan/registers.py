@@ -40,12 +40,17 @@ def registers(nest: Nest, points: int) -> int:
     for number, row in enumerate(body):
         if number in last and not isinstance(row, _FREE):
             count = points if row.level == len(nest.loops) else 1
-            alive[number] = count * -(-ITEMSIZES[row.dtype] // WORD)
+            alive[number] = count * words(row.dtype)
         most = max(most, sum(alive.values()))
         for each in row.operands:
             if last[each] == number:
                 alive.pop(each, None)
     return OTHERS + most
+
+
+def words(dtype: str) -> int:
+    """Return the registers that a number takes."""
+    return -(-ITEMSIZES[dtype] // WORD)
 
 
 def by_demand(body: Sequence[Instruction]) -> tuple[Instruction, ...]:

@@ -12,7 +12,6 @@ from itertools import count
 
 from .....runtime.process import classes
 from ....ir.loops import (
-    ITEMSIZES,
     Access,
     Act,
     Column,
@@ -41,6 +40,7 @@ from ...acts.act_trees import (
     ordered,
     rows_of,
 )
+from ...plan.registers import words
 
 
 def with_levels_ahead(column: Column, registers: int) -> Column:
@@ -99,11 +99,6 @@ def _first_loads(sweep: Sweep) -> Iterator[Numbered]:
             if is_clear and sweep.range.dim in act.row.dims and element_of(act.row) not in changed:
                 yield act
         changed |= {element_of(row) for row in rows_of([act]) if isinstance(row, Store)}
-
-
-def words(dtype: str) -> int:
-    """Return the registers of 32 bits that a number takes."""
-    return -(-ITEMSIZES[dtype] // 4)
 
 
 def _moved(load: Load, sweep: Sweep) -> Load:

@@ -35,23 +35,22 @@ from ....ir.loops import (
 )
 from ....ir.loops.gpu import Columns, Long, RowTiles, marked, marks_of
 from ...pass_list import Rules
+from ...plan.registers import WORD
 from ...schedule.hazards import is_own_column
 from ..options import options_of
 from .column_tiles import in_tiles
-from .landing import THREADS, are_simple, land, said
+from .landing import THREADS, WIDE, are_simple, land, said
 from .loading_ahead import leave_room
 
 # Shared memory answers soon, and registers are for more blocks.
 AHEAD_IN_TILES: Final = 3
 AHEAD_OF_WORDS: Final = 4
 THREADS_OF_WORDS: Final = 96  # where no array has elements of more than 4 bytes
-WORD: Final = 4
 OWN: Final = 1024  # bytes of shared memory that the system takes for a block
 # Columns of 8-byte elements on a multiprocessor: so many that are whole, so many of long ones.
 WHOLE: Final = 96
 LONG: Final = 64
 APART: Final = 192  # those of scans whose loads are no copies
-WIDE: Final = 8
 
 
 def hand_on(kernel: Kernel, rules: Rules) -> Kernel:

@@ -16,14 +16,14 @@ from ....ir.loops import ITEMSIZES, Const, Load, Nest, Store, add, maximum, mult
 from ....ir.loops.gpu import ColumnLoad, Columns, Landed, Landing, marks_of
 from ...pass_list import Rules
 from ..options import options_of
+from .column_tiles import SIZES
 
 # Small blocks leave the least shared memory of a multiprocessor unused, and short rows of a level.
 THREADS: Final = 32
 LEVELS: Final = 16  # on their way
 FEW_LEVELS: Final = 8  # where nothing stays
 MOST_AHEAD: Final = 8  # levels of a round
-SIZES: Final = (4, 8)  # of elements that can be copied alone
-WIDE: Final = 8
+WIDE: Final = 8  # bytes
 
 # The offsets along the columns of all loads of one buffer in one column.
 Offsets: TypeAlias = Mapping[tuple[str, tuple[int, ...]], Sequence[int]]

@@ -32,8 +32,6 @@ from ....ir.loops import (
     Row,
     Set,
     Store,
-    Sweep,
-    While,
     rewrite,
     with_nests,
     with_operands,
@@ -42,8 +40,9 @@ from ....ir.loops.gpu import marked, marks_of
 from ...acts.act_trees import Numbered, numbered, ordered, rows_of, with_sides
 from ...acts.tidying import tidied
 from ...pass_list import Rules
+from ...plan.registers import words
 from ..options import options_of
-from .columns_ahead import with_levels_ahead, words
+from .columns_ahead import with_levels_ahead
 
 LEVELS: Final = (8, 4, 2, 1)
 # Registers of 32 bits for what was loaded ahead. Few threads have columns: each may use many.
@@ -76,12 +75,7 @@ def _in_columns(node: Node) -> Node:
 
 def _loads_first(acts: Iterable[Act], stored: Collection[str]) -> tuple[Act, ...]:
     """Return acts that begin with loads of what no act stores, at indices that wait for nothing."""
-    made = [
-        with_sides(act, lambda side: _loads_first(side, stored))
-        if isinstance(act, Sweep | If | While)
-        else act
-        for act in acts
-    ]
+    made = [with_sides(act, lambda side: _loads_first(side, stored)) for act in acts]
     return tuple(sorted(made, key=lambda act: not _is_free(act, stored)))
 
 
@@ -223,9 +217,7 @@ def with_shared_rows(column: Column) -> Column:
 def _before_conditions(acts: Iterable[Act]) -> tuple[Act, ...]:
     made: list[Act] = []
     for each in acts:
-        act = each
-        if isinstance(act, Sweep | If | While):
-            act = with_sides(act, _before_conditions)
+        act = with_sides(each, _before_conditions)
         if isinstance(act, If):
             shared = _shared(act)
             left = (own for own in act.then if not any(own is row for row in shared))

@@ -17,12 +17,12 @@ from ....ir.loops.gpu import Patches
 from ....sizes import Patches as Sizes
 from ...mesh.chains import Chain, Cover, extent, in_chains, members_of
 from ...pass_list import Rules
+from ...plan.registers import WORD
 from ..options import options_of
 from .thread_blocks import begins_with_thread
 
 SMALL: Final = 16  # small nests together load at most so much at a point
 LARGE: Final = 48  # large ones load more
-WORD: Final = 4  # bytes
 # For small, middle and large nests, and whether no element is wider than a word: elements of the
 # last nest in a patch, bytes of an element's levels in a block, accesses of 16 bytes of a thread,
 # threads of a block, blocks on a multiprocessor.

@@ -24,9 +24,8 @@ from ....ir.loops import (
 )
 from ....ir.loops.gpu import marked, marks_of
 from ...pass_list import Rules
-from ...plan.registers import registers
+from ...plan.registers import registers, words
 from ..options import options_of
-from .columns_ahead import words
 from .thread_blocks import FLAT, OF_LEVELS, OF_ROWS, OF_WIDE, begins_with_thread
 from .unrolling import Buffers, unrolled
 from .unswitching import settled_nest
