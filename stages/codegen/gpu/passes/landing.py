@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from .....runtime.process import classes
 from ....ir.loops import ITEMSIZES, Const, Load, Nest, Store, add, maximum, multiply, subtract
@@ -17,6 +17,7 @@ from ....ir.loops.gpu import ColumnLoad, Columns, Landed, Landing, marks_of
 from ...pass_list import Rules
 from ..options import options_of
 from .column_tiles import SIZES
+from .loading_ahead import columns_read
 
 # Small blocks leave the least shared memory of a multiprocessor unused, and short rows of a level.
 THREADS: Final = 32
@@ -24,9 +25,6 @@ LEVELS: Final = 16  # on their way
 FEW_LEVELS: Final = 8  # where nothing stays
 MOST_AHEAD: Final = 8  # levels of a round
 WIDE: Final = 8  # bytes
-
-# The offsets along the columns of all loads of one buffer in one column.
-Offsets: TypeAlias = Mapping[tuple[str, tuple[int, ...]], Sequence[int]]
 
 
 def land(made: Columns, dtypes: Mapping[str, str], rules: Rules) -> Columns:
@@ -95,30 +93,28 @@ def _landed(
 ) -> tuple[Landed, ...]:
     """Return what the first scan loads by copies; nothing where some of it cannot."""
     first = nests[0]
-    rows: dict[tuple[str, tuple[int, ...]], list[int]] = {}
-    axis = first.loops[-1].range.dim
-    for number in marks_of(first).asked:
-        load = first.body[number]
-        assert isinstance(load, Load)
-        if load.is_told or load.buffer in arrays or ITEMSIZES[dtypes[load.buffer]] not in SIZES:
-            return ()
-        place = load.dims.index(axis)
-        others = tuple(offset * (at != place) for at, offset in enumerate(load.offsets))
-        rows.setdefault((load.buffer, others), []).append(load.offsets[place])
-    if any(max(along) - min(along) > _ahead(first) for along in rows.values()):
+    read = columns_read(first, marks_of(first).asked)
+    if any(
+        name in arrays
+        or any(row is not None for row in told)
+        or ITEMSIZES[dtypes[name]] not in SIZES
+        for name, told, _ in read
+    ):
+        return ()
+    if any(max(along) - min(along) > _ahead(first) for along in read.values()):
         return ()
     free = [row.buffer for row in first.body if isinstance(row, Store) and row.buffer in arrays]
     found = []
-    columns = Counter(name for name, _ in rows)  # neighbours' loads find lines in the caches
-    for name, others in sorted(rows, key=lambda key: columns[key[0]]):
-        rooms = [name] if _stays(name, nests, rows) else free
+    counts = Counter(name for name, *_ in read)  # neighbours' loads find lines in the caches
+    for name, _, others in sorted(read, key=lambda column: counts[column[0]]):
+        rooms = [name] if counts[name] == 1 and _stays(name, nests) else free
         room = next((each for each in rooms if dtypes[each] == dtypes[name]), "")
         free = [each for each in free if each != room]
         found.append(Landed(name, others, dtypes[name], room))
     return tuple(found)
 
 
-def _stays(name: str, nests: Sequence[Nest], rows: Offsets) -> bool:
+def _stays(name: str, nests: Sequence[Nest]) -> bool:
     """Tell whether later scans read a buffer as the first does: each level where it is."""
     touched = [
         [row for row in nest.body if isinstance(row, Load | Store) and row.buffer == name]
@@ -128,7 +124,6 @@ def _stays(name: str, nests: Sequence[Nest], rows: Offsets) -> bool:
     return (
         any(touched[1:])
         and len(loads) == sum(map(len, touched))
-        and len([key for key in rows if key[0] == name]) == 1
         and not any(any(row.offsets) or row.is_told for row in loads)
         and any(row.when is None for row in loads[: len(touched[0])])
     )

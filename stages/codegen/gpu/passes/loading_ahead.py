@@ -10,7 +10,7 @@ which may branch.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 from .....runtime.process import classes
 from ....ir.loops import (
@@ -54,6 +54,10 @@ OWN_SHARE: Final = 4  # of what a long body needs, one in so many adds to the mo
 COMPARISONS: Final = ("lt", "le", "gt", "ge")
 USUALLY_FROM: Final = 8  # levels
 SHORT: Final = 50  # instructions of a body whose values need few of the others
+
+
+# A buffer, the rows of its indices, and the offsets of a column that loads read.
+ReadColumn: TypeAlias = tuple[str, tuple[Row | None, ...], tuple[int, ...]]
 
 
 def load_ahead(kernel: Kernel, rules: Rules) -> Kernel:
@@ -104,8 +108,7 @@ def leave_room(nest: Nest, buffers: Mapping[str, Buffer], rules: Rules) -> Nest:
     marks = marks_of(nest)
     if not marks.ahead or options_of(rules).ahead:
         return nest
-    rows = _rows(nest, marks.asked)
-    each = sum(words(buffers[name].dtype) for name, _ in rows)
+    each = sum(words(buffers[name].dtype) for name, *_ in columns_read(nest, marks.asked))
     room = FEW_REGISTERS - _own_registers(nest) // OWN_SHARE
     fitting = (n for n in LEVELS if n * each <= room)
     return marked(nest, ahead=min(marks.ahead, next(fitting, LEVELS[-1])))
@@ -121,20 +124,18 @@ def _registers(nest: Nest, asked: tuple[Row, ...], buffers: dict[str, Buffer], l
     """Return the registers of what is used and what is under way; offsets of a row share them."""
     return sum(
         words(buffers[name].dtype) * (2 * levels + max(along) - min(along))
-        for (name, _), along in _rows(nest, asked).items()
+        for (name, *_), along in columns_read(nest, asked).items()
     )
 
 
-def _rows(nest: Nest, asked: tuple[Row, ...]) -> dict[tuple[str, object], list[int]]:
-    """Return the offsets along the columns of all loads from one column of one buffer."""
-    inner = nest.loops[-1].range.dim
-    found: dict[tuple[str, object], list[int]] = {}
-    for row in asked:
-        load = nest.body[row]
+def columns_read(nest: Nest, asked: Iterable[Row]) -> dict[ReadColumn, list[int]]:
+    """Return by column the offsets along it of all loads of a scan."""
+    found: dict[ReadColumn, list[int]] = {}
+    for load in map(nest.body.__getitem__, asked):
         assert isinstance(load, Load)
-        axis = load.dims.index(inner)
-        others = tuple(offset for at, offset in enumerate(load.offsets) if at != axis)
-        found.setdefault((load.buffer, (load.rows, others)), []).append(load.offsets[axis])
+        axis = load.dims.index(nest.loops[-1].range.dim)
+        others = tuple(offset * (at != axis) for at, offset in enumerate(load.offsets))
+        found.setdefault((load.buffer, load.rows, others), []).append(load.offsets[axis])
     return found
 
 
