@@ -39,25 +39,12 @@ def _head(sdfg: Any, kernel: Kernel, names: SdfgNames) -> Iterator[str]:
 
 
 def show_sdfg(sdfg: Any, indent: str = "") -> Iterator[str]:
-    """Yield the lines of a control flow region: blocks in order, and their successors."""
-    for block in _in_order(sdfg):
+    """Yield the lines of a control flow region: blocks breadth first, and their successors."""
+    for block in sdfg.bfs_nodes(sdfg.start_block) if sdfg.nodes() else ():
         yield from _block_lines(block, indent)
         for edge in block.parent_graph.out_edges(block):
             if not edge.data.is_unconditional() or edge.data.assignments:
                 yield f"{indent}to {edge.dst.label} if {edge.data.condition.as_string}"
-
-
-def _in_order(region: Any) -> list[Any]:
-    """Return the blocks of a region, breadth first from its start."""
-    if not region.nodes():
-        return []
-    order, pending = [], [region.start_block]
-    while pending:
-        block = pending.pop(0)
-        if block not in order:
-            order.append(block)
-            pending += region.successors(block)
-    return order
 
 
 def _block_lines(block: Any, indent: str) -> Iterator[str]:
