@@ -133,15 +133,12 @@ class Weighing:
             return True, f"is an array: {figures}, more than {MOST_POINTS} points"
         if cost > 1 and any(self.values.get(nest, 0) >= MOST_VALUES for nest in uses):
             return True, f"is an array: its loop computes {MOST_VALUES} other values already"
-        if again > limit and (not self.beside or isinstance(node.value, Region)):
-            return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
         if again > limit:
-            enough = limit / (lasting - 1)
-            target = self.rules.target
-            one = beside_shared(self.points, self.users, self.costs, index, enough, target)
-            own = (lasting - 1) * one
-            if own <= limit:
-                return False, f"is computed in place: {figures}, {own:.0f} {BESIDE}"
+            if self.beside and not isinstance(node.value, Region):
+                enough = limit / (lasting - 1)
+                own = (lasting - 1) * self._beside_shared(index, enough)
+                if own <= limit:
+                    return False, f"is computed in place: {figures}, {own:.0f} {BESIDE}"
             return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
         deep = again + above
         places = dict.fromkeys(coords for use in uses.values() for coords in use.places)
@@ -152,6 +149,21 @@ class Weighing:
         if count == 1:
             return False, ""
         return False, f"is computed in place: {figures}, {again:.0f} again <= {limit:.0f} to store"
+
+    def _beside_shared(self, index: int, enough: float) -> float:
+        """Return the cost of a node without the values that become arrays for other users, too.
+
+        These are the values that cost more than `enough`, and that also others use. Without any,
+        the cost is that of the node.
+        """
+        users, costs = self.users, self.costs
+        cone = self.points.reachable([self.points.here(index)])
+        within = users_of(self.points.nodes, cone)
+        stored = {each for each in cone[:-1] if users[each] > within[each] and costs[each] > enough}
+        if not stored:
+            return costs[index]
+        own = {each: users[each] for each in cone}
+        return point_costs(self.points, own, self.rules.target, stored)[index]
 
     def array_cost(self, index: int, uses: Uses) -> float:
         """Return what an array costs that nests need: one operation, its memory, its loads."""
@@ -193,27 +205,6 @@ class Weighing:
 DEEP: Final = 1.5
 # Longer chains are judged by their first values.
 LONGEST: Final = 200
-
-
-def beside_shared(
-    points: Points,
-    users: Mapping[int, int],
-    costs: Mapping[int, float],
-    index: int,
-    enough: float,
-    target: Machine,
-) -> float:
-    """Return the cost of a node without the values that become arrays for other users, too.
-
-    These are the values that cost more than `enough`, and that also others use. Without any, the
-    cost is that of the node.
-    """
-    cone = points.reachable([points.here(index)])
-    within = users_of(points.nodes, cone)
-    stored = {node for node in cone[:-1] if users[node] > within[node] and costs[node] > enough}
-    if not stored:
-        return costs[index]
-    return point_costs(points, {node: users[node] for node in cone}, target, stored)[index]
 
 
 def computed_again(
