@@ -24,19 +24,18 @@ from .act_trees import below, level_at, rows_of
 
 def with_free_levels(column: Column, buffers: Mapping[str, Buffer]) -> Column:
     """Return a column that acts at one level only, with a loop over the levels, if it can."""
-    *before, last = column.acts or (None,)
-    if not isinstance(last, Sweep) or not column.loops:
+    if not column.acts or not column.loops:
         return column
+    *before, last = column.acts
     are_rows = all(isinstance(act, Instruction) and not isinstance(act, Store) for act in before)
     shared = all(loop.kind == "parallel" for loop in column.loops)
-    if not (are_rows and shared and _is_free(last, buffers)):
+    if not (isinstance(last, Sweep) and are_rows and shared and _is_free(last, buffers)):
         return column
     loop = NestLoop("parallel", last.range)
     units = {buffers[row.buffer].unit for row in rows_of([last]) if isinstance(row, Access)}
     is_inner = column.loops[-1].range.dim not in units and last.range.dim in units
     loops = (*column.loops, loop) if is_inner else (loop, *column.loops)
-    acts = (act for act in before if act is not None)
-    return classes.evolve(column, loops=loops, acts=(*acts, *last.acts))
+    return classes.evolve(column, loops=loops, acts=(*before, *last.acts))
 
 
 def _is_free(sweep: Sweep, buffers: Mapping[str, Buffer]) -> bool:

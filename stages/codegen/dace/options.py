@@ -40,7 +40,6 @@ KNOWN: Final = (
     "unroll_scans",
 )
 FUSIONS: Final = ("schedule", "dace")
-FUSION: Final = one_of(FUSIONS)
 DACE_PASSES: Final = ("simplify", "fuse_vertical", "block", "unroll_scans")
 
 
@@ -88,7 +87,7 @@ class DaceOptions(CodegenOptions):
 
     """
 
-    fusion: str = option(FUSION, "schedule", tune=FUSIONS)
+    fusion: str = option(one_of(FUSIONS), "schedule", tune=FUSIONS)
     auto_optimize: bool = option(FLAG, True)
     passes: tuple[SdfgPass, ...] = option(SDFG_PASSES, DACE_PASSES)
     blocking_dims: tuple[str, ...] = option(TEXTS, ())

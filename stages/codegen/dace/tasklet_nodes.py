@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ....runtime.process import CodegenError
@@ -173,7 +173,9 @@ def add_column(own: SdfgNest, room: Room, column: Column) -> None:
     scope = _scope_of(own, column)
     rows = [row for row in instructions(column) if isinstance(row, Argument)]
     scalars = {scope.scalar(row.name): names.scalars[row.name] for row in rows}
-    text = "\n".join([*_levels(own, column), *write_acts(scope, column)])
+    indices = [own.indices[loop.range.dim] for loop in column.loops]  # of the map
+    levels = (f"const s64 i{level} = {index};" for level, index in enumerate(indices))
+    text = "\n".join([*levels, *write_acts(scope, column)])
     declare_symbols(own, room, text)
     build.functions.update(scope.uses.functions)
     written, others = arrays_of(column, Store), _written_by_others(names.kernel, column)
@@ -202,12 +204,6 @@ def add_column(own: SdfgNest, room: Room, column: Column) -> None:
 def _written_by_others(kernel: Kernel, column: Column) -> set[str]:
     nodes = (each for each in code_of(kernel) if each is not column)
     return {name for each in nodes for name in arrays_of(each, Store)}
-
-
-def _levels(own: SdfgNest, column: Column) -> Iterator[str]:
-    """Define the indices of a column, `i0`, `i1`, ..., from those of the map."""
-    for level, loop in enumerate(column.loops):
-        yield f"const s64 i{level} = {own.indices[loop.range.dim]};"
 
 
 def _scope_of(own: SdfgNest, column: Column) -> Scope:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ....runtime.process import classes
 from ...ir.loops import (
     ITEMSIZES,
     Argument,
@@ -67,8 +66,3 @@ def by_demand(body: Sequence[Instruction]) -> tuple[Instruction, ...]:
         else:
             waiting.append(missing)
     return tuple(with_operands(body[number], place.__getitem__) for number in place)
-
-
-def ordered(nest: Nest) -> Nest:
-    """Return a nest whose rows stand where they are needed."""
-    return classes.evolve(nest, body=by_demand(nest.body))

@@ -155,7 +155,9 @@ def _along(touch: Touch, loops: Container[Dimension]) -> Touch:
 def _touch(
     buffer: Buffer, places: tuple[Place, ...], kinds: Container[type], sizes: Sizes
 ) -> Touch:
-    item, unit = ITEMSIZES[buffer.dtype], unit_of(buffer)
+    item = ITEMSIZES[buffer.dtype]
+    # rows of tables have their entries side by side
+    unit = buffer.dims[-1] if buffer.memory == "table" else buffer.unit
     return Touch(
         buffer.name, item, buffer.dims, unit, places, Store in kinds,
         bytes=item * prod(_extent(buffer, dim, sizes) for dim in buffer.dims),
@@ -169,11 +171,6 @@ def _near(dims: tuple[Dimension, ...], unit: Dimension | None) -> tuple[Dimensio
     if unit is None or unit is not dims[-1]:
         return dims
     return tuple(reversed(dims))
-
-
-def unit_of(buffer: Buffer) -> Dimension | None:
-    """Return the dimension of unit stride; rows of tables have their entries side by side."""
-    return buffer.dims[-1] if buffer.memory == "table" else buffer.unit
 
 
 def _extent(buffer: Buffer, dim: Dimension, sizes: Sizes) -> float:

@@ -22,10 +22,9 @@ from ...ir.loops import (
     column as loops_ir,
 )
 from .discovery import Homes
+from .index_rows import INT
 from .needs import Need
 from .points import Points
-
-INT = "int64"
 
 
 @classes.frozen

@@ -249,10 +249,8 @@ def _without(piece: Box, hole: Box) -> Boxes:
 
 def scan_need(value: dataflow.Scan | Column, need: Need) -> Need:
     """Return all levels of a scan or column where columns are needed, maybe none."""
-    if isinstance(value, Column):
-        levels = Span(value.whole.start, value.whole.stop)
-    else:
-        levels = Span(value.start, value.stop)
+    own = value.whole if isinstance(value, Column) else value
+    levels = Span(own.start, own.stop)
     whole: Need = {dim: levels if dim is value.axis else need[dim] for dim in value.dims}
     if any(span is None for span in whole.values()):
         raise CodegenError(

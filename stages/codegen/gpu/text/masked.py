@@ -9,7 +9,7 @@ memory is not aligned; there the indices are opaque, so that no compiler moves c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
 
@@ -17,7 +17,7 @@ from .....runtime.process import classes
 from ....ir.loops import Instruction, Load, Nest, Row, Store
 from ....ir.loops.gpu import marks_of
 from ....vendors.dialect import MASKED
-from ...plan.registers import ordered
+from ...plan.registers import by_demand
 from ...rows import (
     DIRECT,
     TYPES,
@@ -35,14 +35,12 @@ from .grid import flat_places, is_flat, opened
 from .lines import all_rows, braced, either, indented, thread_body
 from .wide import Pack, aligned, packed, packs_of, starts_of
 
-Bits = Mapping[Row, int]  # for each row, a bit for each point that needs it
-
 
 def write_masked(scope: Scope, nest: Nest) -> Iterator[str]:
     """Write the loops of a thread with points of one row, all at once or one by one."""
     inner, points = len(nest.loops) - 1, marks_of(nest).points[0]
     one = thread_body(scope, nest)
-    near = ordered(nest)
+    near = classes.evolve(nest, body=by_demand(nest.body))
     every = classes.evolve(near, body=interleaved(near, marks_of(nest).points, scope.by_name))
     body = thread_body(scope, every)
     packs = packs_of(body, points)

@@ -63,15 +63,6 @@ _PLAIN: Final = {"minimum": extreme("<"), "maximum": extreme(">")}  # no loop to
 SPELLINGS: Final = complete("GPU", {op: _device(spell) for op, spell in (CPP | _PLAIN).items()})
 
 
-def express(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
-    """Return `op` on operands of `dtypes` with a result of `dtype`.
-
-    >>> express("sqrt", "float32", ["a"], ["float32"]).text
-    'sqrtf(a)'
-    """
-    return SPELLINGS[op](dtype, args, dtypes)
-
-
 def _extremum(row: Compute, leaves: Sequence[Row], name: Callable[[Row], str]) -> Expression:
     """Spell a row of a tree of extrema without the builtins of a compiler for CPUs."""
     made = translated(spelled(row, leaves, name))
@@ -87,7 +78,7 @@ def dialect_of(options: WriterOptions) -> Dialect:
     def operation(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
         written = written_out(op, dtype, args, dtypes) if options.own_math else None
         own = written and translated(written, FOR_THREADS.items())
-        return own or express(op, dtype, args, dtypes)
+        return own or SPELLINGS[op](dtype, args, dtypes)
 
     return Dialect(
         lambda text, dtype: on_device(literal(text, dtype)),

@@ -1,6 +1,7 @@
 """How many registers a thread is expected to take, and in which order its rows stand."""
 
-from fieldforge.stages.codegen.plan.registers import OTHERS, ordered, registers
+from fieldforge.runtime.process import classes
+from fieldforge.stages.codegen.plan.registers import OTHERS, by_demand, registers
 from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.ir.loops.text import show
 from fieldforge.stages.ir.loops.traverse import nests_of, with_nests
@@ -50,7 +51,11 @@ def words(text: str, points: int) -> int:
 
 
 def test_rows_stand_just_before_the_first_that_needs_them() -> None:
-    assert show(with_nests(read(kernel(EARLY)), ordered)) == kernel(LATE)
+    ordered = with_nests(
+        read(kernel(EARLY)), lambda nest: classes.evolve(nest, body=by_demand(nest.body))
+    )
+
+    assert show(ordered) == kernel(LATE)
 
 
 def test_a_sum_keeps_what_it_has_the_next_number_and_the_new_sum() -> None:
