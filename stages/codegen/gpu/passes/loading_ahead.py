@@ -32,6 +32,7 @@ from ....ir.loops import (
     Row,
     Set,
     Store,
+    reached,
     rewrite,
     with_nests,
     with_operands,
@@ -151,18 +152,11 @@ def _is_known(nest: Nest, load: Load) -> bool:
 
 def condition(nest: Nest, row: Row) -> tuple[Row, ...] | None:
     """Return the instructions of the loop that a condition needs; None if it needs memory."""
-    needed: set[Row] = set()
-    pending = [row]
-    while pending:
-        place = pending.pop()
-        each = nest.body[place]
-        if each.level < len(nest.loops) or place in needed:
-            continue
-        if not isinstance(each, Compute | Index | Number | Constant):
-            return None
-        needed.add(place)
-        pending += each.operands
-    return tuple(sorted(needed))
+    body, inner = nest.body, len(nest.loops)
+    found = reached([row], lambda each: body[each].operands if body[each].level == inner else ())
+    needed = sorted(each for each in found if body[each].level == inner)
+    kinds = Compute | Index | Number | Constant
+    return tuple(needed) if all(isinstance(body[each], kinds) for each in needed) else None
 
 
 def usual_conditions(nest: Nest) -> dict[Row, bool]:
