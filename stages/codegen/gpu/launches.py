@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Final, TypeVar
 
 from ....runtime.calls.plan import Launch, Repeat
@@ -74,9 +74,7 @@ def orders_of(
 
     `steps` are the numbers of the statements that the groups of stores belong to.
     """
-    offsets = [NOTHING]
-    for size in tree.slots:
-        offsets.append(add(offsets[-1], size))
+    offsets: list[Bound] = list(accumulate(tree.slots, add, initial=NOTHING))
     orders = (
         classes.evolve(
             _order(tree, written),

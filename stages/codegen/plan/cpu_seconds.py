@@ -80,10 +80,9 @@ class CpuModel:
         leaves = cpu_leaves(kernel, self.sizes, self.machine.parallel_from, self._leaves)
         most = max((leaf.threads for leaf in leaves), default=1)
         past, is_far = self._past(leaves, most)
-        fetched = []
-        for link in self.machine.links:
-            traffic = self._through(link.share(most), link.line)
-            fetched.append(traffic.in_turn([leaf.sweep for leaf in leaves]))
+        sweeps = [leaf.sweep for leaf in leaves]
+        caches = (self._through(link.share(most), link.line) for link in self.machine.links)
+        fetched = [cache.in_turn(sweeps) for cache in caches]
         return [
             each
             for leaf, own, *bytes_ in zip(leaves, past, *fetched, strict=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import reduce
+from itertools import accumulate
 from math import ceil, prod
+from operator import mul
 from typing import Any, Final, TypeAlias
 
 from ....runtime.language import Dimension
@@ -205,9 +207,7 @@ class _Leaves:
 
 
 def _work(nest: Nest, loops: list[Counted]) -> Work:
-    times = [1.0]
-    for _, count, _ in loops:
-        times.append(times[-1] * count)
+    times = accumulate((count for _, count, _ in loops), mul, initial=1.0)
     return Work(nest, tuple(times), loops[-1][1] if loops else 1.0)
 
 

@@ -117,10 +117,11 @@ def of_grid(kernel: Kernels, resident: float) -> Sweep:
 
 def of_block(kernel: Kernels, part: Part) -> Sweep:
     """Return what the threads of a block touch in memory, for one nest."""
-    loops = [*part.walks]
-    for dim, extent, threads, points in reversed(part.sides):
-        loops.append((dim, min(extent, threads * points) * part.elements**0.5, 1.0))
-    return in_loops(_far(part.body, kernel.near), loops)
+    sides = (
+        (dim, min(extent, threads * points) * part.elements**0.5, 1.0)
+        for dim, extent, threads, points in reversed(part.sides)
+    )
+    return in_loops(_far(part.body, kernel.near), (*part.walks, *sides))
 
 
 def _far(body: Body, near: tuple[str, ...]) -> Body:
