@@ -79,20 +79,15 @@ def beside_displaced(
 
 def _beside(program: Dataflow, walk: Walk, group: StoreGroup, hard: Hard) -> dict[str, Read]:
     areas = walk.areas
-    found: dict[str, Need] = {}
-    dims: dict[str, Dims] = {}
-    for ref, need in _needs(walk, group.stores).items():
-        value = program.values[ref]
-        if isinstance(value, Input):
-            fixed = {n: e for n, e in need.items() if not set(areas[n].loose) & set(value.dims)}
-            found[value.name], dims[value.name] = fixed, value.dims
     reads = {}
-    for name, need in found.items():
-        if need and dims[name]:
-            read = Read(group.statement, name, areas.of(dims[name], need), False)
+    for ref, whole in _needs(walk, group.stores).items():
+        value = program.values[ref]
+        need = {n: e for n, e in whole.items() if not set(areas[n].loose) & set(value.dims)}
+        if isinstance(value, Input) and value.dims and need:
+            read = Read(group.statement, value.name, areas.of(value.dims, need), False)
             must = areas.hard(need)
-            box = areas.of(dims[name], must) if must else None
-            reads[name] = with_hard(read, {name: box} if name in hard else {})
+            box = areas.of(value.dims, must) if must else None
+            reads[read.name] = with_hard(read, {read.name: box} if read.name in hard else {})
     return reads
 
 
