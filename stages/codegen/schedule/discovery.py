@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from ....runtime.language import Dimension
 from ....runtime.process import classes
 from ...ir import dataflow
-from ...ir.bounds import Bound, DomainSymbol, Ranges
+from ...ir.bounds import Bound, Const, DomainSymbol, Ranges
 from .guards import (
     ALWAYS,
     NEVER,
@@ -19,7 +19,6 @@ from .guards import (
     cases_in,
     decided,
     either,
-    entries_there,
 )  # fmt: skip
 from .needs import outside_of
 from .places import OWN, Entries, Point
@@ -85,14 +84,14 @@ def discover(points: Points, roots: Sequence[Point], homes: Homes, answer: Answe
     return _Discovery(points, homes, answer).run(roots)
 
 
+@classes.frozen
 class _Discovery:
-    def __init__(self, points: Points, homes: Homes, answer: Answer) -> None:
-        self.points = points
-        self.homes = homes
-        self.answer = answer
-        self.choices: dict[Point, Guard] = {}
-        self.chosen: dict[Point, Point] = {}
-        self.branches: dict[Point, list[tuple[Point, Guard | None]]] = {}
+    points: Points
+    homes: Homes
+    answer: Answer
+    choices: dict[Point, Guard] = classes.field(factory=dict)
+    chosen: dict[Point, Point] = classes.field(factory=dict)
+    branches: dict[Point, list[tuple[Point, Guard | None]]] = classes.field(factory=dict)
 
     def run(self, roots: Sequence[Point]) -> Found:
         order: dict[Point, None] = {}
@@ -150,10 +149,15 @@ class _Discovery:
             yield self.chosen[point], ALWAYS
 
     def _there(self, region: dataflow.Region, bases: Mapping[Dimension, int]) -> Guard:
-        """Return the guard under which no skip value decides the side of a region."""
+        """Return the guard under which no skip value decides the side of a region.
+
+        Inference looks only at valid entries, so a skip value says nothing about what may be read,
+        on whichever side of a region it lies.
+        """
         dims = dict.fromkeys(side.dim for box in region.boxes for side in box)
         missing = self.points.indices.missing
-        return entries_there({entry: dim for dim in dims for entry in missing(bases[dim])})
+        entries = {entry: dim for dim in dims for entry in missing(bases[dim])}
+        return (tuple((Beyond(dim, entry, Const(0)), True) for entry, dim in entries.items()),)
 
     def _guards(self, order: Sequence[Point], roots: Sequence[Point]) -> dict[Point, Guard | None]:
         if not self.choices:

@@ -62,15 +62,6 @@ def _tests(side: dataflow.Side, dim: Dimension, coord: Coord) -> list[tuple[Test
     ]
 
 
-def entries_there(entries: Mapping[int, Dimension]) -> Guard:
-    """Return the guard under which table entries, given by number, are no skip values.
-
-    Inference looks only at valid entries, so a skip value says nothing about what may be read, on
-    whichever side of a region it lies.
-    """
-    return (tuple((Beyond(dim, base, Const(0)), True) for base, dim in entries.items()),)
-
-
 def decided(guard: Guard, answer: Callable[[Test], bool | None]) -> Guard:
     """Return the guard without the tests whose answer is known."""
     cases = []
