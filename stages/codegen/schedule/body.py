@@ -66,8 +66,8 @@ def write_body(
         rows = [writer.row(root, part) for _, root in stores]
         for (target, _), row in zip(stores, rows, strict=True):
             writer.store(target, row, part)
-    ranges = tuple(part.range for part in writer.parts)
-    return NestBody(tuple(writer.rows), writer.reads(needs), ranges if len(ranges) > 1 else ())
+    parts = tuple(part.range for part in writer.parts)
+    return NestBody(tuple(writer.rows), writer.reads(needs), parts)
 
 
 class BodyWriter(IndexRows):
@@ -177,8 +177,9 @@ class BodyWriter(IndexRows):
             case dataflow.Region():
                 test = self.condition(found.choices[point], part)
                 return self.compute("select", value.dtype, [test, *args], part)
-            case dataflow.Reduce(op=op):
-                return self.reduced(op, value.dtype, args, self.points.slots(point), part)
+            case dataflow.Reduce(op=op, table=table):
+                slots = self.points.tables[table].width
+                return self.reduced(op, value.dtype, args, slots, part)
         raise TypeError(f"The code generator does not know '{type(value).__name__}'.")
 
     # --- loads -------------------------------------------------------------------------------

@@ -29,26 +29,20 @@ from .points import Points
 
 @classes.frozen
 class Place:
-    """A column: its node, what it needs, the arrays of its variables with levels, of its results.
+    """A column: its node, its value, what it needs, and its arrays.
 
     `held` has an array for each variable with levels; `results` those of planes that others read.
     """
 
     points: Points
     node: int
+    column: column_rows.Column
     group: int
     box: Ranges
     homes: Homes
     needs: Mapping[int, Need]
     held: Mapping[int, Buffer]
     results: Mapping[int, Buffer]
-
-    @property
-    def column(self) -> column_rows.Column:
-        """The value."""
-        value = self.points.nodes[self.node].value
-        assert isinstance(value, column_rows.Column)  # the caller looks
-        return value
 
 
 class ColumnAccesses:

@@ -247,7 +247,9 @@ class _Drafting:
         from .column_accesses import Place  # most programs have no imperative columns
         from .columns import column_of
 
-        drafted = Place(self.points, walk.node, group, walk.box, self.homes, needs, held, planes)
+        drafted = Place(
+            self.points, walk.node, column, group, walk.box, self.homes, needs, held, planes
+        )
         return column_of(drafted, self.units, f"acts by {name}")
 
     def _held(self, walk: Walk, dtype: str) -> Buffer:
@@ -278,7 +280,7 @@ class _Drafting:
             leaves = leaves_of(self.points, walk.node)
             results = {leaves[array.node]: self._array(array) for array in arrays}
             every = not self.rules.many_outputs
-            states = held_states(self.points, walk.node, number, walk.box, loops, results, every)
+            states = held_states(value, scan.name, number, walk.box, loops, results, every)
             own = {k: held.array for k, held in enumerate(states) if held and k not in results}
             self.states += own.values()
             levels = first_levels(walk.box, value)

@@ -34,7 +34,6 @@ from .places import (
 )
 
 Env: TypeAlias = Mapping[Dimension, Coord]  # coordinates in place of the loop's own index
-EntryTest: TypeAlias = tuple[Point, str, int]  # a table entry, a comparison, and a number
 
 
 @classes.frozen
@@ -78,7 +77,7 @@ class Points:
         self.checked = checked
         self.nodes: list[Node] = []
         self.indices = Indices()
-        self._tables = {table.name: table for table in tables}
+        self.tables = {table.name: table for table in tables}
         self._known: dict[tuple[object, ...], int] = {}
         self._views: list[Point] = []
         self._operands: dict[Point, list[Point]] = {}  # asked for by each step of a draft
@@ -125,12 +124,6 @@ class Points:
                     pending.append(index.at[0])
         return found
 
-    def slots(self, point: Point) -> int:
-        """Return how many operands of a reduction are values; the others are entries."""
-        value = self.nodes[point[0]].value
-        assert isinstance(value, dataflow.Reduce)
-        return self._tables[value.table].width
-
     def scan(self, index: int) -> dataflow.Scan | Column:
         """Return the scan or column of a node, or the one whose result it is."""
         node = self.nodes[index]
@@ -168,11 +161,11 @@ class Points:
                 base = OWN if onto is dim else self.indices.add(Along(onto))
                 return self.placed(self._views[arg], {dim: (base, offset)})
             case dataflow.Gather(arg=arg, table=table, index=slot):
-                return self._gathered(row, value, arg, self._tables[table], (FIXED, slot))
+                return self._gathered(row, value, arg, self.tables[table], (FIXED, slot))
             case dataflow.Neighbours(arg=arg, table=table):
-                return self._gathered(row, value, arg, self._tables[table], (OWN, 0))
+                return self._gathered(row, value, arg, self.tables[table], (OWN, 0))
             case dataflow.Collect(arg=arg, table=table, slots=slots):
-                tables = self._tables[table], self._tables[slots]
+                tables = self.tables[table], self.tables[slots]
                 return self._collected(row, value, self._views[arg], *tables)
             case dataflow.Local(arg=arg, dim=dim, index=slot):
                 return self.placed(self._views[arg], {dim: (FIXED, slot)})
@@ -184,7 +177,7 @@ class Points:
             case dataflow.Map(op=op, args=args):
                 return self._combined(row, value, op, [self._views[arg] for arg in args])
             case dataflow.Reduce(op=op, table=table):
-                operands = self._slots(row, value, self._tables[table])
+                operands = self._slots(row, value, self.tables[table])
                 return self._combined(row, value, f"reduce {op}", operands)
         key: tuple[object, ...] = (row,) if isinstance(value, dataflow.Scan | Column) else (value,)
         operands = [self._views[operand] for operand in value.operands]
@@ -225,9 +218,17 @@ class Points:
         return self._found_where(row, value, found, is_it, zero)
 
     def _found_where(
-        self, row: Ref, value: dataflow.Value, found: Point, test: EntryTest, otherwise: str
+        self,
+        row: Ref,
+        value: dataflow.Value,
+        found: Point,
+        test: tuple[Point, str, int],
+        otherwise: str,
     ) -> Point:
-        """Return the node of a lookup where a test of an entry holds, and of a number elsewhere."""
+        """Return the node of a lookup where a test of an entry holds, and of a number elsewhere.
+
+        The test is an entry, a comparison, and a number.
+        """
         (entry, coords), op, number = test
         instead = self._constant(row, value.dtype, otherwise)
         wanted = self._constant(row, "int32", str(number))

@@ -61,8 +61,8 @@ class Held:
 
 
 def held_states(
-    points: Points,
-    scan: int,
+    scan: dataflow.Scan,
+    name: str,
     number: int,
     box: Ranges,
     loops: Sequence[NestLoop],
@@ -73,22 +73,21 @@ def held_states(
 
     Unless `all_leaves` are held, one that the next level does not read has none.
     """
-    value = _scan(points, scan)
-    read = {each.name for each in value.body.values if isinstance(each, dataflow.Scalar)}
-    back = -1 if value.forward else 1
-    columns = tuple(range_ for range_ in box if range_.dim is not value.axis)
+    read = {each.name for each in scan.body.values if isinstance(each, dataflow.Scalar)}
+    back = -1 if scan.forward else 1
+    columns = tuple(range_ for range_ in box if range_.dim is not scan.axis)
     dims = tuple(range_.dim for range_ in columns)
-    order = tuple(loop.range.dim for loop in loops if loop.range.dim is not value.axis)
-    why = f"a state of {points.nodes[scan].name}, which {WHERE}"
+    order = tuple(loop.range.dim for loop in loops if loop.range.dim is not scan.axis)
+    why = f"a state of {name}, which {WHERE}"
     held: list[Held | None] = []
-    for k, dtype in enumerate(_dtypes(points, scan)):
+    for k, dtype in enumerate(_dtypes(scan)):
         if not (all_leaves or k in results or f"s{k}" in read):
             held.append(None)
             continue
         array = results.get(k) or Buffer(
             f"@s{number}.{k}", "arena", dtype, dims, order[-1], columns, order, reason=why
         )
-        held.append(Held(array, tuple(back * (dim is value.axis) for dim in array.dims)))
+        held.append(Held(array, tuple(back * (dim is scan.axis) for dim in array.dims)))
     return tuple(held)
 
 
@@ -137,8 +136,9 @@ def scan_body(
 
     `stores` are buffers and their values: leaves of the state, or values computed from them.
     """
-    value, operands = _scan(points, scan), points.nodes[scan].operands
-    count, level, dtypes = len(value.init), len(loops), _dtypes(points, scan)
+    value, operands = points.nodes[scan].value, points.nodes[scan].operands
+    assert isinstance(value, dataflow.Scan)  # columns have no states
+    count, level, dtypes = len(value.init), len(loops), _dtypes(value)
     results = leaves_of(points, scan)
     known = {**homes, **{node: Home(f"%{node}") for node in results}}  # rows, not in memory
     roots = [*(operands[count:] if states else operands), *(root for _, root in stores)]
@@ -190,12 +190,5 @@ def leaves_of(points: Points, scan: int) -> dict[int, int]:
     }
 
 
-def _scan(points: Points, scan: int) -> dataflow.Scan:
-    value = points.scan(scan)
-    assert isinstance(value, dataflow.Scan)  # columns have no states
-    return value
-
-
-def _dtypes(points: Points, scan: int) -> list[str]:
-    value = _scan(points, scan)
-    return [value.body.values[ref].dtype for ref in value.body.results]
+def _dtypes(scan: dataflow.Scan) -> list[str]:
+    return [scan.body.values[ref].dtype for ref in scan.body.results]
