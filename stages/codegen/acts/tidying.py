@@ -112,14 +112,14 @@ class _Loop:
     dim: Dimension | None = None
 
 
+@classes.frozen
 class _Tidying:
     """The rows so far: which row stands for each, and how many loops are around it."""
 
-    def __init__(self) -> None:
-        self.same: dict[Row, Row] = {}
-        self.rows: dict[Row, Instruction] = {}
-        self.depths: dict[Row, int] = {}
-        self.loops: list[_Loop] = []
+    same: dict[Row, Row] = classes.field(factory=dict)
+    rows: dict[Row, Instruction] = classes.field(factory=dict)
+    depths: dict[Row, int] = classes.field(factory=dict)
+    loops: list[_Loop] = classes.field(factory=list)
 
     def acts(self, acts: Iterable[Act]) -> tuple[Act, ...]:
         """Return the acts of a column."""

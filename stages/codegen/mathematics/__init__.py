@@ -39,21 +39,22 @@ EACH f64 ratio(f64 a, f64 b) {  // the steps of CUDA's a / b, without its test
 #endif
 }""",
 }
+# In float32 they round the result of the float64 function.
 _ROUNDED: Final = (
     "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh",
     "arctan", "arcsin", "arccos", "cbrt",
 )  # fmt: skip
 
 
-def _in_float64(name: str) -> tuple[str, tuple[str, ...]]:
-    """Return a function of float32 that rounds the result of the float64 function."""
-    return f"EACH f32 {name}_f32(f32 a) {{ return f32({name}_f64(f64(a))); }}", (f"{name}_f64",)
-
-
 # Each text with the names of those that it needs, which stand before it.
 _TEXTS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "tools": (_TOOLS, ()), **exponential.FUNCTIONS, **hyperbolic.FUNCTIONS, **inverse.FUNCTIONS,
-    **{f"{name}_f32": _in_float64(name) for name in _ROUNDED},
+    **{
+        f"{name}_f32": (
+            f"EACH f32 {name}_f32(f32 a) {{ return f32({name}_f64(f64(a))); }}", (f"{name}_f64",)
+        )
+        for name in _ROUNDED
+    },
 }  # fmt: skip
 NAMES: Final = tuple(name for name in _TEXTS if name.endswith(("_f32", "_f64")))
 
