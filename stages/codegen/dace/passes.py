@@ -14,7 +14,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, Final
 
@@ -226,7 +226,7 @@ def time_limit(name: str, seconds: float) -> Iterator[None]:
     timer = threading.Timer(seconds, interrupt)
     timer.daemon = True
     timer.start()
-    try:
+    with suppress(_LateError):
         try:
             yield
         finally:
@@ -235,8 +235,6 @@ def time_limit(name: str, seconds: float) -> Iterator[None]:
             timer.cancel()
             for _ in range(_DELIVERED if is_late.is_set() else 0):
                 pass  # an interrupt that is on its way arrives between two instructions
-    except _LateError:
-        pass
     if is_late.is_set():
         raise PassTimeLimitError(
             f"Pass '{name}' took longer than {seconds:g} s.",

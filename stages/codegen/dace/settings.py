@@ -95,18 +95,13 @@ def dace_defaults(chosen: DaceConfig = MappingProxyType({})) -> Iterator[None]:
             Config.set(name, value=value)
 
 
-def _options(schema: Any) -> list[tuple[str, ...]]:
-    """Return the paths of all options that have a default."""
-    found: list[tuple[str, ...]] = []
-    pending: list[tuple[tuple[str, ...], Any]] = [((), schema)]
-    while pending:
-        path, options = pending.pop()
-        for name, option in sorted(options.items()):
-            if option["type"] == "dict":
-                pending.append(((*path, name), option["required"]))
-            elif "default" in option:
-                found.append((*path, name))
-    return found
+def _options(schema: Any, *around: str) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of all options that have a default."""
+    for name, option in sorted(schema.items()):
+        if option["type"] == "dict":
+            yield from _options(option["required"], *around, name)
+        elif "default" in option:
+            yield (*around, name)
 
 
 def load_dace() -> None:
