@@ -27,7 +27,7 @@ def packs_of(body: Body, most: int) -> list[Pack]:
     """Return the packs of a body of all points of a thread, of `most` elements at most."""
     found: list[Pack] = []
     for kind in (Load, Store):
-        rows: dict[tuple[str, Row | None], dict[int, Row]] = {}
+        rows: dict[tuple[str, Row | None, int], dict[int, Row]] = {}
         for number, address in body.addresses.items():
             access = body.rows[number]
             if not (isinstance(access, kind) and isinstance(address, InRow)):
@@ -37,17 +37,17 @@ def packs_of(body: Body, most: int) -> list[Pack]:
             assert axis is not None
             if access.level == body.depth and buffer.unit is buffer.dims[axis]:
                 _, offset = access.coordinates(len(buffer.dims))[axis]
-                rows.setdefault((address.pointer, when), {})[offset] = number
-        for (_, when), own in rows.items():
+                size = min(WIDEST // ITEMSIZES[buffer.dtype], most)
+                rows.setdefault((address.pointer, when, size), {})[offset] = number
+        for (_, when, size), own in rows.items():
             if when is None or body.rows[when].level < body.depth:
-                found += _cut(body, own, most)
+                found += _cut(own, size)
     return found
 
 
-def _cut(body: Body, found: Mapping[int, Row], most: int) -> Iterator[Pack]:
-    """Cut the accesses of one row into the largest aligned packs."""
+def _cut(found: Mapping[int, Row], size: int) -> Iterator[Pack]:
+    """Cut the accesses of one row into aligned packs, first those of `size` elements."""
     taken: set[int] = set()
-    size = min(WIDEST // _item(body, next(iter(found.values()))), most)
     while size > 1:
         for start in sorted({offset // size * size for offset in found}):
             places = range(start, start + size)
@@ -55,10 +55,6 @@ def _cut(body: Body, found: Mapping[int, Row], most: int) -> Iterator[Pack]:
                 taken.update(places)
                 yield Pack(tuple(found[place] for place in places), start)
         size //= 2
-
-
-def _item(body: Body, number: Row) -> int:
-    return ITEMSIZES[body.scope.by_name[body.rows[number].buffer].dtype]  # type: ignore[attr-defined]
 
 
 def aligned(body: Body, packs: Sequence[Pack], besides: Collection[str] = ()) -> str:
