@@ -65,7 +65,7 @@ class _Found:
 
     """
 
-    known: tuple[Numbered, ...]
+    known: Mapping[Row, Load]
     handed: Mapping[Row, Row]
 
     @classmethod
@@ -75,20 +75,19 @@ class _Found:
         last = {element_of(row): row for row in rows if isinstance(row, Store)}
         always = {id(act.row) for act in sweep.acts if isinstance(act, Numbered)}
         has_loop = any(isinstance(act, While) for act in below(sweep.acts))
-        known, handed = list[Numbered](), dict[Row, Row]()
-        for act in _first_loads(sweep):
-            assert isinstance(act.row, Load)
-            store = last.get(element_of(_moved(act.row, sweep)))
+        known, handed = dict[Row, Load](), dict[Row, Row]()
+        for number, load in _first_loads(sweep):
+            store = last.get(element_of(_moved(load, sweep)))
             if store is not None and id(store) in always:
-                handed[act.number] = store.value
-            elif store is None and has_loop and registers >= words(act.dtype):
-                registers -= words(act.dtype)
-                known.append(act)
-        return cls(tuple(known), handed)
+                handed[number] = store.value
+            elif store is None and has_loop and registers >= words(load.dtype):
+                registers -= words(load.dtype)
+                known[number] = load
+        return cls(known, handed)
 
 
-def _first_loads(sweep: Sweep) -> Iterator[Numbered]:
-    """Yield the loads at each level of elements that it does not store before."""
+def _first_loads(sweep: Sweep) -> Iterator[tuple[Row, Load]]:
+    """Yield the loads at each level of elements that it does not store before, with their rows."""
     rows = [row for row in rows_of(sweep.acts) if isinstance(row, Access)]
     stored = {row.buffer for row in rows if isinstance(row, Store)}
     unclear = stored & {row.buffer for row in rows if not is_plain(row)}
@@ -97,7 +96,7 @@ def _first_loads(sweep: Sweep) -> Iterator[Numbered]:
         if isinstance(act, Numbered) and isinstance(act.row, Load):
             is_clear = is_plain(act.row) and act.row.buffer not in unclear
             if is_clear and sweep.range.dim in act.row.dims and element_of(act.row) not in changed:
-                yield act
+                yield act.number, act.row
         changed |= {element_of(row) for row in rows_of([act]) if isinstance(row, Store)}
 
 
@@ -121,7 +120,7 @@ class _Writing:
         It begins with loads of those of the next level that are known, and ends with what it hands
         on. At the first level it loads them itself.
         """
-        numbers = {each.number for each in found.known} | found.handed.keys()
+        numbers = found.known.keys() | found.handed.keys()
         if not numbers:
             return sweep
         loads = [act for act in sweep.acts if isinstance(act, Numbered) and act.number in numbers]
@@ -133,7 +132,7 @@ class _Writing:
         ]
         left = [act for act in sweep.acts if not any(act is each for each in loads)]
         ends = [
-            self._row(Set(dtype=each.dtype, register=held[each.number], value=value))
+            self._set(held[each.number], each.dtype, value)
             for each in loads
             if (value := found.handed.get(each.number)) is not None
         ]
@@ -147,34 +146,34 @@ class _Writing:
         first = subtract(sweep.range.stop, 1) if sweep.backward else sweep.range.start
         yield (index := self._row(Index(dtype="int64", dim=sweep.range.dim)))
         yield (start := self._row(Number(dtype="int64", bound=first)))
-        yield (begins := self._compute("bool", "eq", index, start))
+        yield (begins := self._compared("eq", index, start))
         own = list[Act]()
         for each in loads:
             loaded = self._row(each.row)
-            own += [loaded, self._set(held[each.number], loaded)]
+            own += [loaded, self._set(held[each.number], each.dtype, loaded.number)]
         yield If(begins.number, tuple(own))
 
     def _next(
-        self, sweep: Sweep, loads: Sequence[Numbered], held: Mapping[Row, int]
+        self, sweep: Sweep, loads: Mapping[Row, Load], held: Mapping[Row, int]
     ) -> Iterator[Act]:
         last = sweep.range.start if sweep.backward else subtract(sweep.range.stop, 1)
-        known = {element_of(each.row): each for each in loads if isinstance(each.row, Load)}
+        known = {element_of(load): number for number, load in loads.items()}
         yield (index := self._row(Index(dtype="int64", dim=sweep.range.dim)))
         yield (end := self._row(Number(dtype="int64", bound=last)))
-        yield (more := self._compute("bool", "gt" if sweep.backward else "lt", index, end))
-        for each in loads:
-            assert isinstance(each.row, Load)
-            moved = _moved(each.row, sweep)
+        yield (more := self._compared("gt" if sweep.backward else "lt", index, end))
+        for number, load in loads.items():
+            moved = _moved(load, sweep)
             value = known.get(element_of(moved))
             if value is None:
-                yield (value := self._row(classes.evolve(moved, when=more.number)))
-            yield self._set(held[each.number], value)
+                yield (loaded := self._row(classes.evolve(moved, when=more.number)))
+                value = loaded.number
+            yield self._set(held[number], load.dtype, value)
 
-    def _compute(self, dtype: str, op: str, *args: Numbered) -> Numbered:
-        return self._row(Compute(dtype=dtype, op=op, args=tuple(each.number for each in args)))
+    def _compared(self, op: str, one: Numbered, other: Numbered) -> Numbered:
+        return self._row(Compute(dtype="bool", op=op, args=(one.number, other.number)))
 
-    def _set(self, register: int, value: Numbered) -> Numbered:
-        return self._row(Set(dtype=value.dtype, register=register, value=value.number))
+    def _set(self, register: int, dtype: str, value: Row) -> Numbered:
+        return self._row(Set(dtype=dtype, register=register, value=value))
 
     def _row(self, made: Instruction) -> Numbered:
         return Numbered(dtype=made.dtype, number=next(self.numbers), row=made)
