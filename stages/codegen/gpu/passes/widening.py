@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from .....runtime.language import Dimension, DimensionKind
@@ -123,10 +122,11 @@ def _each(nest: Nest, buffers: Buffers, rules: Rules) -> tuple[tuple[int, ...], 
     asked = options_of(rules).points
     if asked.x:
         return (asked.x, asked.y, *ones)[: len(ones) + 1], "points of a thread asked for"
-    if _is_of_tables(nest, inner, others):
-        return _levels(nest, buffers, ones)
-    if gathers(nest) and not others:
-        return (1,), f"one of {inner.value} at a time: tables say what it reads"
+    if gathers(nest):
+        if not others:
+            return (1,), f"one of {inner.value} at a time: tables say what it reads"
+        if not _is_level(inner) and _is_level(others[0]):  # levels lie further apart
+            return _levels(nest, buffers, ones)
     wide = _wide(nest, buffers, inner)
     is_long = wide * len(nest.body) > LONGEST
     if is_long or registers(nest, wide) > _room(rules, FEW_BLOCKS):
@@ -159,11 +159,6 @@ def _is_light(nest: Nest, each: tuple[int, ...], buffers: Buffers, rules: Rules)
 
 def _is_level(dim: Dimension) -> bool:
     return dim.kind is not DimensionKind.HORIZONTAL
-
-
-def _is_of_tables(nest: Nest, inner: Dimension, others: Sequence[Dimension]) -> bool:
-    """Tell whether tables say what a nest reads along its rows, and levels lie further apart."""
-    return gathers(nest) and not _is_level(inner) and any(map(_is_level, others[:1]))
 
 
 def gathers(nest: Nest) -> bool:
