@@ -8,6 +8,7 @@ left out, by `act_trees.py`.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable
 from typing import TypeAlias
 
@@ -22,6 +23,7 @@ from ...ir.loops import (
     Index,
     Instruction,
     Load,
+    Places,
     Row,
     Set,
     Store,
@@ -34,6 +36,7 @@ from .act_trees import Numbered, needed, numbered, ordered, rows_of
 from .choices import gathered
 
 Key: TypeAlias = tuple[object, ...]
+Element: TypeAlias = tuple[str, Places, Row | None]  # a buffer, where, and under which condition
 
 
 def tidied(column: Column) -> Column:
@@ -52,32 +55,22 @@ class _Block:
     counts the loops around the innermost condition.
     """
 
-    around: _Block | None = None
     floor: int = 0
     acts: list[Act] = classes.field(factory=list)
-    values: dict[Key, Row] = classes.field(factory=dict)
+    values: ChainMap[Key, Row] = classes.field(factory=ChainMap)
     registers: dict[int, Row] = classes.field(factory=dict)
-    elements: dict[Key, Row] = classes.field(factory=dict)
+    elements: dict[Element, Row] = classes.field(factory=dict)
     truths: dict[Row, bool] = classes.field(factory=dict)
 
     def inner(self, floor: int | None = None) -> _Block:
         """Return a block inside this one."""
         return _Block(
-            self,
             self.floor if floor is None else floor,
+            values=self.values.new_child(),
             registers=dict(self.registers),
             elements=dict(self.elements),
             truths=dict(self.truths),
         )
-
-    def known(self, key: Key) -> Row | None:
-        """Return the row that has computed something, here or around."""
-        block: _Block | None = self
-        while block is not None:
-            if key in block.values:
-                return block.values[key]
-            block = block.around
-        return None
 
     def forget(self, changes: _Changes) -> None:
         """Know nothing of what acts may have changed."""
@@ -237,7 +230,7 @@ class _Tidying:
             case Load():
                 return block.elements.get(_element(row))
         part = self._part(block, row)
-        return block.known((type(row), row)) if part is None else part
+        return block.values.get((type(row), row)) if part is None else part
 
     def _set(self, block: _Block, number: Row, row: Set) -> None:
         made = classes.evolve(row, value=self._of(row.value))
@@ -294,17 +287,14 @@ def _varies(row: Instruction, loop: _Loop) -> bool:
     return False
 
 
-def _element(access: Load | Store) -> Key:
+def _element(access: Load | Store) -> Element:
     """Return what an access touches."""
     axes = max(len(access.offsets), len(access.rows))
-    return (access.buffer, access.coordinates(axes), access.when)
+    return access.buffer, access.coordinates(axes), access.when
 
 
-def _differ(one: Key, other: Key) -> bool:
+def _differ(one: Element, other: Element) -> bool:
     """Tell whether accesses surely touch different elements."""
-    if one[0] != other[0]:
-        return True
-    mine, own = one[1], other[1]
-    assert isinstance(mine, tuple)
-    assert isinstance(own, tuple)
-    return mine != own and all(row is None for row, _ in (*mine, *own))
+    (buffer, mine, _), (name, own, _) = one, other
+    are_known = all(row is None for row, _ in (*mine, *own))
+    return buffer != name or (mine != own and are_known)
