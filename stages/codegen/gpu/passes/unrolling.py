@@ -28,22 +28,17 @@ Buffers: TypeAlias = Mapping[str, Buffer]
 Points: TypeAlias = tuple[int, ...]
 
 
-def unrolled(nest: Nest, points: Points, buffers: Buffers) -> tuple[Instruction, ...]:
+def unrolled(
+    nest: Nest, points: Points, buffers: Buffers, *, in_turn: bool = False
+) -> tuple[Instruction, ...]:
     """Return one body for all points of a thread, the stores last.
 
     A thread has `points` along each loop, inner to outer, from the current indices on. Equal
     instructions stand once, so points share what they load from the same place, and what does not
-    change among them.
+    change among them. With `in_turn` each instruction stands for all points before the next one: so
+    points are done with a load before the next, and few values wait for their use.
     """
-    return _merged([(nest, shift) for shift in shifts(nest, points)], buffers)
-
-
-def interleaved(nest: Nest, points: Points, buffers: Buffers) -> tuple[Instruction, ...]:
-    """Return one body for all points of a thread, each instruction for all of them at a time.
-
-    So points are done with a load before the next one: few values wait for their use.
-    """
-    return _merged([(nest, shift) for shift in shifts(nest, points)], buffers, in_turn=True)
+    return _merged([(nest, shift) for shift in shifts(nest, points)], buffers, in_turn=in_turn)
 
 
 def joined(nests: Sequence[Nest], buffers: Buffers) -> tuple[Instruction, ...]:

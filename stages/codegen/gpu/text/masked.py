@@ -30,7 +30,7 @@ from ...rows import (
     operand,
     stored_type,
 )
-from ..passes.unrolling import interleaved
+from ..passes.unrolling import unrolled
 from .grid import flat_places, is_flat, opened
 from .lines import all_rows, braced, either, indented, thread_body
 from .wide import Pack, aligned, packed, packs_of, starts_of
@@ -41,7 +41,8 @@ def write_masked(scope: Scope, nest: Nest) -> Iterator[str]:
     inner, points = len(nest.loops) - 1, marks_of(nest).points[0]
     one = thread_body(scope, nest)
     near = classes.evolve(nest, body=by_demand(nest.body))
-    every = classes.evolve(near, body=interleaved(near, marks_of(nest).points, scope.by_name))
+    own = unrolled(near, marks_of(nest).points, scope.by_name, in_turn=True)
+    every = classes.evolve(near, body=own)
     body = thread_body(scope, every)
     packs = packs_of(body, points)
     yield f"  const bool aligned = {aligned(body, packs)};"

@@ -8,7 +8,7 @@ from .....runtime.process import classes
 from ....ir.loops import Load, Nest, Row, Store, axis_along
 from ...mesh.values import Way, way_of
 from ...rows import NAMELESS, Body, Element, InRow, Scope, line, pointer, written
-from ..passes.unrolling import interleaved
+from ..passes.unrolling import unrolled
 from .lines import indented, thread_body
 from .wide import aligned, packed, packs_of, starts_of
 
@@ -93,7 +93,7 @@ def all_at_once(
 
     Each pointer is defined before its first use.
     """
-    every = classes.evolve(nest, body=interleaved(nest, (points, 1), scope.by_name))
+    every = classes.evolve(nest, body=unrolled(nest, (points, 1), scope.by_name, in_turn=True))
     own = near(scope, every, arrays)
     packs = packs_of(thread_body(scope, every), points)
     starts = starts_of(own.body, packs)
