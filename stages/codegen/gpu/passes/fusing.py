@@ -22,7 +22,6 @@ from ....ir.loops import (
     Nest,
     Node,
     Range,
-    Reading,
     Seq,
     Step,
     Store,
@@ -166,18 +165,12 @@ def _either(one: Nest, two: Nest, buffers: Buffers, number: int) -> Node:
     """
     reason = f"{two.reason}; {one.reason.partition(';')[0]} too"
     made = classes.evolve(two, body=joined((one, two), buffers), reason=reason, reads=())
-    same = _same_points(one, two)
+    same, filled = _same_points(one, two), arrays_of(one, Store)
     if same == Const(1):
-        return classes.evolve(made, reads=_readings_of_both(one, two))
-    names = ", ".join(sorted(arrays_of(one, Store)))
-    why = f"{names} from what nest {number} reads too"
+        own = (reading for reading in two.reads if reading.buffer not in filled)
+        return classes.evolve(made, reads=tuple(dict.fromkeys((*one.reads, *own))))
+    why = f"{', '.join(sorted(filled))} from what nest {number} reads too"
     return Choice(same, made, Seq((one, two)), why)
-
-
-def _readings_of_both(one: Nest, two: Nest) -> tuple[Reading, ...]:
-    filled = arrays_of(one, Store)
-    own = (reading for reading in two.reads if reading.buffer not in filled)
-    return tuple(dict.fromkeys((*one.reads, *own)))
 
 
 def _same_points(one: Nest, other: Nest) -> Bound:
