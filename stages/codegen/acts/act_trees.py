@@ -118,9 +118,8 @@ def needed(acts: Iterable[Act]) -> tuple[Act, ...]:
     found = tuple(acts)
     read: set[int] | None = None
     while True:
-        wanted: set[Row] = set()
         gets: set[int] = set()
-        found = _needed(found, wanted, gets, read)
+        found = _needed(found, set(), gets, read)
         if gets == read:
             return found
         read = gets

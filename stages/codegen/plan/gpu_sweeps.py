@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil, prod
-from typing import Any, TypeAlias
+from typing import Any
 
 from ....runtime.language import Dimension
 from ....runtime.process import classes
@@ -15,8 +15,6 @@ from .registers import registers
 from .sizes import RIM, Sizes
 from .sweeps import Body, Sweep, in_loops, ran, touches_of
 
-Side: TypeAlias = tuple[Dimension, float, float, float]  # dimension, extent, threads, points
-
 
 @classes.frozen
 class Part:
@@ -25,7 +23,7 @@ class Part:
     Attributes:
         nest: the nest.
         body: what an iteration touches in memory.
-        sides: of the `thread` loops, inner to outer.
+        sides: of the `thread` loops, inner to outer: dimension, extent, threads, points.
         walks: other loops, each with its count.
         elements: how many points there are for each point of the grid; more than 1 in patches.
 
@@ -33,7 +31,7 @@ class Part:
 
     nest: Nest
     body: Body
-    sides: tuple[Side, ...]
+    sides: tuple[tuple[Dimension, float, float, float], ...]
     walks: tuple[tuple[Dimension, float, float], ...]
     elements: float = 1.0
 

@@ -31,8 +31,6 @@ LONGER: Final = 1.3  # a build that takes so much longer than that of the rules
 CALLS: Final = 10.0  # has to come back within so many seconds of calls
 Moves: TypeAlias = Callable[[Kernel, Any], Sequence[Move]]
 Model: TypeAlias = Callable[[Kernel], float]  # the seconds of a call of one size, on one class
-# The rules and the passes of options.
-Chosen: TypeAlias = Callable[[Any], tuple[Rules, Sequence[LoopPass]]]
 
 
 @classes.frozen
@@ -122,8 +120,7 @@ class Search:
     def _joined(self, plan: Plan, seed: Plan) -> Plan:
         """Return a plan with the moves that make it better, the best ones first."""
         best = plan
-        ranked = sorted(self.others(plan), key=lambda pair: pair[1].cost(seed))
-        for move, alone in ranked:
+        for move, alone in sorted(self.others(plan), key=lambda pair: pair[1].cost(seed)):
             if alone.cost(seed) > plan.cost(seed) * (1 - STEP):
                 break
             other = self.plan(move.applied(best.options))
@@ -159,14 +156,14 @@ class Subject:
         scheduled: its schedules, of which plans with equal arrays share one.
         lowered: the program.
         variant: what the build knows of its calls.
-        chosen: says what options make of it.
+        chosen: returns the rules and the passes of options.
 
     """
 
     scheduled: Scheduled
     lowered: Lowered
     variant: Variant
-    chosen: Chosen
+    chosen: Callable[[Any], tuple[Rules, Sequence[LoopPass]]]
 
     def tree_of(self, options: Any) -> Kernel | None:
         """Return the tree that options make; None where a value cannot be what they ask for."""

@@ -59,14 +59,11 @@ class Table:
         if not self.distinct:
             area = window * self.sources / max(self.rows, 1)
             return min(most, area + hops * RIM * sqrt(area))
-        return min(most, hops * self._measured(window))
-
-    def _measured(self, window: float) -> float:
-        """Return the number between two measured ones, by the ratio of the nearest smaller one."""
+        # between two measured numbers, by the ratio of the nearest smaller one
         size, count = next(
             (pair for pair in reversed(self.distinct) if pair[0] <= window), self.distinct[0]
         )
-        return count * window / size
+        return min(most, hops * (count * window / size))
 
 
 @classes.frozen

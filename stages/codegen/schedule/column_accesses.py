@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ....runtime.process import classes
-from ...ir import bounds, column_rows, dataflow
+from ...ir import bounds, column_rows
 from ...ir.loops import (
     Act,
     Bound,
@@ -99,11 +99,14 @@ class ColumnAccesses:
         when = self._computed_row(acts, "and", above, below, dtype="bool")
         acts.append(loops_ir.If(when, (self.store(array, value, 0, index),)))
 
-    def _level(self, acts: list[Act], row: dataflow.Value) -> Row:
+    def _level(
+        self,
+        acts: list[Act],
+        row: column_rows.Get | column_rows.GetAt | column_rows.Set | column_rows.SetAt,
+    ) -> Row:
         """Return the row of the level that a row reads or changes."""
         if isinstance(row, column_rows.GetAt | column_rows.SetAt):
             return self.made[row.at]
-        assert isinstance(row, column_rows.Get | column_rows.Set)  # the callers look
         here = self._row(acts, Index(dtype=INT, dim=self.column.axis))
         by = self._row(acts, Constant(dtype=INT, text=str(row.offset)))
         return self._computed_row(acts, "add", here, by)

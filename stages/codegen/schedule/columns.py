@@ -139,8 +139,7 @@ class _Writer(ColumnAccesses):
         while at < stop:
             row = self.column.body[at]
             if isinstance(row, column_rows.While):
-                holds = self.ends[at]
-                at = self._loop(acts, at, holds)
+                at = self._loop(acts, at, self.ends[at])
             elif isinstance(row, column_rows.If):
                 at = self._choice(acts, at, row)
             else:

@@ -120,8 +120,9 @@ class _Drafting:
         for group, own in enumerate(roots):
             nests += self._of_group(group, own, fills.get(group, []))
         arrays = [self._array(array) for array in self.placement.arrays]
-        notes = self.placement.notes
-        return Draft(tuple(self.groups), tuple(nests), (*arrays, *self.states), notes)
+        return Draft(
+            tuple(self.groups), tuple(nests), (*arrays, *self.states), self.placement.notes
+        )
 
     def _of_group(
         self, group: int, roots: Sequence[Point], fills: Sequence[_Fill]
@@ -223,8 +224,7 @@ class _Drafting:
 
     def _needs(self, nodes: Sequence[int]) -> Mapping[int, Need]:
         needs: dict[int, Need] = {}
-        nests = self.placement.nests
-        for nest in dict.fromkeys(nests.get(node, node) for node in nodes):
+        for nest in dict.fromkeys(self.placement.nests.get(node, node) for node in nodes):
             for node, need in self.placement.needs.get(nest, {}).items():
                 needs[node] = joined(needs.get(node), need)
         return needs

@@ -191,9 +191,8 @@ def _cut(need: Need, box: Sequence[dataflow.Side]) -> Need | None:
         if span is None:
             continue
         range_ = span.range(side.dim)
-        start, stop = range_.start, range_.stop
-        start = start if side.start is None else bounds.maximum(start, side.start)
-        stop = stop if side.stop is None else bounds.minimum(stop, side.stop)
+        start = range_.start if side.start is None else bounds.maximum(range_.start, side.start)
+        stop = range_.stop if side.stop is None else bounds.minimum(range_.stop, side.stop)
         if (start, stop) == (range_.start, range_.stop):
             continue
         count = bounds.difference(stop, start)

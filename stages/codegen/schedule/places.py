@@ -22,7 +22,6 @@ OWN, FIXED = 0, -1
 Coord: TypeAlias = tuple[int, int]  # base, offset
 Coords: TypeAlias = tuple[Coord, ...]  # one for each dimension of a node
 Point: TypeAlias = tuple[int, Coords]  # a node, and where it is taken
-Reach: TypeAlias = tuple[tuple[int, int], ...]  # smallest and largest offset by dimension
 
 
 @classes.frozen(kw_only=True)

@@ -28,12 +28,12 @@ from .places import (
     Level,
     Moved,
     Point,
-    Reach,
     grow,
     still,
 )
 
 Env: TypeAlias = Mapping[Dimension, Coord]  # coordinates in place of the loop's own index
+EntryTest: TypeAlias = tuple[Point, str, int]  # a table entry, a comparison, and a number
 
 
 @classes.frozen
@@ -49,7 +49,7 @@ class Node:
     row: Ref
     value: dataflow.Value
     operands: tuple[Point, ...]
-    reach: Reach
+    reach: tuple[tuple[int, int], ...]
 
     @property
     def dims(self) -> tuple[Dimension, ...]:
@@ -193,11 +193,9 @@ class Points:
         entry = (entries, ((OWN, 0), slot))
         found = self.placed(self._views[arg], {table.source: (self._index(Entry(entry)), 0)})
         dtype = self.nodes[found[0]].value.dtype
-        is_tested = self.checked and table.skip and dtype.startswith("float")
-        if not is_tested:
-            return found
-        is_there = entry, "ge", 0
-        return self._found_where(row, value, found, is_there, "nan")
+        if self.checked and table.skip and dtype.startswith("float"):
+            return self._found_where(row, value, found, (entry, "ge", 0), "nan")
+        return found
 
     def _collected(
         self,
@@ -214,21 +212,12 @@ class Points:
         if value.index is None:
             return found
         zero = "0.0" if value.dtype[0] == "f" else "0"
-        is_it = which, "eq", value.index
-        return self._found_where(row, value, found, is_it, zero)
+        return self._found_where(row, value, found, (which, "eq", value.index), zero)
 
     def _found_where(
-        self,
-        row: Ref,
-        value: dataflow.Value,
-        found: Point,
-        test: tuple[Point, str, int],
-        otherwise: str,
+        self, row: Ref, value: dataflow.Value, found: Point, test: EntryTest, otherwise: str
     ) -> Point:
-        """Return the node of a lookup where a test of an entry holds, and of a number elsewhere.
-
-        The test is an entry, a comparison, and a number.
-        """
+        """Return the node of a lookup where a test of an entry holds, and of a number elsewhere."""
         (entry, coords), op, number = test
         instead = self._constant(row, value.dtype, otherwise)
         wanted = self._constant(row, "int32", str(number))

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import TypeAlias
 
 from ...rows import loop_over, pointers, states, value_of, written
 from .lines import braced, either, indented
 from .windows import ThreadScan, body_at, fill, in_middle
+
+Writer: TypeAlias = Callable[[ThreadScan], Iterator[str]]  # of some steps
 
 
 def scoped(scan: ThreadScan, levels: Iterable[str]) -> Iterator[str]:
@@ -74,13 +77,7 @@ def _round(scan: ThreadScan, slot: int) -> Iterator[str]:
     return braced("", scan.opening, steps)
 
 
-def twice(
-    scan: ThreadScan,
-    flag: str,
-    first: str,
-    steps: int,
-    write: Callable[[ThreadScan], Iterator[str]],
-) -> Iterator[str]:
+def twice(scan: ThreadScan, flag: str, first: str, steps: int, write: Writer) -> Iterator[str]:
     """Write what some steps do for the middle of a column, and with all tests.
 
     A flag tells whether the steps from number `first` on are in the middle.

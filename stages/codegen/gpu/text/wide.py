@@ -71,8 +71,7 @@ def are_aligned(scope: Scope, names: Iterable[str]) -> str:
         found[f"u64({scope.buffer(buffer.name)})"] = None
         for axis, dim in enumerate(buffer.dims):
             if dim is not buffer.unit:
-                stride = scope.stride(buffer, axis)
-                found[f"u64({stride}) * {ITEMSIZES[buffer.dtype]}"] = None
+                found[f"u64({scope.stride(buffer, axis)}) * {ITEMSIZES[buffer.dtype]}"] = None
     return f"(({' | '.join(found)}) & {WIDEST - 1}) == 0" if found else "true"
 
 
