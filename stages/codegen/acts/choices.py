@@ -25,16 +25,14 @@ def _named(acts: Iterable[Act]) -> dict[Row, Instruction]:
 
 def _gathered(acts: Iterable[Act], rows: Mapping[Row, Instruction]) -> tuple[Act, ...]:
     made: list[Act] = []
-    for each in acts:
-        act = with_sides(each, lambda side: _gathered(side, rows))
+    for own in acts:
+        act = with_sides(own, lambda side: _gathered(side, rows))
         act = _under_condition(act, rows) if isinstance(act, While) else act
-        place = _same(made, act, rows) if isinstance(act, If) else None
-        if place is None or not isinstance(act, If):
-            made.append(act)
-        else:
-            before = made.pop(place)
-            assert isinstance(before, If)  # `_same` looks
-            made.append(_joined(before, act, rows))
+        before = _same(made, act, rows) if isinstance(act, If) else None
+        if before is not None and isinstance(act, If):
+            made = [each for each in made if each is not before]
+            act = _joined(before, act, rows)
+        made.append(act)
     return tuple(made)
 
 
@@ -58,12 +56,11 @@ def _parts(row: Row, rows: Mapping[Row, Instruction]) -> list[Row]:
     return [row]
 
 
-def _same(made: Sequence[Act], choice: If, rows: Mapping[Row, Instruction]) -> int | None:
-    """Return the place of a condition on the same row before, with only rows of values between."""
-    for place in reversed(range(len(made))):
-        act = made[place]
+def _same(made: Sequence[Act], choice: If, rows: Mapping[Row, Instruction]) -> If | None:
+    """Return a condition on the same row before, with only rows of values between."""
+    for act in reversed(made):
         if isinstance(act, If):
-            return place if _base(act.row, rows)[0] == _base(choice.row, rows)[0] else None
+            return act if _base(act.row, rows)[0] == _base(choice.row, rows)[0] else None
         if not isinstance(act, Numbered) or isinstance(act.row, Get | Set | Load | Store):
             return None
     return None
