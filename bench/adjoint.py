@@ -41,6 +41,7 @@ from untuned import folder
 from untuned_calls import place
 
 import fieldforge as ff
+from fieldforge.runtime.process.settings import set_current
 
 WANTED: Final[Sequence[tuple[str, tuple[str, ...]]]] = (
     ("diffusion", ("u",)),
@@ -283,4 +284,5 @@ def _cells(row: Row) -> Iterator[str]:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="fieldforge-store-") as store:
         os.environ.setdefault("FIELDFORGE_CACHE_DIR", store)
+        set_current(None)  # the definitions above have read the environment
         main()

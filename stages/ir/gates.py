@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Final
 
 from ...runtime.language import MOST
@@ -29,6 +29,7 @@ def far_unless(ranges: Iterable[tuple[Bound, Bound]]) -> Bound:
     return bounds.add(bounds.multiply(there, -FAR), FAR)
 
 
+@lru_cache(maxsize=4096)
 def ungated(bound: Bound) -> Bound:
     """Return a bound without the gates around it: where these are open it is the same.
 

@@ -94,21 +94,22 @@ def _around(spans: Sequence[Span | None]) -> Span | None:
         if (before, beyond) != (old.before, old.beyond):
             by_base[base] = classes.evolve(old, before=before, beyond=beyond)
     there = [span for (start, _), span in by_base.items() if start != _NOTHING.start]
-    there = [span for span in there if not span.gated or not _is_part(span, there)]
-    if len(there) < 2:
-        return there[0] if there else _NOTHING
-    (whole,) = bounds.hull([(span.opened().range(_ANY),) for span in there])
-    return _settled_span(whole.start, whole.stop, any(span.gated for span in there))
+    boxes = [span.opened().range(_ANY) for span in there]
+    kept = [n for n, span in enumerate(there) if not (span.gated and _is_part(boxes, n))]
+    if len(kept) < 2:
+        return there[kept[0]] if kept else _NOTHING
+    (whole,) = bounds.hull([(boxes[n],) for n in kept])
+    return _settled_span(whole.start, whole.stop, any(there[n].gated for n in kept))
 
 
-def _is_part(span: Span, others: Iterable[Span]) -> bool:
-    """Tell whether a span is known to be a part of another one, or empty."""
-    range_ = span.opened().range(_ANY)
-    start, stop = ungated(range_.start), ungated(range_.stop)
-    ranges = (other.opened().range(_ANY) for other in others if other is not span)
-    return (start, stop) != (range_.start, range_.stop) and any(
+def _is_part(boxes: Sequence[Range], number: int) -> bool:
+    """Tell whether a range is known to be a part of another one, or empty."""
+    own = boxes[number]
+    start, stop = ungated(own.start), ungated(own.stop)
+    return (start, stop) != (own.start, own.stop) and any(
         bounds.is_at_least(start, each.start) and bounds.is_at_least(each.stop, stop)
-        for each in ranges
+        for place, each in enumerate(boxes)
+        if place != number
     )
 
 
