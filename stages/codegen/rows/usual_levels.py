@@ -125,14 +125,14 @@ def _text(body: Body, group: Together, *, tested: bool, leaves: bool) -> str:
     near, span = _sum(level, min(distances)), max(distances) - min(distances)
     values = [f"v{own.row} = {_sum(level, distance)}" for own, distance in group.levels]
     defined = f"s64 {', '.join(values)};"
-    test = f"if (rarely(outside({near}, {span}, most)))" if tested else ""
+    test = f"if (rarely(outside({near}, {span}, most))) " if tested else ""
     if leaves:
-        return defined if group.is_sure else f"{test} return false; {defined}"
+        return defined if group.is_sure else f"{test}return false; {defined}"
     moved = (
         f"v{own.row} = clamped(v{own.row}, {names[own.first]}, {names[own.last]})"
         for own, _ in group.levels
     )
-    return f"{defined} {test} {', '.join(moved)};"
+    return f"{defined} {test}{', '.join(moved)};"
 
 
 def _sum(level: str, distance: int) -> str:

@@ -68,11 +68,7 @@ def write_one_by_one(
     sweep: Sweep | None = None,
 ) -> Iterator[str]:
     """Write acts that go through the columns of a block one after the other, at each level."""
-    read = {each for own in rows_of(acts) for each in own.operands}
-    read |= {act.row for act in below(acts) if isinstance(act, If | While)}
-    for row in sorted(read):
-        if block.homes.get(row, (number,))[0] != number:
-            block.kept[row] = True
+    _keep(block, number, acts)
     body, first = _body(block), next(copy(numbers))
     body.scope.uses.functions.update(SOON)
     level = [] if sweep is None else [body.positions[sweep.range.dim]]
@@ -103,10 +99,19 @@ def write_one_by_one(
     yield from ("} else {", *indented(loops(elsewhere("first", "last"))), "}")
 
 
+def _keep(block: ColumnBlock, number: int, acts: Sequence[Act]) -> None:
+    """Note that acts read rows which other parts have computed."""
+    read = {each for own in rows_of(acts) for each in own.operands}
+    read |= {act.row for act in below(acts) if isinstance(act, If | While)}
+    for row in sorted(read):
+        if block.homes.get(row, (number,))[0] != number:
+            block.kept[row] = True
+
+
 def _can_begin_anew(acts: Iterable[Act]) -> bool:
     """Tell whether acts may stop at each access with an index of its own, and begin anew.
 
-    Nothing that they read has changed by then, no turn of a loop before has changed it.
+    They may if they have not changed by then what they read, nor in an earlier turn of a loop.
     """
     rows = list(rows_of(acts))
     loaded = {row.buffer for row in rows if isinstance(row, Load)}
