@@ -22,7 +22,7 @@ from ...rows import (
     written,
 )
 from .nest import innermost
-from .streams import indices, iteration, rows_ahead
+from .streams import indices, iteration, prefetch_test, rows_ahead
 from .threads import END, extents, guard, indented, opened
 from .units import Known
 
@@ -174,10 +174,12 @@ def _pointers(scope: Scope, portions: Portions, each: Each, body: Body) -> Itera
             for number, address, _ in _accesses(later)
             if isinstance(address, InRow) and address.is_given
         }
-        yield f"  {iteration(scope, nest)}"
         rows = indices(classes.evolve(later, addresses=only))
-        yield from (f"  {line(later, row)}" for row in rows)
-        yield from (f"  {name} = {start_of_row(later, row)};" for name, row in ahead.items())
+        yield f"  if ({prefetch_test(later, nest)}) {{"
+        yield f"    {iteration(scope, nest)}"
+        yield from (f"    {line(later, row)}" for row in rows)
+        yield from (f"    {name} = {start_of_row(later, row)};" for name, row in ahead.items())
+        yield "  }"
     yield "}"
 
 

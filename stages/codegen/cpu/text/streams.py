@@ -42,8 +42,9 @@ from ...rows import (
 )
 from ...schedule.usual import unclamped
 from ..passes.tiling import USUAL
-from .threads import points
+from .threads import extent, points
 
+LONG_ROW: Final = 256  # bytes, that tables tell
 _STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
 Stored: TypeAlias = Mapping[str, tuple[str, Buffer]]
 # The names of the first point of a strip, and of the test for such stores.
@@ -189,7 +190,7 @@ def named_ahead(later: Body, nest: Nest, *, of_list: bool) -> Iterator[str]:
     """
     if later.addresses:
         scope = later.scope
-        yield f"const bool asks = {leaves_caches(scope, nest, points(scope, nest.box))};"
+        yield f"const bool asks = {prefetch_test(later, nest)};"
         yield from ["const bool alone = asks && !lists;"] if of_list else ()
         rows = memory_rows(later, given=False)
         if not rows:
@@ -202,6 +203,20 @@ def named_ahead(later: Body, nest: Nest, *, of_list: bool) -> Iterator[str]:
             end = held(row) if is_told(later.rows, each) else ""
             yield f"  {row} = {start_of_row(later, each)};{end}"
         yield "}"
+
+
+def prefetch_test(later: Body, nest: Nest) -> str:
+    """Return the test that a call prefetches: it touches more than the caches hold.
+
+    Where tables tell which rows are read, these must be long, too: to look up where the later ones
+    are takes longer than to wait for a short one.
+    """
+    test = leaves_caches(later.scope, nest, points(later.scope, nest.box))
+    told = [each for each in later.rows if isinstance(each, Load) and each.is_told]
+    if not told:
+        return test
+    size = max(ITEMSIZES[each.dtype] for each in told)
+    return f"{test} && ({extent(later.scope, nest.loops[-1].range)}) * {size} >= {LONG_ROW}"
 
 
 def indices(later: Body) -> list[Row]:

@@ -164,9 +164,10 @@ def test_rows_that_a_table_tells_are_asked_for_within_the_table(cells: int) -> N
     table = ff.as_connectivity(
         {C: cells, C2EDim: 2}, E, numbers.permutation(edges).reshape(cells, 2).astype(np.int32)
     )
-    e, c = numbers.random((edges, 5)), numbers.random((cells, 5))
-    out = ff.zeros({C: cells, K: 5}, allocator=ff.cpu)
-    backend = ff.cpu.with_options(numerics="strict", stream_from=1)  # every call prefetches
+    e, c = numbers.random((edges, 32)), numbers.random((cells, 32))
+    out = ff.zeros({C: cells, K: 32}, allocator=ff.cpu)
+    # every call prefetches whose rows have 256 bytes
+    backend = ff.cpu.with_options(numerics="strict", stream_from=1)
     program = to_cells.with_backend(backend)
 
     program(
@@ -181,6 +182,7 @@ def test_rows_that_a_table_tells_are_asked_for_within_the_table(cells: int) -> N
     trace = program.trace(offset_provider={"C2E": table})["codegen"]
     assert asked(trace.loops) == [("16 of C", "e[0, 0]", "e[0, 0]", "c[0, 0]")]
     assert "earlier(i0 + 16, " in trace.text
+    assert re.search(r"const bool asks = .* >= 1 && \(n\d+ - n\d+\) \* 8 >= 256;", trace.text)
 
 
 def test_rows_of_staggered_fields_are_rows() -> None:
