@@ -29,7 +29,7 @@ from .body import (
 from .checks import NOTE, beyond, functions, missing_values, noted, status, tested_stores, tests_of
 from .dialect import Dialect, cpp, held, held_pointer
 from .expressions import TYPES, Expression, folded, is_float, literal
-from .level_groups import surroundings
+from .level_groups import levels_together, surroundings
 from .operations import VECTORISED, written_out
 from .options import Steps, WriterOptions
 from .scope import (
@@ -80,6 +80,7 @@ __all__ = [
     "index",
     "is_float",
     "is_given",
+    "levels_together",
     "line",
     "literal",
     "loaded",

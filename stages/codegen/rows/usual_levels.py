@@ -17,7 +17,7 @@ from ....runtime.process import classes
 from ...ir.loops import Act, Buffer, Load, Row
 from ..acts.act_trees import rows_of
 from .body import Body, operand
-from .level_groups import Together, levels_together
+from .level_groups import Together
 from .scope import Scope
 
 CLAMPED: Final = {
@@ -73,10 +73,11 @@ class AlikeFields:
         return " && ".join(each for each in (self.test, *lows) if each) or "true"
 
 
-def with_alike_fields(body: Body, acts: Sequence[Act], first: Row) -> tuple[Body, AlikeFields]:
-    """Return a body that reads the names, and their values; `first` is the first row of acts."""
-    strides, levels = _strides(body.scope, acts), levels_together(body.rows, acts, first)
-    rows = _ends(levels)
+def with_alike_fields(
+    body: Body, acts: Sequence[Act], levels: Sequence[Together]
+) -> tuple[Body, AlikeFields]:
+    """Return a body that reads the names, and their values; `levels` are those of its acts."""
+    strides, rows = _strides(body.scope, acts), _ends(levels)
     places = {each: f"t{place}" for place, each in enumerate(strides.items())}
     ends = {row: f"e{place}" for place, row in enumerate(chain(*rows))}
     texts = (tuple(operand(body, row) for row in each) for each in rows)
@@ -85,13 +86,14 @@ def with_alike_fields(body: Body, acts: Sequence[Act], first: Row) -> tuple[Body
     return named, AlikeFields(names, (tuple(strides.values()), *texts))
 
 
-def with_equal_fields(body: Body, acts: Sequence[Act], first: Row, *, leaves: bool) -> Body:
+def with_equal_fields(
+    body: Body, acts: Sequence[Act], levels: Sequence[Together], *, leaves: bool
+) -> Body:
     """Return a body for fields with one stride, `stride`, and the levels from 0 to `most`.
 
     Its code is in a function that returns false where a level is outside, if it `leaves`; otherwise
     such a level is moved to an end.
     """
-    levels = levels_together(body.rows, acts, first)
     low, high = _ends(levels)
     ends = dict.fromkeys(low, "0") | dict.fromkeys(high, "most")
     named = _named(body, dict.fromkeys(_strides(body.scope, acts).items(), "stride"), ends)

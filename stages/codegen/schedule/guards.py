@@ -187,12 +187,9 @@ def parts_of(range_: Range, tests: Sequence[Beyond], most: int) -> tuple[LoopPar
 def _rimmed(range_: Range, tests: Sequence[Beyond]) -> tuple[LoopPart, ...]:
     """Cut a loop into the indices at which all tests have their usual answer, and the others."""
     known = {test: _is_usual(range_, test) for test in tests}
-    low, high = range_.start, range_.stop
-    for test, beyond in known.items():
-        low = bounds.maximum(low, test.bound) if beyond else low
-        high = high if beyond else bounds.minimum(high, test.bound)
-    low = bounds.minimum(low, range_.stop)
-    high = bounds.maximum(low, high)
+    usual = within(range_, tuple(known.items()))
+    low = bounds.minimum(usual.start, range_.stop)
+    high = bounds.maximum(low, usual.stop)
     dim, start, stop = range_.dim, range_.start, range_.stop
     cut = (LoopPart(Range(dim, start, low), {}), LoopPart(Range(dim, low, high), known))
     parts = (*cut, LoopPart(Range(dim, high, stop), {}))
@@ -216,12 +213,9 @@ def _is_usual(range_: Range, test: Beyond) -> bool:
 
 def _halves(part: LoopPart, test: Beyond) -> list[LoopPart]:
     known = part.answer(test)
-    start, stop = part.range.start, part.range.stop
-    halves = []
-    if known is not True:
-        below = Range(test.dim, start, bounds.minimum(stop, test.bound))
-        halves.append(LoopPart(below, {**part.known, test: False}))
-    if known is not False:
-        above = Range(test.dim, bounds.maximum(start, test.bound), stop)
-        halves.append(LoopPart(above, {**part.known, test: True}))
+    halves = [
+        LoopPart(within(part.range, ((test, beyond),)), {**part.known, test: beyond})
+        for beyond in (False, True)
+        if known in (None, beyond)
+    ]
     return [half for half in halves if not bounds.is_empty_box((half.range,))]

@@ -94,10 +94,12 @@ def _around(spans: Sequence[Span | None]) -> Span | None:
         if (before, beyond) != (old.before, old.beyond):
             by_base[base] = classes.evolve(old, before=before, beyond=beyond)
     there = [span for (start, _), span in by_base.items() if start != _NOTHING.start]
+    if len(there) < 2:
+        return there[0] if there else _NOTHING
     boxes = [span.opened().range(_ANY) for span in there]
     kept = [n for n, span in enumerate(there) if not (span.gated and _is_part(boxes, n))]
-    if len(kept) < 2:
-        return there[kept[0]] if kept else _NOTHING
+    if len(kept) == 1:
+        return there[kept[0]]
     (whole,) = bounds.hull([(boxes[n],) for n in kept])
     return _settled_span(whole.start, whole.stop, any(there[n].gated for n in kept))
 

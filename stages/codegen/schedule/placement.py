@@ -243,8 +243,8 @@ class _Placing:
             self.walks.append(Walk(index, self.boxes[index], tuple(sorted(own))))
             if self.weighing.rules.hands_on:
                 self._hand_on(index, results, value.axis)
+        need = need_of(box_of(gated, value.dims))
         for operand in self.points.nodes[index].operands:
-            need = need_of(box_of(gated, value.dims))
             self._ask([(operand, need)], ({},), self.walks[-1].nest)
 
     def _act(self, index: int, value: Column, results: Sequence[int], room: Ranges) -> None:

@@ -37,6 +37,7 @@ from ...rows import (
     Body,
     acts_of,
     element,
+    levels_together,
     loop_over,
     with_alike_fields,
     with_equal_fields,
@@ -69,15 +70,16 @@ def write_one_by_one(
 ) -> Iterator[str]:
     """Write acts that go through the columns of a block one after the other, at each level."""
     _keep(block, number, acts)
-    body, first = _body(block), next(copy(numbers))
+    body = _body(block)
+    together = levels_together(body.rows, acts, next(copy(numbers)))
     body.scope.uses.functions.update(SOON)
     level = [] if sweep is None else [body.positions[sweep.range.dim]]
-    own, fields = with_alike_fields(body, acts, first)
+    own, fields = with_alike_fields(body, acts, together)
     words = ", ".join(f"s64 {each}" for each in ("from", "to", *level, *fields.names))
     yield f"const auto any{number} = [=]({words}) INLINE {{"
     yield f"  for (s64 {block.inner} = from; {block.inner} < to; ++{block.inner}) {{"
     yield from (*indented(_column(block, own, acts, copy(numbers)), "    "), "  }", "};")
-    usual = with_equal_fields(body, acts, first, leaves=_can_begin_anew(acts))
+    usual = with_equal_fields(body, acts, together, leaves=_can_begin_anew(acts))
     words = ", ".join(f"s64 {each}" for each in (block.inner, *level, "stride", "most"))
     yield f"const auto part{number} = [=]({words}) INLINE {{"
     yield from (*indented(_column(block, usual, acts, numbers)), "  return true;", "};")

@@ -14,6 +14,7 @@ from ...rows import (
     Scope,
     acts_of,
     body_of_column,
+    levels_together,
     pointers,
     states,
     tests_of,
@@ -74,7 +75,8 @@ def _own_acts(scope: Scope, column: Column) -> Iterator[str]:
     index = f"i{len(plain.positions)}"  # of each sweep
     within = {**plain.positions, **{each.range.dim: index for each in sweeps}}
     own = classes.evolve(plain, positions=within)
-    named, fields = with_alike_fields(own, column.acts, 0)
+    levels = levels_together(own.rows, column.acts, 0)
+    named, fields = with_alike_fields(own, column.acts, levels)
     body = classes.evolve(named, positions=plain.positions)
     if not fields.names:
         yield from acts_of(plain, column.acts, count())
