@@ -185,12 +185,12 @@ def _parts(leaf: Leaf, machine: CpuClass) -> Iterator[_Part]:
     for work, (body, extents) in zip(leaf.work, bodies(leaf.sweep), strict=True):
         found = amounts(work, machine)
         if is_rolled:
-            found["rings"] = work.times[-2]
+            found["rings"] = work.times[-2] / leaf.turn
         asked = {work.nest.body[row].buffer for row in marks_of(work.nest).asked}  # type: ignore[attr-defined]  # loads
         runs = {
             (touch.buffer, touch.stores): 0.0
             if touch.stores or touch.is_told or touch.buffer in asked
-            else max(touch.run(extents), line)
+            else leaf.turn * max(touch.run(extents), line)
             for touch in body
         }
         late = {

@@ -54,6 +54,7 @@ class Leaf:
         sweep: of a thread.
         work: of a thread, nest by nest.
         threads: how many share it.
+        turn: how many rows the nests of tiles walk at a time.
 
     """
 
@@ -61,6 +62,7 @@ class Leaf:
     sweep: Sweep
     work: tuple[Work, ...]
     threads: int
+    turn: int = 1
 
 
 # Leaves by their node and the buffers that its nests access.
@@ -159,13 +161,16 @@ class _Leaves:
             body = self._body(member.nest)
             parts.append(in_loops(body, [each for each in loops if each[0] is not tiles.rolled]))
         inner: tuple[Sweep, ...] = tuple(parts)
+        turn = 1
         if tiles.rolled is not None:
             inner = (Sweep(tiles.rolled, heights[tiles.rolled], inner),)
+            row = inside * prod(heights.values()) / heights[tiles.rolled]
+            turn = tiles.rows_in_turn(self.buffers.values(), row)
         share = prod(counts.values()) / alone
         for dim, count in reversed(counts.items()):
             left = max(1.0, count / share)
             inner, share = (Sweep(dim, left, inner, heights[dim]),), share / (count / left)
-        return Leaf(tiles, inner[0], tuple(work), threads)
+        return Leaf(tiles, inner[0], tuple(work), threads, turn)
 
     def _heights(
         self, tiles: Tiles, extents: Mapping[Dimension, int], threads: int

@@ -14,13 +14,11 @@ from ...ir.loops import (
     Argument,
     Bound,
     Buffer,
-    Const,
     Kernel,
     Range,
     Stride,
     arrays_of,
     bodies,
-    difference,
 )
 from ..arena import extent
 from ..interface import split
@@ -186,10 +184,13 @@ class Scope:
         if buffer.dims[axis] is buffer.unit:
             return index
         if buffer.dims[axis] is buffer.ring:
-            last = difference(buffer.box[axis].stop, Const(1))
-            index = f"({index} & {last})"
+            index = f"({index} & {self.last_in_ring(buffer)})"
         stride = self.stride(buffer, axis)
         return f"{index} * {f's32({stride})' if is_narrow else stride}"
+
+    def last_in_ring(self, buffer: Buffer) -> str:
+        """Return the last place of the rows of an array that take turns."""
+        return self.uses.ask(f"{self.buffers[buffer.name]}r")
 
     def inside(self, buffer: Buffer, axis: int, index: str) -> str:
         """Return an index of a load, clamped to the field if loads from it are."""
@@ -271,7 +272,12 @@ def strides(scope: Scope, buffer: Buffer) -> Iterator[Definition]:
     order = buffer.order[::-1]
     for place, dim in enumerate(order):
         if place:
-            count = _count(scope, ranges[order[place - 1]])
+            before = ranges[order[place - 1]]
+            count = (
+                f"({scope.last_in_ring(buffer)} + 1)"
+                if before.dim is buffer.ring
+                else _count(scope, before)
+            )
             step = count if step == "1" else f"{scope.ask(inner)} * {count}"
         inner = f"{scope.buffers[buffer.name]}s{buffer.dims.index(dim)}"
         if dim is not buffer.unit:

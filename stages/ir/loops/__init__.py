@@ -37,7 +37,18 @@ from ..strides import Stride
 from .axes import Places, axis_along, is_told, row_of
 from .buffers import ITEMSIZES, Buffer, empty_where
 from .column import Act, Column, Get, If, Set, Sweep, While
-from .cpu import LINE, Cut, Portions, Tiles, marked, marks_of, with_rows
+from .cpu import (
+    FIRST_CACHE,
+    LINE,
+    MOST_IN_TURN,
+    SECOND_CACHE,
+    Cut,
+    Portions,
+    Tiles,
+    marked,
+    marks_of,
+    with_rows,
+)
 from .group import Member, NestGroup, PatchGroup, groups_of
 from .kernel import Choice, Kernel, Loop, Node, Seq, Step, in_order, steps_of
 from .nest import (
@@ -77,8 +88,11 @@ from .traverse import (
 )
 
 __all__ = [
+    "FIRST_CACHE",
     "ITEMSIZES",
     "LINE",
+    "MOST_IN_TURN",
+    "SECOND_CACHE",
     "Access",
     "Act",
     "Advance",

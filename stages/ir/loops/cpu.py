@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import ClassVar, Final
 
@@ -20,13 +20,17 @@ from ..bounds import (
     multiply,
 )
 from ..inside import bounds_of
+from .buffers import ITEMSIZES, Buffer
 from .group import Member, NestGroup, PatchGroup
 from .kernel import Kernel, Node
-from .nest import Each, Marks, Nest, Row, marked_as, marks_as
-from .traverse import with_nests
+from .nest import Each, Load, Marks, Nest, Row, Store, marked_as, marks_as
+from .traverse import arrays_of, with_nests
 
 LINE: Final = 64  # bytes
 PITCH: Final = 16
+MOST_IN_TURN: Final = 4  # rows
+FIRST_CACHE: Final = 32 << 10  # bytes
+SECOND_CACHE: Final = 1 << 20  # where a call does not know it
 
 
 @classes.frozen
@@ -78,8 +82,8 @@ class Tiles(NestGroup):
     """Nests that run in order on each tile; at most `threads` threads share the tiles.
 
     Each thread has its own `arrays`, as large as a tile. Along `rolled`, if given, the nests
-    alternate row by row: each nest leads the last one by its margin beyond the tile, so that later
-    nests read rows from the cache.
+    alternate row by row, or a few rows at a time where these are short: each nest leads the last
+    one by its margin beyond the tile, so that later nests read rows from the cache.
     """
 
     platform: ClassVar[str] = "cpu"
@@ -105,6 +109,51 @@ class Tiles(NestGroup):
     def alternates(self) -> bool:
         """Whether the first nest still fills arrays when the last one reads them."""
         return self.rolled is not None
+
+    def rows_in_use(self, name: str) -> int:
+        """Count the rows of a buffer from the last one that any nest touches to the newest one.
+
+        While row r has its turn, a nest works on the row r + its margin beyond the tile.
+        """
+        level = next(n for n, cut in enumerate(self.cuts) if cut.range.dim is self.rolled)
+        touched = [
+            member.margins[level][1] + offset
+            for member in self.members
+            for row in member.nest.body
+            if isinstance(row, Load | Store) and row.buffer == name
+            for offset in (
+                [at for dim, _, at in row.places if dim is self.rolled]
+                if isinstance(row, Load)
+                else [0]
+            )
+        ]
+        return 1 + max(touched) - min(touched)
+
+    def bytes_in_turn(self, buffers: Iterable[Buffer]) -> tuple[int, int]:
+        """Return the bytes of a point in the rows that nests hold, and those of each row more.
+
+        Nests alternate row by row, or with more rows at a time. What lacks a dimension is small.
+        """
+        used, box = arrays_of(self), self.members[-1].nest.box
+        held = [
+            (ITEMSIZES[each.dtype], each)
+            for each in buffers
+            if each.name in used and {range_.dim for range_ in box} <= set(each.dims)
+        ]
+        first = sum(size * self.rows_in_use(each.name) for size, each in held)
+        return first, sum(size * (1 + (each.ring is not None)) for size, each in held)
+
+    def rows_in_turn(self, buffers: Iterable[Buffer], points: float) -> int:
+        """Return how many rows of so many points nests walk at a time."""
+        first, more = self.bytes_in_turn(buffers)
+        room = SECOND_CACHE / 8 * 5 if self.has_columns else FIRST_CACHE
+        fitting = (n for n in (MOST_IN_TURN, 2) if points * (first + (n - 1) * more) <= room)
+        return next(fitting, 1)
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether nests walk more than the innermost dimension inside of tiles."""
+        return len(self.members[-1].nest.box) > len(self.cuts) + 1
 
     def problems(self) -> Iterator[tuple[Node, str]]:
         """Yield the nests that cannot run tile by tile."""

@@ -16,6 +16,7 @@ from .....runtime.language import Dimension, DimensionKind
 from .....runtime.process import classes
 from ....ir.loops import (
     ITEMSIZES,
+    MOST_IN_TURN,
     Buffer,
     Const,
     Cut,
@@ -249,15 +250,16 @@ def _tiles(
     rolled = next((dim for dim in sizes if run.margin(dim)), None)
     even = (inner,) if wanted else (inner, rolled)  # equal parts for threads, unless wished
     cuts = tuple(Cut(_range(run, dim), sizes[dim], even=dim in even) for dim in order)
-    arrays = [_local(array, run, cuts, rolled) for array in arrays]
-    kept, memory = _bytes(arrays, {}), rules.target.core_memory
-    reason = f"{', '.join(run.local)}: about {-(-kept // 1024)} of {memory // 1024} KiB of cache"
     members = tuple(
         Member(_sequential(nest), tuple(own[cut.range.dim] for cut in cuts))
         for nest, own in zip(run.nests, run.margins, strict=True)
     )
     names = tuple(name for name in buffers if name in run.local)
-    return Tiles(names, cuts, members, reason, rolled, rules.target.cores), arrays
+    tiles = Tiles(names, cuts, members, "", rolled, rules.target.cores)
+    arrays = [_local(array, run, tiles) for array in arrays]
+    kept, memory = _bytes(arrays, {}), rules.target.core_memory
+    reason = f"{', '.join(run.local)}: about {-(-kept // 1024)} of {memory // 1024} KiB of cache"
+    return classes.evolve(tiles, reason=reason), arrays
 
 
 def _bytes(arrays: Sequence[Buffer], sizes: Mapping[Dimension, int]) -> int:
@@ -295,20 +297,21 @@ def _sequential(nest: Nest) -> Nest:
     return classes.evolve(nest, loops=tuple(loops))
 
 
-def _local(array: Buffer, run: _Run, cuts: Sequence[Cut], rolled: Dimension | None) -> Buffer:
+def _local(array: Buffer, run: _Run, tiles: Tiles) -> Buffer:
     """Return an array as large as a tile, or as the rows of it that are in use at a time.
 
     The nest that fills an array is a few rows ahead of those that read it. What lies further back
     is not read again, so the array needs few rows, a power of two, which stay in the first cache:
     the row with index i lies in place i modulo their number.
     """
-    sizes = {cut.range.dim: cut.size for cut in cuts}
-    ring = rolled if rolled is not None and _is_ring(array, rolled) else None
+    sizes = {cut.range.dim: cut.size for cut in tiles.cuts}
+    ring = tiles.rolled if tiles.rolled is not None and _is_ring(array, tiles.rolled) else None
     box = []
     for range_ in array.box:
         dim, ends = range_.dim, (range_.start, range_.stop)
         if dim is ring:
-            ends = Const(0), Const(_rows_in_use(array.name, run, dim))
+            most = tiles.rows_in_use(array.name) + MOST_IN_TURN - 1
+            ends = Const(0), Const(1 << (most - 1).bit_length())
         elif dim in sizes:
             before, beyond = run.local[array.name][dim]
             ends = Const(-before), Const(sizes[dim] + beyond)
@@ -319,17 +322,3 @@ def _local(array: Buffer, run: _Run, cuts: Sequence[Cut], rolled: Dimension | No
 def _is_ring(array: Buffer, rolled: Dimension) -> bool:
     """Tell whether an array keeps rows along `rolled`, which tiles of any height share."""
     return rolled in array.dims and array.unit is not rolled
-
-
-def _rows_in_use(name: str, run: _Run, rolled: Dimension) -> int:
-    """Count the rows from the last one that any nest touches to the newest one.
-
-    While row r has its turn, a nest works on the row r + its margin beyond the tile.
-    """
-    touched = [
-        own[rolled][1] + (row.offsets[row.dims.index(rolled)] if isinstance(row, Load) else 0)
-        for nest, own in zip(run.nests, run.margins, strict=True)
-        for row in nest.body
-        if isinstance(row, Load | Store) and row.buffer == name
-    ]
-    return 1 << (max(touched) - min(touched)).bit_length()

@@ -50,7 +50,7 @@ from .nest import write_column, write_nest
 from .portions import ELEMENTS, functions_of, write_all, write_portions
 from .streams import ASK, stream_function
 from .strips import MASKED
-from .threads import CALLEE, LIMITS, MACHINE, MARCH, SHARING, TURNS
+from .threads import CALLEE, LIMITS, MACHINE, MARCH, ROWS_IN_TURN, SHARING, TURNS
 from .tiles import EVEN, write_tiles
 from .units import Caller, Known, Line, known, part_of, write_units
 
@@ -124,6 +124,7 @@ _TYPE: Final = re.compile(r"\b[bsuf]\d+\b")
 # The tools in their order, by the name that text asks for.
 TOOLS: Final[Mapping[str, str]] = {
     "measured": MACHINE, "rows_of_block": MARCH, "even": EVEN, "rows_of_tile": TURNS,
+    "rows_in_turn": ROWS_IN_TURN,
     "share": SHARING, "masked": MASKED, "run": ELEMENTS, "ask": ASK,
     "listed": LISTED,
 }  # fmt: skip
@@ -134,8 +135,6 @@ def _tools(scope: Scope) -> Iterator[str]:
     asked = set(scope.uses.names)
     if {"share", *LIMITS} & asked:
         asked.add("measured")
-    if "rows_of_tile" in asked:
-        asked.add("even")
     yield ENDS
     yield from (text for name, text in TOOLS.items() if name in asked)
     if "stream" in asked:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ....ir.loops import NestLoop, Range, Ranges
+from ....ir.loops import MOST_IN_TURN, SECOND_CACHE, NestLoop, Range, Ranges
 from ...entry_point import CONTEXT
 from ...rows import Scope
 
@@ -30,6 +30,7 @@ static inline s64 measured(const Context* context, s64 Machine::* number, s64 us
 LIMITS: Final = {
     "far": f"  const s64 far = measured({CALLEE}, &Machine::stream_from, {STREAM_FROM});",
     "held": f"  const s64 held = measured({CALLEE}, &Machine::shared_cache, 32 << 20);",
+    "near": f"  const s64 near = measured({CALLEE}, &Machine::core_memory, {SECOND_CACHE});",
     "many": f"  const s64 many = measured({CALLEE}, &Machine::parallel_from, {PARALLEL_FROM});",
 }
 # Compilers keep a copy of the body's variables in registers, because no pointer refers to it.
@@ -61,6 +62,17 @@ static inline s64 rows_of_tile(s64 count, s64 most, s64 parts) {{
   const s64 part = later((count + parts - 1) / parts, {FEWEST});
   const s64 tiles = (part + most - 1) / most;
   return (part + tiles - 1) / tiles;
+}}"""
+# Nests in turn walk a few rows at a time if what they hold then has room in a cache.
+ROWS_IN_TURN: Final = f"""\
+static inline s64 ring(s64 rows) {{
+  s64 found = 1;
+  while (found < rows) found *= 2;
+  return found;
+}}
+static inline s64 rows_in_turn(s64 room, s64 first, s64 more) {{
+  const s64 most = {MOST_IN_TURN};
+  return first + (most - 1) * more <= room ? most : first + more <= room ? 2 : 1;
 }}"""
 END: Final = "});"
 

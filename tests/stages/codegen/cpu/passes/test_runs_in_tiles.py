@@ -34,7 +34,7 @@ RUN = """\
           %3 float64 store out %2
 """
 TILES = """\
-    tiles arrays @0 rolled J threads 2  # @0: about 8 of 8 KiB of cache
+    tiles arrays @0 rolled J threads 2  # @0: about 16 of 8 KiB of cache
       cut J: 0 .. n size 256 even
       member margins 1 1
         nest n0 group 0  # fills @0
@@ -52,7 +52,7 @@ TILES = """\
               %3 float64 store out %2
 """
 TILED = """\
-  tile @0 float64 [I, J] unit I ring J order [J, I] box (I: 0 .. n, J: 0 .. 4)
+  tile @0 float64 [I, J] unit I ring J order [J, I] box (I: 0 .. n, J: 0 .. 8)
   group 0 (I: 0 .. n, J: 0 .. n)
   step 0
 """

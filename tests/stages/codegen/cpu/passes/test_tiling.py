@@ -178,7 +178,7 @@ def test_arrays_of_rows_in_turn_keep_the_rows_in_use():
     loops = program.trace()["codegen"].loops
     rings = [line for line in loops.splitlines() if " ring J" in line]
     (array,) = rings
-    assert "J: 0 .. 8" in array, "rows r - 2 to r + 2, and a power of two"
+    assert "J: 0 .. 8" in array, "rows r - 2 to r + 2, three rows more, and a power of two"
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -192,3 +192,40 @@ def test_rings_have_the_bits_of_whole_arrays(threads, size):
     smooth.with_backend(chosen).with_threads(threads)(field, out)
     whole = ff.cpu.with_passes(tile=None)
     np.testing.assert_array_equal(out.asnumpy(), ran(smooth, whole, u))
+
+
+@ff.field_operator
+def risen(u: Levels) -> Levels:
+    flux = laplacian(u)
+    return up(flux(J + 1) - flux, u)
+
+
+@ff.program
+def rows_of_any_length(u: Levels, out: Levels, last: ff.int32):
+    three(u, out=out, domain={I: (3, last), J: (3, 30), K: (0, 2)})
+
+
+@ff.program
+def columns_in_rows_of_any_length(u: Levels, out: Levels, last: ff.int32):
+    risen(u, out=out, domain={I: (3, last), J: (3, 30), K: (0, 2)})
+
+
+@pytest.mark.parametrize(
+    ("program", "lengths"),
+    [(rows_of_any_length, (9, 200, 300)), (columns_in_rows_of_any_length, (9, 4000, 7000))],
+)
+def test_the_shorter_rows_are_the_more_have_their_turn_together(program, lengths):
+    backend = ff.cpu.with_options(target=SMALL)
+    kernel = read(program.with_backend(backend).trace()["codegen"].loops)
+    (tiles,) = nodes_of(kernel, Tiles)
+    found = []
+    for length in lengths:
+        found.append(tiles.rows_in_turn(kernel.buffers, length * (1 + tiles.has_columns)))
+        u = levels(length + 3, 33, 2)
+        tiled, whole = (
+            ran(program, each, u, np.int32(length))
+            for each in (backend, ff.cpu.with_passes(tile=None))
+        )
+        np.testing.assert_array_equal(tiled, whole)
+
+    assert found == [4, 2, 1]
