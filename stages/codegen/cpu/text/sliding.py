@@ -47,6 +47,7 @@ class Slides:
         bases: the rows whose values slide.
         live: the rows that stores need.
         stages: the stage of each row inside the loop.
+        reach: how many points a value moves at most.
 
     """
 
@@ -56,6 +57,7 @@ class Slides:
     bases: Sequence[Row]
     live: Sequence[Row]
     stages: Mapping[Row, int]
+    reach: int
 
 
 def slides_of(body: Body, slides: Sequence[tuple[Row, Row, int]], lanes: int) -> Slides | None:
@@ -67,13 +69,13 @@ def slides_of(body: Body, slides: Sequence[tuple[Row, Row, int]], lanes: int) ->
     if not slides or options.checked or not fits:
         return None
     by_row = {row: (base, by) for row, base, by in slides}
-    for row, (_, by) in by_row.items():
-        made = functions(body.rows[row].dtype, by, lanes, options.vector_bytes)
-        body.scope.uses.functions.update(made)
+    dtype, moves = body.rows[slides[0][0]].dtype, {by for _, _, by in slides}
+    for by in (*moves, lanes - max(moves)):
+        body.scope.uses.functions.update(functions(dtype, by, lanes, options.vector_bytes))
     live = sorted(live_rows(body.rows, by_row))
     bases = sorted({base for base, _ in by_row.values()})
     stages = _late(body.rows, _stages(body, live, by_row), by_row, bases)
-    return Slides(body, lanes, by_row, bases, live, stages)
+    return Slides(body, lanes, by_row, bases, live, stages, max(moves))
 
 
 def before_strips(slides: Slides) -> Iterator[str]:
@@ -85,7 +87,7 @@ def before_strips(slides: Slides) -> Iterator[str]:
 def sliding_strip(slides: Slides, simd: str) -> Iterator[str]:
     """Write the stages of a strip, before the first one what slides into it."""
     arrays = _arrays(slides)
-    yield from _before_first(slides)
+    yield from _before_first(slides, simd)
     yield from (
         f"alignas({LINE}) {_type(slides, row)} a{row}[{slides.lanes}];" for row in sorted(arrays)
     )
@@ -101,9 +103,12 @@ def sliding_strip(slides: Slides, simd: str) -> Iterator[str]:
     yield from (f"h{base} = g{base};" for base in slides.bases)
 
 
-def _before_first(slides: Slides) -> Iterator[str]:
-    """Compute the values of the points before the first strip, as many as slide into it."""
-    reach, lanes, bases = max(by for _, by in slides.slides.values()), slides.lanes, slides.bases
+def _before_first(slides: Slides, simd: str) -> Iterator[str]:
+    """Compute the values of the points before the first strip, as many as slide into it.
+
+    A register of them takes as long as one point; their places are the last ones.
+    """
+    reach, lanes, bases = slides.reach, slides.lanes, slides.bases
     rows = slides.body.rows
     needed = (
         row
@@ -113,13 +118,18 @@ def _before_first(slides: Slides) -> Iterator[str]:
     yield from (
         "if (is_first) {",
         "  is_first = false;",
-        *(f"  alignas({LINE}) {_type(slides, base)} a{base}[{lanes}] = {{}};" for base in bases),
-        f"  for (s64 l = {lanes - reach}; l < {lanes}; ++l) {{",
-        f"    const s64 i{slides.body.depth - 1} = b - {lanes} + l;",
+        *(f"  alignas({LINE}) {_type(slides, base)} a{base}[{lanes}];" for base in bases),
+        simd,
+        f"  for (s64 l = 0; l < {lanes}; ++l) {{",
+        f"    const s64 i{slides.body.depth - 1} = b - {reach} + l;",
         *(f"    {line(slides.body, row)}" for row in sorted(needed)),
         *(f"    a{base}[l] = v{base};" for base in bases),
         "  }",
         *(f"  __builtin_memcpy(&h{base}, a{base}, sizeof(h{base}));" for base in bases),
+        *(
+            f"  h{base} = moved_{_type(slides, base)}_{lanes - reach}(h{base}, h{base});"
+            for base in bases
+        ),
         "}",
     )
 

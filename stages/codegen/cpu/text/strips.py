@@ -118,7 +118,11 @@ def write_strips(
     if strips.stored:
         scope, nest = strips.body.scope, strips.nest
         far = is_far(scope, nest, points(scope, nest.box))
-        alike = are_rows_alike(scope, strips.stored)
+        alike = (
+            *are_rows_alike(scope, strips.stored),
+            # much of a short row is the rest that it ends with, which other stores write
+            f"(({stop} - b) % {strips.lanes} == 0 || {stop} - b >= {2 * strips.lanes})",
+        )
         yield "  " + aligned(strips.stored, " && ".join((far, *alike)))
     yield f"  const bool again = {_again(strips, stop)};"
     # what lanes reduce is a variable of the row
