@@ -256,28 +256,38 @@ def of_any_slot(left: Range, right: Range) -> Range | None:
     return Range(left.dim, *table_range(*rows, slots))
 
 
-def evaluate(bound: Bound, value_of: Callable[[Symbol], int]) -> int:
+def evaluate(
+    bound: Bound, value_of: Callable[[Symbol], int], known: dict[Bound, int] | None = None
+) -> int:
     """Return the integer value of `bound`, given the values of its symbols.
 
-    `value_of` receives the bound of a table with constant rows.
+    `value_of` receives the bound of a table with constant rows. Values of all parts are looked up
+    in `known` and added to it.
 
     >>> evaluate(add(ScalarSymbol("n"), 2), {ScalarSymbol("n"): 5}.__getitem__)
     7
     """
-    values: dict[int, int] = {}  # by identity
-    for part in parts(bound):
+    values: dict[Bound, int] = {} if known is None else known
+    waiting = [bound]
+    while waiting:
+        part = waiting[-1]
+        missing = [arg for arg in arguments(part) if arg not in values]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
         match part:
             case Const():
                 value = part.value
             case Apply():
-                value = COMPUTE[part.op]([values[id(arg)] for arg in part.args])
+                value = COMPUTE[part.op]([values[arg] for arg in part.args])
             case TableBound():
-                start, stop = (Const(values[id(arg)]) for arg in arguments(part))
+                start, stop = (Const(values[arg]) for arg in arguments(part))
                 value = value_of(TableBound(part.end, part.table, start, stop, part.slots))
             case _:
                 value = value_of(part)
-        values[id(part)] = value
-    return values[id(bound)]
+        values[part] = value
+    return values[bound]
 
 
 @lru_cache(maxsize=_REMEMBERED)

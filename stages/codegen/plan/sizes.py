@@ -95,9 +95,7 @@ class Sizes:
         7
         """
         found = self._values.get(bound)
-        if found is None:
-            found = self._values[bound] = evaluate(bound, self._of)
-        return found
+        return evaluate(bound, self._of, self._values) if found is None else found
 
     def extent(self, range_: Range) -> int:
         """Return how many indices a range has."""

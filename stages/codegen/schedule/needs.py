@@ -78,12 +78,15 @@ def around(needs: Sequence[Need]) -> Need:
     """Return the smallest need around one or more needs, in linear time."""
     first, *others = needs
     return {
-        dim: span if all(need[dim] is span for need in others) else _around([n[dim] for n in needs])
+        dim: span
+        if all(need[dim] is span for need in others)
+        else _around(tuple(need[dim] for need in needs))
         for dim, span in first.items()
     }
 
 
-def _around(spans: Sequence[Span | None]) -> Span | None:
+@lru_cache(maxsize=4096)  # plans of a program have most needs in common
+def _around(spans: tuple[Span | None, ...]) -> Span | None:
     by_base: dict[tuple[Bound, Bound], Span] = {}
     for span in spans:
         if span is None:
@@ -166,9 +169,14 @@ def _entries_in(entries: Entries, rows: Span, slots: tuple[int, ...]) -> Span:
 
 def inside(need: Need, boxes: Boxes) -> Need:
     """Return the part of a need in any of the boxes."""
-    found: Need = {dim: span and _NOTHING for dim, span in need.items()}
+    return _inside(tuple(need.items()), boxes)
+
+
+@lru_cache(maxsize=1024)
+def _inside(need: tuple[tuple[Dimension, Span | None], ...], boxes: Boxes) -> Need:
+    found: Need = {dim: span and _NOTHING for dim, span in need}
     for box in boxes:
-        part = _cut(need, box)
+        part = _cut(dict(need), box)
         if part is not None:
             found = joined(found, part)
     return found
