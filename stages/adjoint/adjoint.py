@@ -181,7 +181,8 @@ class _Adjoint:
             self.sweep.give(value.then, inside(part, value.boxes[0]), value.dims, row)
         else:
             then = self.rows.graph.region(value.boxes, whole.row, zero)
-            self.sweep.give(value.then, classes.evolve(whole, row=then), value.dims, row)
+            given = classes.evolve(whole, row=then, cover=value.boxes)
+            self.sweep.give(value.then, given, value.dims, row)
         row_outside = self.rows.graph.region(value.boxes, zero, whole.row)
         other = classes.evolve(whole, row=row_outside)
         if not _is_one_side(value.boxes):  # else the box of the operand ends there

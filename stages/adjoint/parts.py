@@ -8,10 +8,14 @@ product with a partial waits with its box and its condition, and becomes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import chain
+from math import inf
+from typing import Any
 
+from ...runtime.language import Dimension
 from ...runtime.process import classes
-from ..ir.dataflow import Map, Ref, Shift, Side, add
+from ..ir.dataflow import Bound, Map, Ref, Shift, Side, add, difference
 from ..lower import regions
 from ..lower.regions import Box
 from .rows import Rows
@@ -28,6 +32,8 @@ class Part:
         is_zero: whether the row is 0 already where nothing needs it.
         is_negative: whether the contribution is minus the row. A sign costs nothing that way, and a
             flux that leaves one point and enters another is one row.
+        cover: boxes that hold all points where something contributes; None for no such boxes. Their
+            hull may hold points at which the forward reads nothing, such as the corners of a cross.
 
     """
 
@@ -36,6 +42,7 @@ class Part:
     need: Ref | None = None
     is_zero: bool = False
     is_negative: bool = False
+    cover: tuple[Box, ...] | None = None
 
 
 def plain(rows: Rows, part: Part) -> Ref:
@@ -73,7 +80,8 @@ def everywhere(rows: Rows, part: Part) -> Part:
         row = rows.apply("select", part.need, row, zero)
     if part.box is not None:
         row = rows.graph.region((part.box,), row, zero)
-    return Part(row, None, needed(rows, part), is_zero=True, is_negative=part.is_negative)
+    cover = part.cover if part.box is None else (part.box,)
+    return Part(row, None, needed(rows, part), True, part.is_negative, cover)
 
 
 def total(rows: Rows, parts: Sequence[Part]) -> Part:
@@ -82,9 +90,16 @@ def total(rows: Rows, parts: Sequence[Part]) -> Part:
     if all((each.box, each.need) == (first.box, first.need) for each in parts):
         is_zero = all(each.is_zero for each in parts)
         row, is_negative = _sum(rows, parts)
-        return classes.evolve(first, row=row, is_zero=is_zero, is_negative=is_negative)
-    row, is_negative = _sum(rows, [everywhere(rows, each) for each in parts])
-    return Part(row, None, _any(rows, parts), is_zero=True, is_negative=is_negative)
+        changed: Any = {"row": row, "is_zero": is_zero, "is_negative": is_negative}
+        return classes.evolve(first, **changed, cover=_all_covers(parts))
+    spread = [everywhere(rows, each) for each in parts]
+    row, is_negative = _sum(rows, spread)
+    return Part(row, None, _any(rows, parts), True, is_negative, _all_covers(spread))
+
+
+def _all_covers(parts: Sequence[Part]) -> tuple[Box, ...] | None:
+    covers = [each.cover for each in parts if each.cover is not None]
+    return tuple(dict.fromkeys(chain(*covers))) if len(covers) == len(parts) else None
 
 
 def _sum(rows: Rows, parts: Sequence[Part]) -> tuple[Ref, bool]:
@@ -125,14 +140,20 @@ def shifted(rows: Rows, part: Part, value: Shift) -> Part:
     def moved(row: Ref) -> Ref:
         return graph.shift(row, value.onto, -offset, value.dim)
 
-    box = part.box
+    box, cover = part.box, part.cover
     if box is not None:
-        box = tuple(_moved(side, value) if side.dim is value.onto else side for side in box)
+        box = _moved(box, value)
+    if cover is not None:
+        cover = tuple(_moved(each, value) for each in cover)
     need = None if part.need is None else moved(part.need)
-    return classes.evolve(part, row=moved(part.row), box=box, need=need)
+    return classes.evolve(part, row=moved(part.row), box=box, need=need, cover=cover)
 
 
-def _moved(side: Side, value: Shift) -> Side:
+def _moved(box: Box, value: Shift) -> Box:
+    return tuple(_side_further(side, value) if side.dim is value.onto else side for side in box)
+
+
+def _side_further(side: Side, value: Shift) -> Side:
     ends = (None if end is None else add(end, value.offset) for end in (side.start, side.stop))
     return Side(value.dim, *ends)
 
@@ -152,3 +173,46 @@ def also(rows: Rows, part: Part, need: Ref) -> Part:
     if part.need is not None:  # an 'and' would read the condition everywhere
         need = rows.apply("select", part.need, need, rows.graph.literal("bool", "False"))
     return classes.evolve(part, need=need, is_zero=False)
+
+
+def covered(rows: Rows, part: Part, dims: Collection[Dimension]) -> Part:
+    """Return a contribution of a value with these dimensions, needed in its cover alone.
+
+    Between the boxes of the cover a partial derivative may be infinite: its product with 0 is NaN.
+    """
+    boxes = [tuple(side for side in box if side.dim in dims) for box in part.cover or ()]
+    if part.box is not None or len(boxes) < 2 or _adjoin(boxes):
+        return part
+    yes, found = (rows.graph.literal("bool", text) for text in ("True", "False"))
+    for box in boxes:
+        found = rows.graph.region((box,), yes, found)
+    return also(rows, part, found)
+
+
+def _adjoin(boxes: Sequence[Box]) -> bool:
+    """Tell whether boxes differ along one dimension only, and leave no index out there."""
+    if len({tuple(side.dim for side in box) for box in boxes}) > 1:
+        return False
+    along = {n for box in boxes for n, side in enumerate(box) if side != boxes[0][n]}
+    if len(along) != 1:
+        return not along
+    sides = [box[n] for box in boxes for n in along]
+    found, apart = sides[:1], sides[1:]
+    while near := [side for side in apart if any(_touch(side, each) for each in found)]:
+        found, apart = near, [side for side in apart if side not in near]
+    return not apart
+
+
+def _touch(one: Side, other: Side) -> bool:
+    """Tell whether no index lies between two ranges that are not empty."""
+    ends = (one.start, other.stop), (other.start, one.stop)
+    if all(start is None or stop is None or _most(start, stop) <= 0 for start, stop in ends):
+        return True
+    if one.start is None or other.start is None:
+        return False
+    return abs(_most(one.start, other.start)) <= 1
+
+
+def _most(one: Bound, other: Bound) -> float:
+    found = difference(one, other)
+    return inf if found is None else found

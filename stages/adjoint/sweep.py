@@ -11,7 +11,7 @@ from ...runtime.process import DerivativeError, classes
 from ..ir.dataflow import Literal, Map, Ranges, Ref, Table, Value
 from ..lower.graph import Graph
 from .joining import sides_of
-from .parts import Part, also, everywhere, inside, narrowed, total, unsigned
+from .parts import Part, also, covered, everywhere, inside, narrowed, total, unsigned
 from .rows import Rows, derivative_of
 from .sums import summed
 
@@ -104,7 +104,9 @@ class Sweep:
             reads = value.op not in LINEAR and not (value.op == "fma" and place == 2)
             factor = self.values[value.args[1 - place]] if reads and value.op in SCALING else None
             is_scaled = factor is not None and not factor.dims
-            here = self.within(row, part) if reads and not is_scaled else part
+            here = part
+            if reads and not is_scaled:
+                here = self.within(row, covered(self.rows, part, self.values[row].dims))
             pulled = derivative.pull(place, self.rows, part.row, row, value.args)
             is_tame = isinstance(factor, Literal) and isfinite(float(factor.text))
             is_zero = here.is_zero and (not reads or is_tame)

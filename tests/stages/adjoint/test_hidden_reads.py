@@ -180,3 +180,62 @@ def test_a_sum_over_no_level_reads_nothing(name, level, beyond):
     run(a, given["level"], out_b, a_b)
 
     np.testing.assert_allclose(a_b.asnumpy(), expected, rtol=1e-13)
+
+
+@ff.field_operator(backend=None)
+def crossed(a: Plane, b: Plane) -> Plane:
+    product = a * b
+    return product(I - 1) + product(I + 1) + product(K - 1) + product(K + 1)
+
+
+@ff.program(backend=None)
+def cross(a: Plane, b: Plane, out: Plane):
+    crossed(a, b, out=out, domain={I: (1, 4), K: (1, 4)})
+
+
+@ff.field_operator(backend=None)
+def parted(a: Plane, b: Plane) -> Plane:
+    return concat_where(K < 2, a * b, concat_where(K >= 3, 3.0 * (a * b), a))
+
+
+@ff.program(backend=None)
+def part(a: Plane, b: Plane, out: Plane):
+    parted(a, b, out=out)
+
+
+@ff.field_operator(backend=None)
+def squared_outside(a: Plane, b: Plane) -> Plane:
+    product = a * b
+    return concat_where((K < 2) | (K >= 3), product * product, a)
+
+
+@ff.program(backend=None)
+def square_outside(a: Plane, b: Plane, out: Plane):
+    squared_outside(a, b, out=out)
+
+
+CORNERS = np.pad(np.zeros((3, 3), bool), 1)
+CORNERS[::4, ::4] = True
+BETWEEN = np.broadcast_to(np.arange(5) == 2, (5, 5))
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("worst", [np.nan, np.inf], ids=["nan", "infinite"])
+@pytest.mark.parametrize(
+    ("program", "unread"), [(cross, CORNERS), (part, BETWEEN), (square_outside, BETWEEN)]
+)
+def test_what_lies_between_points_that_are_read_hands_on_nothing(program, unread, worst, name):
+    rng = np.random.default_rng(4)
+    a, b, out_b = rng.uniform(1.0, 2.0, (3, 5, 5))
+    given = {"a": a, "b": np.where(unread, 1.0, b), "out": out_b}
+    fields = {key: ff.as_field([I, K], each) for key, each in given.items()}
+    _, pull = ff.vjp(program, fields)
+    meant = pull({"out": fields["out"]})
+    found = {key: ff.full({I: 5, K: 5}, np.nan) for key in "ab"}
+
+    run = ff.adjoint(program, wrt=("a", "b")).with_backend(BACKENDS[name])
+    spoilt = ff.as_field([I, K], np.where(unread, worst, b))
+    run(a=fields["a"], b=spoilt, out_b=fields["out"], a_b=found["a"], b_b=found["b"])
+
+    for key in "ab":
+        np.testing.assert_allclose(found[key].asnumpy(), meant[key].asnumpy(), rtol=1e-13)
