@@ -182,7 +182,7 @@ class _Leaves:
             others = prod(-(-extents[c.range.dim] // c.size) for c in tiles.cuts if c is not cut)
             part = extent
             if cut.even:
-                part = max(-(-extent // -(-threads // max(others, 1))), FEWEST)
+                part = max(-(-extent // -(-threads // max(others, 1))), tiles.fewest)
             found[dim] = float(min(extent, -(-part // -(-part // cut.size))))
         return found
 

@@ -29,6 +29,8 @@ from .traverse import arrays_of, with_nests
 LINE: Final = 64  # bytes
 PITCH: Final = 16
 MOST_IN_TURN: Final = 4  # rows
+FEWEST_ROWS: Final = 8  # of a tile, if threads are to share them
+FEWEST_OF_COLUMNS: Final = 2  # the same, where rows have many levels
 FIRST_CACHE: Final = 32 << 10  # bytes
 SECOND_CACHE: Final = 1 << 20  # where a call does not know it
 
@@ -154,6 +156,11 @@ class Tiles(NestGroup):
     def has_columns(self) -> bool:
         """Whether nests walk more than the innermost dimension inside of tiles."""
         return len(self.members[-1].nest.box) > len(self.cuts) + 1
+
+    @property
+    def fewest(self) -> int:
+        """How many rows along `rolled` a tile has at least, if threads are to share them."""
+        return FEWEST_OF_COLUMNS if self.has_columns else FEWEST_ROWS
 
     def problems(self) -> Iterator[tuple[Node, str]]:
         """Yield the nests that cannot run tile by tile."""

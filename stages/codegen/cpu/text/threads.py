@@ -53,16 +53,16 @@ static inline s64 rows_of_block(s64 rows, s64 most) {{
   return later(1, (rows + blocks - 1) / later(1, blocks));
 }}"""
 # Threads get equal numbers of tiles, and few: rows at the edge of a tile are computed twice.
-TURNS: Final = f"""\
-static inline s64 parts_of(const Context* context, s64 points, s64 from, s64 others) {{
+TURNS: Final = """\
+static inline s64 parts_of(const Context* context, s64 points, s64 from, s64 others) {
   if (points < from || !context || context->size < sizeof(Context) || !context->threads) return 1;
   return (context->threads(context->pool) + others - 1) / later(1, others);
-}}
-static inline s64 rows_of_tile(s64 count, s64 most, s64 parts) {{
-  const s64 part = later((count + parts - 1) / parts, {FEWEST});
+}
+static inline s64 rows_of_tile(s64 count, s64 least, s64 most, s64 parts) {
+  const s64 part = later((count + parts - 1) / parts, least);
   const s64 tiles = (part + most - 1) / most;
   return (part + tiles - 1) / tiles;
-}}"""
+}"""
 # Nests in turn walk a few rows at a time if what they hold then has room in a cache.
 ROWS_IN_TURN: Final = f"""\
 static inline s64 ring(s64 rows) {{

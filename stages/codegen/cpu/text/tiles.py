@@ -55,7 +55,8 @@ def _counts(scope: Scope, tiles: Tiles, box: Ranges, sizes: Sequence[str]) -> It
         if cut.even and cut.range.dim is tiles.rolled:
             others = " * ".join(f"m{other}" for other, _ in cuts if other != level)
             parts = f"parts_of({CALLEE}, {enough(scope, box)}, {others or '1'})"
-            yield f"const s64 c{level} = {scope.ask('rows_of_tile')}({count}, {cut.size}, {parts});"
+            given = f"{count}, {tiles.fewest}, {cut.size}, {parts}"
+            yield f"const s64 c{level} = {scope.ask('rows_of_tile')}({given});"
         elif cut.even:
             yield f"const s64 c{level} = {scope.ask('even')}({count}, {cut.size});"
         yield f"const s64 m{level} = later(0, {count} + {sizes[level]} - 1) / {sizes[level]};"
