@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import chain
 from math import inf
-from typing import Any
 
 from ...runtime.language import Dimension
 from ...runtime.process import classes
@@ -90,8 +89,8 @@ def total(rows: Rows, parts: Sequence[Part]) -> Part:
     if all((each.box, each.need) == (first.box, first.need) for each in parts):
         is_zero = all(each.is_zero for each in parts)
         row, is_negative = _sum(rows, parts)
-        changed: Any = {"row": row, "is_zero": is_zero, "is_negative": is_negative}
-        return classes.evolve(first, **changed, cover=_all_covers(parts))
+        cover = _all_covers(parts)
+        return classes.evolve(first, row=row, is_zero=is_zero, is_negative=is_negative, cover=cover)
     spread = [everywhere(rows, each) for each in parts]
     row, is_negative = _sum(rows, spread)
     return Part(row, None, _any(rows, parts), True, is_negative, _all_covers(spread))
@@ -206,13 +205,14 @@ def _adjoin(boxes: Sequence[Box]) -> bool:
 def _touch(one: Side, other: Side) -> bool:
     """Tell whether no index lies between two ranges that are not empty."""
     ends = (one.start, other.stop), (other.start, one.stop)
-    if all(start is None or stop is None or _most(start, stop) <= 0 for start, stop in ends):
+    if all(start is None or stop is None or _beyond(start, stop) <= 0 for start, stop in ends):
         return True
     if one.start is None or other.start is None:
         return False
-    return abs(_most(one.start, other.start)) <= 1
+    return abs(_beyond(one.start, other.start)) <= 1
 
 
-def _most(one: Bound, other: Bound) -> float:
+def _beyond(one: Bound, other: Bound) -> float:
+    """Return how far a bound lies beyond another one; infinity where only the call knows."""
     found = difference(one, other)
     return inf if found is None else found

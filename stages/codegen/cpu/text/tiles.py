@@ -32,7 +32,7 @@ def write_tiles(scope: Scope, tiles: Tiles, first: int) -> Iterator[Line]:
     yield opened(scope, box, " * ".join(f"m{level}" for level in levels), tiles.threads)
     yield from (each.line for each in sizes)
     yield from indented(_tile_loop(scope, tiles, lengths))
-    yield from (*(each.line for each in places), *_rows_in_turn(scope, tiles))
+    yield from (*(each.line for each in places), *_turns(scope, tiles))
     inside = ("place", *(f"{end}{level}" for end in "tu" for level in levels))
     for index, member in enumerate(tiles.members, first):
         yield f"  {{  // nest {index}"
@@ -72,7 +72,7 @@ def _tile_loop(scope: Scope, tiles: Tiles, sizes: Sequence[str]) -> Iterator[str
     )
 
 
-def _rows_in_turn(scope: Scope, tiles: Tiles) -> Iterator[str]:
+def _turns(scope: Scope, tiles: Tiles) -> Iterator[str]:
     """Open the loop over rows that nests take in turn, early enough for the widest margin."""
     if tiles.rolled is not None:
         level = [cut.range.dim for cut in tiles.cuts].index(tiles.rolled)
@@ -125,7 +125,7 @@ def _sizes(
         )
         yield f"own{place}", f"  char* const own{place} = {offset};"
     if tiles.rolled is not None:
-        yield from _in_turn(scope, tiles, lengths)
+        yield from _rows_in_turn(scope, tiles, lengths)
     for array in arrays:
         if array.ring is not None:
             last, more = scope.last_in_ring(array), tiles.rows_in_use(array.name) - 1
@@ -133,7 +133,7 @@ def _sizes(
         yield from strides(scope, array)
 
 
-def _in_turn(scope: Scope, tiles: Tiles, lengths: Sequence[str]) -> Iterator[Definition]:
+def _rows_in_turn(scope: Scope, tiles: Tiles, lengths: Sequence[str]) -> Iterator[Definition]:
     """Define how many rows nests walk at a time, by the bytes that they hold then.
 
     Rows of whole columns lie far apart, but parts of several rows in the same lines and pages.
