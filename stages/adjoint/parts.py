@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import chain
 from math import inf
+from typing import Final
 
 from ...runtime.language import Dimension
 from ...runtime.process import classes
@@ -18,6 +19,8 @@ from ..ir.dataflow import Bound, Map, Ref, Shift, Side, add, difference
 from ..lower import regions
 from ..lower.regions import Box
 from .rows import Rows
+
+MOST_BOXES: Final = 9  # of a cover, two crosses one after the other: schedules grow fast with them
 
 
 @classes.frozen
@@ -31,8 +34,9 @@ class Part:
         is_zero: whether the row is 0 already where nothing needs it.
         is_negative: whether the contribution is minus the row. A sign costs nothing that way, and a
             flux that leaves one point and enters another is one row.
-        cover: boxes that hold all points where something contributes; None for no such boxes. Their
-            hull may hold points at which the forward reads nothing, such as the corners of a cross.
+        cover: boxes that hold all points where something contributes; None if they are unknown or
+            many. Their hull may hold points at which the forward reads nothing, such as the corners
+            of a cross.
 
     """
 
@@ -98,7 +102,8 @@ def total(rows: Rows, parts: Sequence[Part]) -> Part:
 
 def _all_covers(parts: Sequence[Part]) -> tuple[Box, ...] | None:
     covers = [each.cover for each in parts if each.cover is not None]
-    return tuple(dict.fromkeys(chain(*covers))) if len(covers) == len(parts) else None
+    boxes = tuple(dict.fromkeys(chain(*covers)))
+    return boxes if len(covers) == len(parts) and len(boxes) <= MOST_BOXES else None
 
 
 def _sum(rows: Rows, parts: Sequence[Part]) -> tuple[Ref, bool]:

@@ -8,6 +8,7 @@ import pytest
 import fieldforge as ff
 from fieldforge import broadcast, float64, int32, minimum, where
 from fieldforge.experimental import concat_where
+from fieldforge.stages.ir.dataflow import Region
 
 from ...derivative_cases import C2E, C2EDim, Cell, Edge, I, K, copied
 
@@ -183,9 +184,13 @@ def test_a_sum_over_no_level_reads_nothing(name, level, beyond):
 
 
 @ff.field_operator(backend=None)
+def sum_across(q: Plane) -> Plane:
+    return q(I - 1) + q(I + 1) + q(K - 1) + q(K + 1)
+
+
+@ff.field_operator(backend=None)
 def crossed(a: Plane, b: Plane) -> Plane:
-    product = a * b
-    return product(I - 1) + product(I + 1) + product(K - 1) + product(K + 1)
+    return sum_across(a * b)
 
 
 @ff.program(backend=None)
@@ -239,3 +244,34 @@ def test_what_lies_between_points_that_are_read_hands_on_nothing(program, unread
 
     for key in "ab":
         np.testing.assert_allclose(found[key].asnumpy(), meant[key].asnumpy(), rtol=1e-13)
+
+
+@ff.field_operator(backend=None)
+def crossed_often(a: Plane, b: Plane) -> Plane:
+    return sum_across(sum_across(sum_across(a * b)))
+
+
+@ff.program(backend=None)
+def cross_often(a: Plane, b: Plane, out: Plane):
+    crossed_often(a, b, out=out, domain={I: (3, 6), K: (3, 6)})
+
+
+def test_products_behind_many_shifts_are_derived_on_the_hull_of_all():
+    rng = np.random.default_rng(6)
+    given = {key: ff.as_field([I, K], rng.normal(size=(9, 9))) for key in ("a", "b", "out")}
+    _, pull = ff.vjp(cross_often, given)
+    meant = pull({"out": given["out"]})
+    found = {key: ff.full({I: 9, K: 9}, np.nan) for key in "ab"}
+
+    run = ff.adjoint(cross_often, wrt=("a", "b"))
+    places = {"out_b": given["out"], "a_b": found["a"], "b_b": found["b"]}
+    run(a=given["a"], b=given["b"], **places)
+
+    for key in "ab":
+        np.testing.assert_allclose(found[key].asnumpy(), meant[key].asnumpy(), rtol=1e-12)
+    assert (conditions(cross), conditions(cross_often)) == (4, 0), "of boxes: sixteen are too many"
+
+
+def conditions(program) -> int:
+    derived = ff.adjoint(program, wrt=("a", "b")).trace(until="adjoint")["adjoint"].artifact
+    return sum(isinstance(v, Region) and v.dtype == "bool" for v in derived.program.values)
