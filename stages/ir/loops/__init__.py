@@ -38,6 +38,7 @@ from .axes import Places, axis_along, is_told, row_of
 from .buffers import ITEMSIZES, Buffer, empty_where
 from .column import Act, Column, Get, If, Set, Sweep, While
 from .cpu import (
+    EIGHTHS,
     FIRST_CACHE,
     LINE,
     MOST_IN_TURN,
@@ -88,6 +89,7 @@ from .traverse import (
 )
 
 __all__ = [
+    "EIGHTHS",
     "FIRST_CACHE",
     "ITEMSIZES",
     "LINE",

@@ -33,6 +33,7 @@ FEWEST_ROWS: Final = 8  # of a tile, if threads are to share them
 FEWEST_OF_COLUMNS: Final = 2  # the same, where rows have many levels
 FIRST_CACHE: Final = 32 << 10  # bytes
 SECOND_CACHE: Final = 1 << 20  # where a call does not know it
+EIGHTHS: Final = 5  # of the second cache that rows of columns in turn may fill
 
 
 @classes.frozen
@@ -148,7 +149,7 @@ class Tiles(NestGroup):
     def rows_in_turn(self, buffers: Iterable[Buffer], points: float) -> int:
         """Return how many rows of so many points nests walk at a time."""
         first, more = self.bytes_in_turn(buffers)
-        room = SECOND_CACHE / 8 * 5 if self.has_columns else FIRST_CACHE
+        room = SECOND_CACHE // 8 * EIGHTHS if self.has_columns else FIRST_CACHE
         fitting = (n for n in (MOST_IN_TURN, 2) if points * (first + (n - 1) * more) <= room)
         return next(fitting, 1)
 

@@ -301,8 +301,9 @@ def _local(array: Buffer, run: _Run, tiles: Tiles) -> Buffer:
     """Return an array as large as a tile, or as the rows of it that are in use at a time.
 
     The nest that fills an array is a few rows ahead of those that read it. What lies further back
-    is not read again, so the array needs few rows, a power of two, which stay in the first cache:
-    the row with index i lies in place i modulo their number.
+    is not read again, so the array needs few rows, which stay in a cache: those in use, and as many
+    more as have their turn together at most. A call takes a power of two of them, and the row with
+    index i lies in place i modulo their number.
     """
     sizes = {cut.range.dim: cut.size for cut in tiles.cuts}
     ring = tiles.rolled if tiles.rolled is not None and _is_ring(array, tiles.rolled) else None

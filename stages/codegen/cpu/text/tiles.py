@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from ....ir.loops import FIRST_CACHE, Buffer, Member, Range, Ranges, Tiles, arrays_of
+from ....ir.loops import EIGHTHS, FIRST_CACHE, Buffer, Member, Range, Ranges, Tiles, arrays_of
 from ...rows import Definition, Scope, moved, strides
 from .nest import write_nest
 from .threads import CALLEE, END, enough, extent, flat_loop, guard, indented, opened
@@ -145,5 +145,5 @@ def _rows_in_turn(scope: Scope, tiles: Tiles, lengths: Sequence[str]) -> Iterato
         if each.dim is not tiles.rolled
     ]
     bytes_ = (f"{' * '.join(sides)} * {n}" for n in tiles.bytes_in_turn(scope.kernel.buffers))
-    room = f"{scope.ask('near')} / 8 * 5" if tiles.has_columns else f"{FIRST_CACHE}"
+    room = f"{scope.ask('near')} / 8 * {EIGHTHS}" if tiles.has_columns else f"{FIRST_CACHE}"
     yield "high", f"  const s64 high = {scope.ask('rows_in_turn')}({', '.join((room, *bytes_))});"
