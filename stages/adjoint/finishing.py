@@ -10,6 +10,7 @@ from ..lower.contract import contract
 from ..lower.push_shifts import join_shifts
 from ..lower.rewrite import remove_dead, without_dead
 from ..lower.split_regions import split_regions
+from .combining import with_combined_results
 from .flags import flagged
 from .live_states import with_live_states
 from .merging import merged
@@ -29,7 +30,8 @@ def finished(
         kept = frozenset(new for old, new in rows.items() if old < forward)
         program = contract(program, kept, bodies)
     if forward:
-        program = with_live_states(remove_dead(merged(program)))
+        program = with_combined_results(remove_dead(merged(program)))
+        program = with_live_states(remove_dead(program))
         program = join_shifts(flagged(program))
         program = remove_dead(split_regions(program, _along_elements(program)))
     return verify(infer_boxes(verify(Lowered(program)).program))

@@ -64,7 +64,7 @@ def derivative_of(value: Map, values: Sequence[Value] = ()) -> Derivative:
 
     Among the rows `values` it may have a shorter form.
     """
-    if value.op == "div" and values and _is_one(values[value.args[0]]):
+    if values and is_reciprocal(value, values):
         return RECIPROCAL
     found = BY_NAME[value.op].derivative
     if found is None:
@@ -72,8 +72,12 @@ def derivative_of(value: Map, values: Sequence[Value] = ()) -> Derivative:
     return found
 
 
-def _is_one(value: Value) -> bool:
-    return isinstance(value, Literal) and float(value.text) == 1.0
+def is_reciprocal(value: Value, values: Sequence[Value]) -> bool:
+    """Tell whether a value, among others, is 1 over another one."""
+    if not isinstance(value, Map) or value.op != "div":
+        return False
+    first = values[value.args[0]]
+    return isinstance(first, Literal) and float(first.text) == 1.0
 
 
 def is_float(value: Value) -> bool:

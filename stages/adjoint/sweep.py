@@ -7,12 +7,13 @@ from math import isfinite
 from typing import Final
 
 from ...runtime.language import Dimension
+from ...runtime.language.derivatives import QUOTIENT
 from ...runtime.process import DerivativeError, classes
 from ..ir.dataflow import Literal, Map, Ranges, Ref, Table, Value
 from ..lower.graph import Graph
 from .joining import sides_of
 from .parts import Part, also, covered, everywhere, inside, narrowed, total, unsigned
-from .rows import Rows, derivative_of
+from .rows import Rows, derivative_of, is_reciprocal
 from .sums import summed
 
 LINEAR: Final = frozenset(("add", "sub", "neg", "cast"))  # their pulls read no operand
@@ -101,6 +102,9 @@ class Sweep:
         for place, arg in enumerate(value.args):
             if arg not in self.active or not derivative.varies_with(place):
                 continue
+            if value.op == "mul" and is_reciprocal(self.values[arg], self.values):
+                self._divisor(row, value, arg, part)
+                continue
             reads = value.op not in LINEAR and not (value.op == "fma" and place == 2)
             factor = self.values[value.args[1 - place]] if reads and value.op in SCALING else None
             is_scaled = factor is not None and not factor.dims
@@ -112,6 +116,17 @@ class Sweep:
             is_zero = here.is_zero and (not reads or is_tame)
             given = classes.evolve(here, row=pulled, is_zero=is_zero)
             self.give(arg, unsigned(self.rows, given), value.dims, row)
+
+    def _divisor(self, row: Ref, value: Map, reciprocal: Ref, part: Part) -> None:
+        """Hand the contribution of a product with `1 / y` to `y`.
+
+        It reads the product, which a scan has often stored, and not the other factor.
+        """
+        divisor = self.values[reciprocal].operands[1]
+        here = self.within(row, covered(self.rows, part, self.values[row].dims))
+        pulled = QUOTIENT.pull(1, self.rows, part.row, row, (reciprocal, divisor))
+        given = classes.evolve(here, row=pulled, is_zero=False)
+        self.give(divisor, unsigned(self.rows, given), value.dims, row)
 
     def _choice(self, row: Ref, value: Map, part: Part) -> None:
         """Hand everything to the operand that is taken, and nothing to the other one."""

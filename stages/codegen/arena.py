@@ -92,16 +92,14 @@ def placed(
     The slots of tile arrays come last, and those of one thread lie together.
     """
     slots: list[_Slot] = []
-    found = [
-        classes.evolve(each, slot=_find_slot(slots, each, *lives[each.name]))
-        if each.memory in ("arena", "tile")
-        else each
-        for each in buffers
-    ]
+    places: dict[str, int] = {}
+    for each in buffers:
+        if each.memory in ("arena", "tile"):
+            places[each.name] = _find_slot(slots, each, *lives[each.name], places.get(each.over))
     order = sorted(range(len(slots)), key=lambda place: slots[place].of_tiles)
     made = tuple(
-        classes.evolve(each, slot=order.index(each.slot)) if each.slot >= 0 else each
-        for each in found
+        classes.evolve(each, slot=order.index(places[each.name])) if each.name in places else each
+        for each in buffers
     )
     sizes = [slots[at].size for at in order]
     copies = (threads if slots[at].of_tiles else 1 for at in order)
@@ -162,15 +160,21 @@ def lives_of(nodes: Iterable[Node]) -> dict[str, Life]:
     return lives
 
 
-def _find_slot(slots: list[_Slot], buffer: Buffer, first: int, last: int) -> int:
-    """Return a free slot whose extents differ from those of the array by known numbers only."""
+def _find_slot(slots: list[_Slot], buffer: Buffer, first: int, last: int, over: int | None) -> int:
+    """Return a free slot whose extents differ from those of the array by known numbers only.
+
+    An array that lies `over` another one takes its slot.
+    """
+    if over is not None:
+        slots[over].free_from = last + 1
+        return over
     itemsize, is_tile = ITEMSIZES[buffer.dtype], buffer.memory == "tile"
     extents = [extent(range_) for range_ in buffer.box]
     for place, slot in enumerate(slots):
         own = slot.itemsize, slot.of_tiles, len(slot.extents)
         if own == (itemsize, is_tile, len(extents)) and slot.free_from <= first:
             pairs = list(zip(slot.extents, extents, strict=True))
-            if all(difference(old, new) is not None for old, new in pairs):
+            if is_tile or all(difference(old, new) is not None for old, new in pairs):
                 slot.extents = [maximum(old, new) for old, new in pairs]
                 slot.free_from = last + 1
                 return place

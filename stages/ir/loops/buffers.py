@@ -23,8 +23,9 @@ class Buffer:
     `unit` is the dimension whose stride is one element. An arena array has the index range `box`
     and the memory order `order` (outer to inner). So does a tile array; its indices along the
     dimensions of its tiling count from the start of the tile. Of the dimension `ring` it keeps the
-    last indices: index i lies at i modulo the extent of the box, a power of two. A shared array is
-    never in memory, only in shared memory of a GPU.
+    last indices: index i lies at i modulo the extent of the box, a power of two. An array `over`
+    another one has its slot and its box: what fills it has read each row of the other one before.
+    A shared array is never in memory, only in shared memory of a GPU.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Buffer:
     slot: int = -1
     reason: str = ""
     ring: Dimension | None = None
+    over: str = ""
 
 
 def empty_where(buffer: Buffer, besides: Dimension | None, when: Bound) -> Buffer:

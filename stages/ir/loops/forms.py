@@ -81,7 +81,7 @@ FORMS: Final[Mapping[type[Any], Form]] = {
     Group: _form("group", statement=INT.bare, box=BOX.bare),
     Buffer: _form(
         "", said="memory", name=NAME.bare, dtype=NAME.bare, dims=DIMS.bare, unit=DIM, ring=DIM,
-        slot=INT, order=DIMS, box=BOX,
+        slot=INT, over=NAME, order=DIMS, box=BOX,
     ),
     PatchOrder: _form(
         "order", ("members", PatchMember, "many"), size=INT, portion=INT, most=INT, percent=INT,

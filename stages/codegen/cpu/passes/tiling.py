@@ -40,6 +40,7 @@ from ....ir.loops import (
 )
 from ...pass_list import Rules
 from ..options import options_of
+from .in_place import in_place
 
 Margin: TypeAlias = tuple[int, int]  # points before and beyond a tile
 
@@ -257,7 +258,8 @@ def _tiles(
     names = tuple(name for name in buffers if name in run.local)
     tiles = Tiles(names, cuts, members, "", rolled, rules.target.cores)
     arrays = [_local(array, run, tiles) for array in arrays]
-    kept, memory = _bytes(arrays, {}), rules.target.core_memory
+    arrays = arrays if rolled else in_place(arrays, run.nests)
+    kept, memory = _bytes([each for each in arrays if not each.over], {}), rules.target.core_memory
     reason = f"{', '.join(run.local)}: about {-(-kept // 1024)} of {memory // 1024} KiB of cache"
     return classes.evolve(tiles, reason=reason), arrays
 
