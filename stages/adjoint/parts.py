@@ -95,9 +95,24 @@ def total(rows: Rows, parts: Sequence[Part]) -> Part:
         row, is_negative = _sum(rows, parts)
         cover = _all_covers(parts)
         return classes.evolve(first, row=row, is_zero=is_zero, is_negative=is_negative, cover=cover)
+    boxes = [each.box for each in parts if each.box is not None]
+    held = next((box for box in boxes if all(_holds(box, each.box) for each in parts)), None)
+    if held is not None:
+        parts = [_besides(each, held) for each in parts]
     spread = [everywhere(rows, each) for each in parts]
     row, is_negative = _sum(rows, spread)
-    return Part(row, None, _any(rows, parts), True, is_negative, _all_covers(spread))
+    return Part(row, held, _any(rows, parts), True, is_negative, _all_covers(spread))
+
+
+def _holds(box: Box, other: Box | None) -> bool:
+    """Tell whether a box is known to hold another one."""
+    return other is not None and regions.met(box, other) == other
+
+
+def _besides(part: Part, box: Box) -> Part:
+    """Return a contribution inside a box that holds its own, with the sides that are its own."""
+    sides = tuple(side for side in part.box or () if side not in box)
+    return classes.evolve(part, box=sides or None)
 
 
 def _all_covers(parts: Sequence[Part]) -> tuple[Box, ...] | None:

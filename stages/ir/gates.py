@@ -52,6 +52,34 @@ def ungated(bound: Bound) -> Bound:
     return bound
 
 
+def is_gated(inner: Bound, outer: Bound) -> bool:
+    """Tell whether a bound is another one, or that behind more gates.
+
+    A gate moves starts on. Of stops the larger one is told last, as `outer`.
+
+    >>> n, m = bounds.ScalarSymbol("n"), bounds.ScalarSymbol("m")
+    >>> start = bounds.add(n, far_unless([(n, m)]))
+    >>> is_gated(n, start), is_gated(start, n), is_gated(n, n)
+    (True, False, True)
+    """
+    match opened(inner), opened(outer):
+        case _, Apply(op="min", args=args):
+            return all(is_gated(inner, each) for each in args)
+        case Apply(op="max", args=args), _:
+            return all(is_gated(each, outer) for each in args)
+    between = bounds.subtract(outer, inner)
+    terms = between.args if isinstance(between, Apply) and between.op == "add" else (between,)
+    return ungated(between) == Const(0) and not any(map(_is_taken_away, terms))
+
+
+def _is_taken_away(term: Bound) -> bool:
+    """Tell whether a term of a sum is that of a gate with the other sign."""
+    match term:
+        case Apply(op="mul", args=(_, Const(value=far))):
+            return far > 0
+    return False
+
+
 def _opened_gate(term: Bound) -> Bound:
     """Return a term of a sum; that of a gate as if none of its ranges is empty."""
     match term:

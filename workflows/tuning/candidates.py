@@ -112,6 +112,29 @@ def changed(choice: Choice, changes: Choice) -> Choice:
     return tuple(sorted({**dict(choice), **dict(changes)}.items()))
 
 
+def joined(one: Choice, other: Choice, now: Mapping[str, Any]) -> Choice:
+    """Return two changes of one plan together; `now` are the values of its options.
+
+    Lists of names get and lose what either change adds or takes away. Of other values that both
+    change the other one is taken.
+
+    >>> both = joined((("inline", ("%1",)),), (("inline", ("%2",)), ("jam", False)), {"inline": ()})
+    >>> both
+    (('inline', ('%1', '%2')), ('jam', False))
+    >>> joined((("passes", ("a", "c")),), (("passes", ("b", "c")),), {"passes": ("a", "b", "c")})
+    (('passes', ('c',)),)
+    """
+    found = dict(one)
+    for name, value in other:
+        before = now.get(name)
+        if name in found and isinstance(value, tuple) and isinstance(before, tuple):
+            differing = {*before} ^ {*found[name]} | {*before} ^ {*value}
+            kept = tuple(each for each in before if each not in differing)
+            value = (*kept, *_sorted(differing - {*before}))  # noqa: PLW2901
+        found[name] = value
+    return tuple(sorted(found.items()))
+
+
 def applied(backend: Backend, choice: Choice | Mapping[str, Any]) -> Backend:
     """Return the backend with the options of a choice."""
     options = dict(choice)

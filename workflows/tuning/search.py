@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 from ...runtime.process import classes
 from ...stages.base import VALUES
 from ..options.schema import Option
-from .candidates import Choice, changed, values_of
+from .candidates import Choice, changed, joined, values_of
 from .verdict import LEAST_GAIN, Verdict, compared
 
 AT_ONCE: Final = 4  # candidates that are built and measured together
@@ -105,7 +105,8 @@ class Search:
     def run(self) -> Choice:
         """Return the best choice; ends when no option improves it or the budget is used up."""
         self._seen[self.bench.source(())] = ()  # a better choice of an earlier run replaced it
-        while not self.bench.is_over() and (self._with_one() or self._with_two()):
+        ways = self._with_one, self._together, self._with_two
+        while not self.bench.is_over() and any(way() for way in ways):
             pass
         return self.best
 
@@ -120,6 +121,16 @@ class Search:
             while self._improve([((option.name, value),) for value in self._values(option)]):
                 improved = True
         return improved
+
+    def _together(self) -> bool:
+        """Try together what looks faster: a gain of several may be beyond noise."""
+        now = {**self.current, **dict(self.best)}
+        whole: Choice = ()
+        tries = []
+        for trial in _promising(each for each in self.trials if each.before == self.best):
+            whole = joined(whole, trial.changes, now)
+            tries.append(whole)
+        return self._improve(tries[1:])
 
     def _with_two(self) -> bool:
         """Try arrays together with sizes: an array may pay in tiles of another size only."""

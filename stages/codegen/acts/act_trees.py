@@ -71,11 +71,9 @@ def with_sides(act: Act, change: Callable[[Iterable[Act]], tuple[Act, ...]]) -> 
     """Return a loop or a condition with its acts changed, in the order of the text; a row as is."""
     match act:
         case If():
-            then = change(act.then)
-            return classes.evolve(act, then=then, otherwise=change(act.otherwise))
+            return classes.evolve(act, then=change(act.then), otherwise=change(act.otherwise))
         case While():
-            condition = change(act.condition)
-            return classes.evolve(act, condition=condition, acts=change(act.acts))
+            return classes.evolve(act, condition=change(act.condition), acts=change(act.acts))
         case Sweep():
             return classes.evolve(act, acts=change(act.acts))
     return act
@@ -168,6 +166,13 @@ def level_at(access: Access, sweep: Sweep, buffers: Mapping[str, Buffer]) -> int
         return None
     row, offset = access.coordinates(len(dims))[dims.index(sweep.range.dim)]
     return offset if row is None else None
+
+
+def in_register(access: Access, register: int) -> Instruction:
+    """Return an act on a register in place of one on the element that it holds."""
+    if isinstance(access, Store):
+        return Set(dtype=access.dtype, register=register, value=access.value)
+    return Get(dtype=access.dtype, register=register)
 
 
 def element_of(access: Access) -> Element:

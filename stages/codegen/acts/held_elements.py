@@ -27,6 +27,7 @@ from .act_trees import (
     Numbered,
     below,
     element_of,
+    in_register,
     is_plain,
     mapped,
     numbered,
@@ -106,7 +107,7 @@ class _Writing:
             load = Load(dtype=store.dtype, buffer=store.buffer, dims=dims, offsets=offsets)
             yield (loaded := self._row(load))
             yield self._row(Set(dtype=store.dtype, register=held[element], value=loaded.number))
-        yield from mapped(acts, partial(_in_register, held))
+        yield from mapped(acts, partial(_in_its_register, held))
         for element, store in stores.items():
             yield (value := self._row(Get(dtype=store.dtype, register=held[element])))
             yield self._row(classes.evolve(store, value=value.number))
@@ -115,17 +116,12 @@ class _Writing:
         return Numbered(dtype=made.dtype, number=next(self.numbers), row=made)
 
 
-def _in_register(held: Mapping[Element, int], act: Instruction) -> Instruction:
-    """Return an act on a register in place of one on an element that it holds."""
-    if not isinstance(act, Numbered):
+def _in_its_register(held: Mapping[Element, int], act: Instruction) -> Instruction:
+    """Return an act on a register in place of one on an element that is held."""
+    if not (isinstance(act, Numbered) and isinstance(act.row, Access)):
         return act
-    row = act.row
-    if not isinstance(row, Access) or element_of(row) not in held:
-        return act
-    register = held[element_of(row)]
-    if isinstance(row, Store):
-        return classes.evolve(act, row=Set(dtype=row.dtype, register=register, value=row.value))
-    return classes.evolve(act, row=Get(dtype=row.dtype, register=register))
+    register = held.get(element_of(act.row))
+    return act if register is None else classes.evolve(act, row=in_register(act.row, register))
 
 
 def _changed(acts: tuple[Act, ...]) -> dict[Element, Store]:

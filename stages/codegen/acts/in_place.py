@@ -96,36 +96,36 @@ class _Others:
     @classmethod
     def of(cls, copy: _Copy, nodes: Sequence[Nest | Column]) -> _Others | None:
         """Return the others; None if one touches them otherwise."""
-        found = [each for each in nodes if each is not copy.column and each is not copy.nest]
-        found = [each for each in found if arrays_of(each) & {copy.array, copy.field}]
-        parts = [each for each in found if copy.field in arrays_of(each, Store)]
-        readers = [each for each in found if copy.field not in arrays_of(each, Store)]
-        if any(isinstance(each, Column) for each in found) or not all(
-            _is_part(each, copy) for each in parts if isinstance(each, Nest)
-        ):
-            return None
-        if any(
-            copy.field in arrays_of(each) or copy.array in arrays_of(each, Store)
-            for each in readers
-        ):
-            return None
-        nests = ([each for each in own if isinstance(each, Nest)] for own in (readers, parts))
-        return cls(*map(tuple, nests))
+        found = [
+            each
+            for each in nodes
+            if each is not copy.column
+            and each is not copy.nest
+            and arrays_of(each) & {copy.array, copy.field}
+        ]
+        nests = [each for each in found if isinstance(each, Nest)]
+        parts = tuple(each for each in nests if copy.field in arrays_of(each, Store))
+        readers = tuple(each for each in nests if copy.field not in arrays_of(each, Store))
+        fit = (
+            len(nests) == len(found)
+            and all(_is_part(each, copy) for each in parts)
+            and not any(copy.field in arrays_of(each) for each in readers)
+            and not any(copy.array in arrays_of(each, Store) for each in readers)
+        )
+        return cls(readers, parts) if fit else None
 
 
 def _in_place(nodes: Sequence[Nest | Column], buffers: Mapping[str, Buffer]) -> list[Nest | Column]:
     """Return nodes in order; columns store fields in place of the arrays that nests copy there."""
     found = list(nodes)
     while (copy := next((c for c in _copies(found) if _fits(c, found, buffers)), None)) is not None:
-        nest = _without(copy)
         others = _Others.of(copy, found)
         assert others is not None  # it fits
-        made: dict[int, Nest | Column] = {id(copy.nest): nest}
+        made: dict[int, Nest | Column] = {id(copy.nest): _without(copy)}
         touching: tuple[Nest | Column, ...] = (copy.column, *others.readers, *others.parts)
         for each in touching:
             made[id(each)] = _renamed(each, copy.array, copy.field)
-        found = _with_last(found, others)
-        found = [made.get(id(node), node) for node in found]
+        found = [made.get(id(node), node) for node in _with_last(found, others)]
         found = [node for node in found if isinstance(node, Column) or node.body]
     return found
 
@@ -139,8 +139,7 @@ def _copies(nodes: Sequence[Nest | Column]) -> Iterator[_Copy]:
         for number, row in enumerate(nest.body):
             load = nest.body[row.value] if isinstance(row, Store) else None
             if isinstance(row, Store) and isinstance(load, Load) and load.buffer in filled:
-                column = filled[load.buffer]
-                yield _Copy(nest, (row.value, number), column, load.buffer, row.buffer)
+                yield _Copy(nest, (row.value, number), filled[load.buffer], load.buffer, row.buffer)
 
 
 def _fits(copy: _Copy, nodes: Sequence[Nest | Column], buffers: Mapping[str, Buffer]) -> bool:
@@ -173,12 +172,11 @@ def _is_part(nest: Nest, copy: _Copy) -> bool:
     rows = [row for row in nest.body if isinstance(row, Access)]
     own = [row for row in rows if row.buffer in (copy.array, copy.field)]
     stores = [row for row in own if isinstance(row, Store)]
-    loads = [row for row in own if not isinstance(row, Store)]
     return (
         not (nest.states or nest.parts)
         and all(_is_here(row) for row in own)
         and [(row.buffer, row.add) for row in stores] == [(copy.field, False)]
-        and all(row.buffer == copy.array for row in loads)
+        and all(row.buffer == copy.array for row in own if isinstance(row, Load))
     )
 
 
@@ -231,10 +229,12 @@ def _reads_first(copy: _Copy) -> bool:
     rows = list(instructions(copy.column))
     for number, row in enumerate(rows):
         if isinstance(row, Load) and row.buffer == copy.field:
-            users = [each for each in rows if number in each.operands]
-            stores = [each for each in users if isinstance(each, Store)]
-            begins = all(each.buffer == copy.array and _is_here(each) for each in stores)
-            if len(users) != 1 or not stores or not begins or not _is_here(row):
+            begins = [
+                isinstance(each, Store) and each.buffer == copy.array and _is_here(each)
+                for each in rows
+                if number in each.operands
+            ]
+            if begins != [True] or not _is_here(row):
                 return False
     return True
 
@@ -244,16 +244,13 @@ def _stays_inside(copy: _Copy, ranges: Mapping[Dimension, Range]) -> bool:
     columns = {loop.range.dim: loop.range for loop in copy.column.loops}
     if any(ranges.get(dim) != range_ for dim, range_ in columns.items()):
         return False
-    rows = list(instructions(copy.column))
-    for store, around in _stores_in(copy.column.acts, ()):
-        if store.buffer != copy.array:
-            continue
-        value = rows[store.value]
-        if isinstance(value, Load) and value.buffer == copy.field:  # as it was
-            continue
-        if not _is_within(store, around, ranges, copy):
-            return False
-    return True
+    rows = enumerate(instructions(copy.column))
+    as_it_was = {n for n, row in rows if isinstance(row, Load) and row.buffer == copy.field}
+    return all(
+        _is_within(store, around, ranges, copy)
+        for store, around in _stores_in(copy.column.acts, ())
+        if store.buffer == copy.array and store.value not in as_it_was
+    )
 
 
 def _is_within(
@@ -266,13 +263,12 @@ def _is_within(
     dims = next(
         row.dims for row in copy.nest.body if isinstance(row, Load) and row.buffer == copy.array
     )
-    place = dims.index(axis)
-    row, offset = store.coordinates(len(dims))[place]
-    if row is not None:
-        return False
+    row, offset = store.coordinates(len(dims))[dims.index(axis)]
     own, inner = ranges[axis], walked[-1]
-    return is_at_least(add(inner.start, offset), own.start) and is_at_least(
-        own.stop, add(inner.stop, offset)
+    return (
+        row is None
+        and is_at_least(add(inner.start, offset), own.start)
+        and is_at_least(own.stop, add(inner.stop, offset))
     )
 
 

@@ -29,7 +29,7 @@ from ...ir.loops import (
     instructions,
     with_operands,
 )
-from .act_trees import level_at, mapped, numbered, ordered, rows_of
+from .act_trees import in_register, level_at, mapped, numbered, ordered, rows_of
 
 Code: TypeAlias = Nest | Column
 Buffers: TypeAlias = Mapping[str, Buffer]
@@ -121,7 +121,7 @@ def _moved(acts: Sequence[Act], last: int) -> tuple[Act, ...]:
     touched = {row.buffer for row in rows_of(own) if isinstance(row, Access)}
     stored = {row.buffer for row in rows_of(own) if isinstance(row, Store)}
     while place and not isinstance(made[place - 1], Sweep):
-        between = list(rows_of(made[place - 1 : place]))
+        between = rows_of(made[place - 1 : place])
         others = (row for row in between if isinstance(row, Access))
         if any(row.buffer in (touched if isinstance(row, Store) else stored) for row in others):
             break
@@ -204,14 +204,13 @@ def _with_register(column: Column, name: str, dtype: str) -> Column:
     register = len(column.registers)
 
     def changed(row: Instruction) -> Instruction:
-        if not isinstance(row, Access) or row.buffer != name:
-            return row
-        if isinstance(row, Store):
-            return Set(dtype=row.dtype, register=register, value=row.value)
-        return Get(dtype=row.dtype, register=register)
+        if isinstance(row, Access) and row.buffer == name:
+            return in_register(row, register)
+        return row
 
-    acts = mapped(column.acts, changed)
-    return classes.evolve(column, acts=acts, registers=(*column.registers, dtype))
+    return classes.evolve(
+        column, acts=mapped(column.acts, changed), registers=(*column.registers, dtype)
+    )
 
 
 def _touches(act: Act, name: str) -> bool:

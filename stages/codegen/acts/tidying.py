@@ -241,8 +241,7 @@ class _Tidying:
     def _stored(self, block: _Block, store: Store) -> None:
         own = _element(store)
         block.elements = {k: row for k, row in block.elements.items() if _differ(k, own)}
-        is_plain = store.when is None and not store.add and store.dtype != "bool"
-        if is_plain:
+        if store.when is None and not store.add and store.dtype != "bool":
             block.elements[own] = store.value
 
     def _placed(self, block: _Block, number: Row, row: Instruction) -> None:

@@ -41,8 +41,10 @@ class NestBuilder:
         elif build.grid:
             nest = on_threads(nest)
         self.nest = nest
-        self.indices = {**around}
-        self.indices |= {loop.range.dim: build.names.loop(loop) for loop in nest.loops}
+        self.indices = {
+            **around,
+            **{loop.range.dim: build.names.loop(loop) for loop in nest.loops},
+        }
         self.indices |= [row] if row else []
         self.own = SdfgNest(build, number, nest, self.indices, row[0] if row else None)
         self.guarded = needs_guard(nest, self.guard)
@@ -156,8 +158,9 @@ class NestBuilder:
         self.build.symbol(inner, index)  # else DaCe would guess its type from the start
         for part, range_ in enumerate(self._parts(level + 1)):
             start, stop = self._range(room, range_) if range_ else self._ends(room, loop)
-            label = f"along_{index}_{part}"
-            region = loop_region(label, index, start, stop, backward=loop.backward)
+            region = loop_region(
+                f"along_{index}_{part}", index, start, stop, backward=loop.backward
+            )
             inner.add_node(region)
             inner.add_edge(previous, region, dace.InterstateEdge())
             body = region.add_state(f"level_{part}", is_start_block=True)

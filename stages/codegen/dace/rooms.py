@@ -206,8 +206,10 @@ class Room:
 
     def within(self, sdfg: Any, state: Any, known: Mapping[int, str]) -> Room:
         """Return the room that a state of a nested SDFG is."""
-        rows = {row: (name, None, 0) for row, name in known.items()}
-        return Room(self.build, sdfg, state, nested=True, known=dict(rows))
+        return Room(
+            self.build, sdfg, state, nested=True,
+            known={row: (name, None, 0) for row, name in known.items()},
+        )  # fmt: skip
 
 
 def loop_region(label: str, index: str, start: Any, stop: Any, *, backward: bool) -> Any:

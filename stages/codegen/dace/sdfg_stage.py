@@ -50,9 +50,12 @@ class SdfgStage(DaceOptions, Stage):
             clamping=loops.clamping,
             in_steps=True,
         )
-        interface = classes.evolve(interface, workspace=text.workspace)
-        if self.checked and rules.grid is not None:
-            interface = classes.evolve(interface, codes=codes(loops.kernel))
+        has_codes = self.checked and rules.grid is not None
+        interface = classes.evolve(
+            interface,
+            workspace=text.workspace,
+            codes=codes(loops.kernel) if has_codes else (),
+        )
         return {"generated": self._generated(text, rules), "interface": interface}
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]

@@ -35,8 +35,7 @@ def add_rows(own: SdfgNest, room: Room, rows: Sequence[Row], exports: Sequence[R
         kept = room.keep(row, name, own.nest.body[row].dtype)
         room.state.add_edge(node, connector, kept, None, room.register(name))
     for connector, store in block.stores.items():
-        data = own.build.names.data[store.buffer]
-        room.store(node, connector, data, _element(own, room, store))
+        room.store(node, connector, own.build.names.data[store.buffer], _element(own, room, store))
     _advance(own, room, node, block)
     if block.tests:
         room.store(node, f"{STATUS}_at", STATUS, dynamic=True)
@@ -58,8 +57,7 @@ def _state(own: SdfgNest, index: int) -> str:
 def _advance(own: SdfgNest, room: Room, node: Any, block: Block) -> None:
     for connector, index in block.advances.items():
         name = _state(own, index)
-        target = room.state.add_write(name)
-        room.state.add_edge(node, connector, target, None, room.register(name))
+        room.state.add_edge(node, connector, room.state.add_write(name), None, room.register(name))
 
 
 def _title(own: SdfgNest, rows: Iterable[Row]) -> str:
@@ -121,8 +119,7 @@ def _feed(own: SdfgNest, room: Room, node: Any, block: Block) -> None:
         room.feed_row(node, connector, row)
     for connector, index in block.states.items():
         name = _state(own, index)
-        source = room.state.add_read(name)
-        room.state.add_edge(source, None, node, connector, room.register(name))
+        room.state.add_edge(room.state.add_read(name), None, node, connector, room.register(name))
 
 
 # --- subsets ------------------------------------------------------------------------------------

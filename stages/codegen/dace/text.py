@@ -57,12 +57,12 @@ def _block_lines(block: Any, indent: str) -> Iterator[str]:
             for condition, branch in block.branches:
                 yield f"{indent}if {condition.as_string if condition is not None else 'not'}"
                 yield from show_sdfg(branch, f"{indent}  ")
+        case LoopRegion():
+            texts = (block.init_statement, block.loop_condition, block.update_statement)
+            title = f"{indent}loop {'; '.join(each.as_string for each in texts)}"
+            yield from (title, *show_sdfg(block, f"{indent}  "))
         case ControlFlowRegion():
-            title = f"region {block.label}"
-            if isinstance(block, LoopRegion):
-                texts = (block.init_statement, block.loop_condition, block.update_statement)
-                title = f"loop {'; '.join(each.as_string for each in texts)}"
-            yield from (f"{indent}{title}", *show_sdfg(block, f"{indent}  "))
+            yield from (f"{indent}region {block.label}", *show_sdfg(block, f"{indent}  "))
 
 
 def _nodes(state: Any, scope: Any, indent: str) -> Iterator[str]:

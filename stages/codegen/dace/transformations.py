@@ -59,7 +59,6 @@ def _keep_threads(state: Any, inner: Any, param: str) -> Any:
     if outer.map.schedule != ScheduleType.GPU_Device:
         return inner
     ranges = dict(zip(inner.map.params, inner.map.range.ranges, strict=True))
-    within = ranges[param]
     (first,) = outer.map.range.ranges
     (name,) = outer.map.params
     outer.map.range = Range([first if each == param else ranges[each] for each in ranges])
@@ -67,7 +66,7 @@ def _keep_threads(state: Any, inner: Any, param: str) -> Any:
     outer.map.gpu_block_size = inner.map.gpu_block_size
     outer.map.gpu_launch_bounds = inner.map.gpu_launch_bounds
     outer.map.gpu_maxnreg = inner.map.gpu_maxnreg
-    inner.map.params, inner.map.range = [param], Range([within])
+    inner.map.params, inner.map.range = [param], Range([ranges[param]])
     outer.map.schedule, inner.map.schedule = ScheduleType.GPU_Device, ScheduleType.Sequential
     return outer
 

@@ -42,9 +42,10 @@ class CpuFacts:
 
     def parts(self, machine: CpuClass) -> dict[str, float]:
         """Return seconds by what they are for: links by name, and amounts."""
-        *near, last = machine.links
-        parts = {link.name: self.bytes[link.name] / link.rate(self.threads) for link in near}
-        parts[last.name] = self.bytes[last.name] / last.rate(self.threads)
+        parts = {
+            link.name: self.bytes[link.name] / link.rate(self.threads) for link in machine.links
+        }
+        last = machine.links[-1]
         parts[WRITTEN] = self.bytes.get(WRITTEN, 0.0) / last.rate(self.threads)
         if not last.is_duplex(self.threads):
             parts[last.name] += parts.pop(WRITTEN)
@@ -108,12 +109,11 @@ class CpuModel:
             own = [{key: all_[key] / counts[key] for key in part.runs} for all_ in near]
             own.append({key: far[key] * (key not in seen) for key in part.runs})
             seen |= part.runs.keys()
-            waits = leaf.threads > 1 and part is parts[0]
             yield CpuFacts(
                 leaf.threads,
                 {name: leaf.threads * n for name, n in self._moved(own, past or {}).items()},
                 part.amounts | self._waits(part, own, past),
-                barriers=int(waits),
+                barriers=int(leaf.threads > 1 and part is parts[0]),
             )
 
     def _moved(self, own: Sequence[Bytes], past: Mapping[str, float]) -> dict[str, float]:
@@ -132,12 +132,12 @@ class CpuModel:
     ) -> dict[str, float]:
         """Return the amounts that depend on where bytes come from."""
         line = self.machine.links[-1].line
-        lines = sum(n / line * part.late.get(name, 0.0) for (name, _), n in own[-1].items())
-        jumps = sum(own[-1][key] / run for key, run in part.runs.items() if run)
-        found = {"waits": lines, "jumps": jumps}
-        found["streams"] = part.amounts["streams"] if past else 0.0
-        found["prefetches"] = part.amounts["prefetches"] * (TEST if past is None else 1.0)
-        return found
+        return {
+            "waits": sum(n / line * part.late.get(name, 0.0) for (name, _), n in own[-1].items()),
+            "jumps": sum(own[-1][key] / run for key, run in part.runs.items() if run),
+            "streams": part.amounts["streams"] if past else 0.0,
+            "prefetches": part.amounts["prefetches"] * (TEST if past is None else 1.0),
+        }
 
     def _past(self, leaves: Sequence[Leaf], most: int) -> tuple[list[dict[str, float]], bool]:
         """Return for each leaf the bytes of the fields that it writes past the caches.

@@ -239,7 +239,6 @@ def _lanes(part: Part) -> float:
     else:
         pieces = ceil(extent / (threads * points)) * threads * points
     used = extent / max(pieces, 1)
-    ends_alone = points > 1 and not marks_of(part.nest).masked and extent % points
-    if ends_alone:
+    if points > 1 and not marks_of(part.nest).masked and extent % points:  # ends run one by one
         used *= 0.75
     return max(used, 1 / WARP)

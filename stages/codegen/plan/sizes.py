@@ -142,13 +142,15 @@ def alike(
         for dim in buffer.dims
         if dim.value in extents
     } | dict(known or {})
-    starts = _bounds(kernel, "start", dict.fromkeys(extents, 0))
-    scalars = starts | _bounds(kernel, "stop", extents)
-    scalars |= {
-        name: extents[dim] * ENDS[end]
-        for name, *_ in kernel.scalars
-        for dim, end in [f"..{name}".split(".")[-2:]]
-        if end in ENDS and dim in extents
+    scalars = {
+        **_bounds(kernel, "start", dict.fromkeys(extents, 0)),
+        **_bounds(kernel, "stop", extents),
+        **{
+            name: extents[dim] * ENDS[end]
+            for name, *_ in kernel.scalars
+            for dim, end in [f"..{name}".split(".")[-2:]]
+            if end in ENDS and dim in extents
+        },
     }
     rows = max((stop - start for start, stop in ranges.values()), default=0)
     near = {

@@ -174,8 +174,7 @@ class Traffic:
             else:
                 sides.append(side)
         # part of a row begins anywhere in a line; whole ones follow one another, or begin lines
-        is_whole = row >= touch.row and not (is_told and touch.row % self.line)
-        if not is_whole:
+        if row < touch.row or (is_told and touch.row % self.line):
             row += self.line - touch.item
         return row * prod(sides)
 

@@ -46,7 +46,7 @@ from .checks import tested
 from .expressions import TYPES
 from .extrema import trees
 from .nesting import LONGEST, bracketed, single_uses
-from .scope import Scope, stored_type
+from .scope import Scope, plus, stored_type
 
 # Instructions without a variable: their text stands at each use.
 NAMELESS: Final = (Constant, Argument, Index, Number)
@@ -290,7 +290,7 @@ def index(body: Body, access: Access, axis: int) -> str:
         found = body.positions[dim]
     else:
         return str(offset)
-    return found if not offset else f"({found} {'+' if offset > 0 else '-'} {abs(offset)})"
+    return f"({plus(found, offset)})" if offset else found
 
 
 def _terms(body: Body, access: Access, axes: Collection[int]) -> Iterator[str]:

@@ -143,8 +143,7 @@ def _covers(
     """Tell whether a test is made before another one, and says that its levels are inside too."""
     (mine, theirs) = (lasting[each[0][0].row] for each in (one, other))
     near, far = ([distance for _, distance in each] for each in (one, other))
-    is_before = theirs[: len(mine)] == mine
-    return is_before and min(near) <= min(far) and max(far) <= max(near)
+    return theirs[: len(mine)] == mine and min(near) <= min(far) and max(far) <= max(near)
 
 
 def _clamped(rows: Sequence[Instruction], among: Container[Row]) -> Iterator[Level]:

@@ -161,7 +161,7 @@ class Scope:
         if symbol is None:
             return str(constant)
         name = self.integer(symbol)
-        return name if not constant else f"({name} {'+' if constant > 0 else '-'} {abs(constant)})"
+        return f"({plus(name, constant)})" if constant else name
 
     def ends(self, range_: Range) -> tuple[str, str]:
         """Return start and stop of a range."""
@@ -200,6 +200,15 @@ class Scope:
         return f"within({index}, {self.bound(start)}, {self.bound(stop)})"
 
 
+def plus(text: str, number: int) -> str:
+    """Return the text of a sum with a number.
+
+    >>> plus("i1", -2), plus("i1", 0)
+    ('i1 - 2', 'i1')
+    """
+    return f"{text} {'+' if number > 0 else '-'} {abs(number)}" if number else text
+
+
 def places_of(known: Sequence[Bound | Stride]) -> dict[Bound | Stride, int]:
     """Return the place of each integer of a call."""
     return {source: place for place, source in enumerate(known)}
@@ -234,10 +243,12 @@ def memory(scope: Scope) -> Iterator[Definition]:
             type_, name = stored_type(buffer), scope.buffers[buffer.name]
             yield name, f"  {type_}* const {name} = ({type_}*)ptrs[{name[1:]}];"
     for place in range(len(kernel.slots)):
-        offset = "(char*)arena"
-        if place:
-            offset = f"{scope.slot(place - 1)} + {scope.bound(kernel.slots[place - 1])}"
-        yield f"slot{place}", f"  char* const slot{place} = {offset};"
+        begin = (
+            f"{scope.slot(place - 1)} + {scope.bound(kernel.slots[place - 1])}"
+            if place
+            else "(char*)arena"
+        )
+        yield f"slot{place}", f"  char* const slot{place} = {begin};"
     for buffer in kernel.buffers:
         if buffer.memory == "arena":
             yield from array(scope, buffer)

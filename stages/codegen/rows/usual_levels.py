@@ -18,7 +18,7 @@ from ...ir.loops import Act, Buffer, Load, Row
 from ..acts.act_trees import rows_of
 from .body import Body, operand
 from .level_groups import Together
-from .scope import Scope
+from .scope import Scope, plus
 
 CLAMPED: Final = {
     "clamped": """\
@@ -124,8 +124,8 @@ def _text(body: Body, group: Together, *, tested: bool, leaves: bool) -> str:
     """Return the text that defines all levels of a group."""
     first, distances = group.levels[0][0], [distance for _, distance in group.levels]
     level, names = operand(body, first.level), body.names
-    near, span = _sum(level, min(distances)), max(distances) - min(distances)
-    values = [f"v{own.row} = {_sum(level, distance)}" for own, distance in group.levels]
+    near, span = plus(level, min(distances)), max(distances) - min(distances)
+    values = [f"v{own.row} = {plus(level, distance)}" for own, distance in group.levels]
     defined = f"s64 {', '.join(values)};"
     test = f"if (rarely(outside({near}, {span}, most))) " if tested else ""
     if leaves:
@@ -135,10 +135,6 @@ def _text(body: Body, group: Together, *, tested: bool, leaves: bool) -> str:
         for own, _ in group.levels
     )
     return f"{defined} {test}{', '.join(moved)};"
-
-
-def _sum(level: str, distance: int) -> str:
-    return f"{level} {'+' if distance > 0 else '-'} {abs(distance)}" if distance else level
 
 
 def _strides(scope: Scope, acts: Iterable[Act]) -> dict[str, str]:

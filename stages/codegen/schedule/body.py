@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from ....runtime.language import Dimension
@@ -24,7 +24,7 @@ from .guards import (
     parts_of,
     within,
 )
-from .index_rows import IndexRows
+from .index_rows import IndexRows, neutral
 from .needs import Need, Span
 from .order import level_of
 from .places import FIXED, OWN, Coord, Entries, Moved, Point
@@ -63,9 +63,7 @@ def write_body(
     if rims or (len(loops) == 1 and not writer.looks_up()):
         writer.cut(roots)
     for part in range(len(writer.founds)):
-        rows = [writer.row(root, part) for _, root in stores]
-        for (target, _), row in zip(stores, rows, strict=True):
-            writer.store(target, row, part)
+        writer.store_all(stores, part)
     parts = tuple(part.range for part in writer.parts)
     return NestBody(tuple(writer.rows), writer.reads(needs), parts)
 
@@ -139,6 +137,12 @@ class BodyWriter(IndexRows):
                 self.places[part, pending.pop()] = self._written(point, part)
         return self.places[part, root]
 
+    def store_all(self, stores: Iterable[tuple[str, Point]], part: int = 0) -> None:
+        """Write points to buffers; all loads precede all stores."""
+        rows = [(target, self.row(root, part)) for target, root in stores]
+        for target, row in rows:
+            self.store(target, row, part)
+
     def _before(self, point: Point, part: int) -> Sequence[Point]:
         """Return the points whose rows must precede that of `point`."""
         found = self.founds[part]
@@ -189,8 +193,7 @@ class BodyWriter(IndexRows):
         guard = self.founds[part].guards[point]
         self.loaded[point[0]] = home
         if guard == NEVER and node.dims:  # inside a region and outside of it
-            zero = "0.0" if node.value.dtype.startswith("float") else "0"
-            return self.add(Constant(dtype=node.value.dtype, text=zero))
+            return self.add(Constant(dtype=node.value.dtype, text=neutral("sum", node.value.dtype)))
         places = [
             self._index(dim, coord, home, guard, part)
             for dim, coord in zip(node.dims, point[1], strict=True)

@@ -147,5 +147,6 @@ class ColumnAccesses:
         rows = (
             tuple(index if dim is axis else None for dim in array.dims) if index is not None else ()
         )
-        made = Store(dtype=array.dtype, buffer=array.name, value=value, offsets=offsets, rows=rows)
-        return self.add(made)
+        return self.add(
+            Store(dtype=array.dtype, buffer=array.name, value=value, offsets=offsets, rows=rows)
+        )

@@ -41,8 +41,7 @@ def column_of(place: Place, units: Sequence[Dimension], reason: str) -> Column:
     )
     writer = _Writer(place, loops)
     acts = writer.acts()
-    operands = place.points.nodes[place.node].operands
-    planes = (place.points.nodes[operands[each][0]] for each in column.planes)
+    planes = (place.points.nodes[writer.operands[each][0]] for each in column.planes)
     dtypes = tuple(plane.value.dtype for plane in planes)
     return Column(place.group, loops, acts, reason, dtypes, tuple(dict.fromkeys(writer.reads)))
 
@@ -57,6 +56,7 @@ class _Writer(ColumnAccesses):
         self.ends = column_rows.ends(self.column.body)
         sets = column_rows.Set | column_rows.SetAt
         self.changed = {row.variable for row in self.column.body if isinstance(row, sets)}
+        self.operands = place.points.nodes[place.node].operands
         self.args: list[Row] = []
 
     def acts(self) -> tuple[Act, ...]:
@@ -65,16 +65,14 @@ class _Writer(ColumnAccesses):
         first = self._planes()
         levels = self._levels()
         walk = Range(column.axis, column.start, column.stop)
-        inner = self._arguments(walk)
-        inner += self._block(0, len(column.body))
-        sweep = loops_ir.Sweep(walk, tuple(inner), backward=not column.forward)
+        inner = (*self._arguments(walk), *self._block(0, len(column.body)))
+        sweep = loops_ir.Sweep(walk, inner, backward=not column.forward)
         return (*first, *levels, sweep, *self._results())
 
     # --- before and after the walk --------------------------------------------------------------
 
     def _planes(self) -> list[Act]:
-        operands = self.place.points.nodes[self.place.node].operands
-        acts, rows = self._computed([operands[each] for each in self.column.planes], ())
+        acts, rows = self._computed([self.operands[each] for each in self.column.planes], ())
         for register, row in enumerate(rows):
             made = loops_ir.Set(dtype=self.rows[row].dtype, register=register, value=row)
             acts.append(self.add(made))
@@ -82,12 +80,12 @@ class _Writer(ColumnAccesses):
 
     def _levels(self) -> list[Act]:
         """Give the arrays the values that variables begin with."""
-        held, operands = self.place.held, self.place.points.nodes[self.place.node].operands
+        held = self.place.held
         sweeps: list[Act] = []
         for levels in dict.fromkeys(self.column.levels[each] for each in held):
             walk = NestLoop("sequential", levels)
             like = [each for each in held if self.column.levels[each] == levels]
-            acts, rows = self._computed([operands[each] for each in like], (walk,))
+            acts, rows = self._computed([self.operands[each] for each in like], (walk,))
             for variable, row in zip(like, rows, strict=True):
                 made = self.rows[row]
                 if (
@@ -103,8 +101,7 @@ class _Writer(ColumnAccesses):
         return sweeps
 
     def _arguments(self, walk: Range) -> list[Act]:
-        operands = self.place.points.nodes[self.place.node].operands
-        wanted = operands[len(self.column.init) :]
+        wanted = self.operands[len(self.column.init) :]
         acts, self.args = self._computed(wanted, (NestLoop("sequential", walk),))
         return acts
 
@@ -133,9 +130,8 @@ class _Writer(ColumnAccesses):
 
     # --- the walk ---------------------------------------------------------------------------------
 
-    def _block(self, first: int, stop: int) -> list[Act]:
+    def _block(self, at: int, stop: int) -> list[Act]:
         acts: list[Act] = []
-        at = first
         while at < stop:
             row = self.column.body[at]
             if isinstance(row, column_rows.While):

@@ -112,10 +112,9 @@ class _Discovery:
     def _finders(self, point: Point) -> list[Point]:
         """Return the points that give the index of a load, or the side of a region."""
         is_index = isinstance(self.points.nodes[point[0]].value, dataflow.Index)
-        is_found = is_index or home_of(self.points, point[0], self.homes) is not None
-        if point in self.choices or is_found:
-            return self.points.needed_to_find(point)
-        return []
+        has_home = home_of(self.points, point[0], self.homes) is not None
+        is_found = is_index or has_home or point in self.choices
+        return self.points.needed_to_find(point) if is_found else []
 
     def _operands(self, point: Point) -> list[tuple[Point, Guard | None]]:
         """Return the operands of a point, and the guard of each."""

@@ -15,7 +15,7 @@ from .body import NestBody, write_body
 from .discovery import Home, Homes
 from .jamming import jammed
 from .needs import Array, Need, Placement, Walk, joined, stores
-from .order import loops_over, order_dims
+from .order import loops_over, order_of
 from .placement import place
 from .places import Point
 from .points import Points
@@ -63,7 +63,7 @@ def draft_nests(
     if is_empty_box(groups[0].box):
         return Draft(tuple(groups), (), (), ())
     roots = [[points.at(store.value) for store in group.stores] for group in groups]
-    boxes = [group.box for group in groups]
+    boxes = (group.box for group in groups)
     placement = place(points, list(zip(roots, boxes, strict=True)), rules)
     if any(nest not in placement.within for nest in placement.groups):
         groups = [StoreGroup(groups[0].statement, (), ()), *groups]
@@ -217,8 +217,9 @@ class _Drafting:
     ) -> Nest:
         order, reason = order_of(box, self.rules)
         loops = loops_over(box, order)
-        rims = not self.rules.many_outputs
-        body = write_body(self.points, pairs, loops, homes, self._needs(nodes), rims)
+        body = write_body(
+            self.points, pairs, loops, homes, self._needs(nodes), rims=not self.rules.many_outputs
+        )
         why = f"{verb} {', '.join(buffer for buffer, _ in pairs)}"
         return self._made(nodes[0], body, loops, f"{why}; {reason}" if loops else why)
 
@@ -279,8 +280,10 @@ class _Drafting:
             number = self._number(walk.node) * 1000 + len(self.states)
             leaves = leaves_of(self.points, walk.node)
             results = {leaves[array.node]: self._array(array) for array in arrays}
-            every = not self.rules.many_outputs
-            states = held_states(value, scan.name, number, walk.box, loops, results, every)
+            states = held_states(
+                value, scan.name, number, walk.box, loops, results,
+                all_leaves=not self.rules.many_outputs,
+            )  # fmt: skip
             own = {k: held.array for k, held in enumerate(states) if held and k not in results}
             self.states += own.values()
             levels = first_levels(walk.box, value)
@@ -303,12 +306,12 @@ class _Drafting:
         dtype, name = self.points.nodes[array.node].value.dtype, self.names[array.node]
         made = array_over(name, dtype, array.box, self.rules, array.reason)
         walk = self._walk_of(array)
-        if walk is not None:
-            scan = self.points.scan(walk)
-            if isinstance(scan, ValueColumn):
-                return made
-            if scan_loops(scan, array.box, self.units, self.rules.columns_apart)[1]:
-                return classes.evolve(made, box=first_levels(made.box, scan, around=True))
+        scan = None if walk is None else self.points.scan(walk)
+        if (
+            isinstance(scan, dataflow.Scan)
+            and scan_loops(scan, array.box, self.units, self.rules.columns_apart)[1]
+        ):
+            return classes.evolve(made, box=first_levels(made.box, scan, around=True))
         return made
 
 
@@ -317,8 +320,3 @@ def array_over(name: str, dtype: str, box: Ranges, rules: Rules, reason: str) ->
     order, _ = order_of(box, rules)
     dims, unit = tuple(range_.dim for range_ in box), order[-1] if order else None
     return Buffer(name, "arena", dtype, dims, unit, box, order, reason=reason)
-
-
-def order_of(box: Ranges, rules: Rules) -> tuple[tuple[Dimension, ...], str]:
-    """Return the dimensions of a box from the outermost loop to the innermost, and why."""
-    return order_dims([range_.dim for range_ in box], [dim for _, dim in rules.units])

@@ -191,8 +191,11 @@ def _rimmed(range_: Range, tests: Sequence[Beyond]) -> tuple[LoopPart, ...]:
     low = bounds.minimum(usual.start, range_.stop)
     high = bounds.maximum(low, usual.stop)
     dim, start, stop = range_.dim, range_.start, range_.stop
-    cut = (LoopPart(Range(dim, start, low), {}), LoopPart(Range(dim, low, high), known))
-    parts = (*cut, LoopPart(Range(dim, high, stop), {}))
+    parts = (
+        LoopPart(Range(dim, start, low), {}),
+        LoopPart(Range(dim, low, high), known),
+        LoopPart(Range(dim, high, stop), {}),
+    )
     return tuple(part for part in parts if not bounds.is_empty_box((part.range,)))
 
 

@@ -50,8 +50,7 @@ def fields_to_stage(nest: Nest, later: Sequence[Nest], boxes: Sequence[Ranges]) 
     for other in later if written else ():
         for reading in (each for each in other.reads if each.buffer in written):
             found = (load for load in loads(other) if load.buffer == reading.buffer)
-            own = all(reads_own(other, load) for load in found)
-            box = other.box if own else reading.box
+            box = other.box if all(reads_own(other, load) for load in found) else reading.box
             if not are_disjoint(box, nest.box):
                 risky.add(reading.buffer)
     return frozenset(risky)

@@ -77,9 +77,11 @@ class IndexRows:
     def _sum(self, dtype: str, values: list[Row], valid: list[Row], part: int) -> Row:
         nothing = total = self.add(Constant(dtype=dtype, text=neutral("sum", dtype)))
         for slot, value in enumerate(values):
-            there = value
-            if valid:
-                there = self.compute("select", dtype, [valid[slot], value, nothing], part)
+            there = (
+                self.compute("select", dtype, [valid[slot], value, nothing], part)
+                if valid
+                else value
+            )
             total = self.compute("add", dtype, [total, there], part)
         return total
 

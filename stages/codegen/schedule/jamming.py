@@ -109,8 +109,7 @@ def _together(
     roots = [root for _, root, _ in placed]
     writer = BodyWriter(points, roots, loops, homes)
     writer.cut(roots)
-    values = [writer.row(root) for _, root, _ in placed]
+    values = [writer.row(root) for root in roots]
     for (target, _, row), value in zip(placed, values, strict=True):
-        offsets = tuple(row * (each is dim) for each in dims)
-        writer.store(target, value, offsets=offsets)
+        writer.store(target, value, offsets=tuple(row * (each is dim) for each in dims))
     return tuple(writer.rows)

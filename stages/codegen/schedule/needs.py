@@ -18,7 +18,7 @@ from ....runtime.process import CodegenError, classes
 from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range, Ranges
 from ...ir.column_rows import Column
-from ...ir.gates import FAR, far_unless, ungated
+from ...ir.gates import FAR, far_unless, is_gated, ungated
 from ...ir.settled import opened, settled
 from ...lower.regions import EVERYWHERE, Box, Boxes, is_empty, met
 from .places import FIXED, OWN, Coord, Entries, Entry, Level, Point
@@ -112,9 +112,10 @@ def _is_part(boxes: Sequence[Range], number: int) -> bool:
     own = boxes[number]
     start, stop = ungated(own.start), ungated(own.stop)
     return (start, stop) != (own.start, own.stop) and any(
-        bounds.is_at_least(start, each.start) and bounds.is_at_least(each.stop, stop)
-        for place, each in enumerate(boxes)
-        if place != number
+        (bounds.is_at_least(start, each.start) or is_gated(each.start, own.start))
+        and (bounds.is_at_least(each.stop, stop) or is_gated(own.stop, each.stop))
+        for each in boxes
+        if each != own
     )
 
 
@@ -217,9 +218,8 @@ def _cut(need: Need, box: Sequence[dataflow.Side]) -> Need | None:
 
 def _gated(need: Need, unsure: Sequence[tuple[Bound, Bound]]) -> Need:
     far = far_unless(unsure)
-    gated: dict[Dimension, Span | None] = {}
+    gated: dict[Dimension, Span | None] = dict(need)
     for dim, span in need.items():
-        gated[dim] = span
         if span is not None and dim.kind is not DimensionKind.LOCAL:
             range_ = span.range(dim)
             start, stop = bounds.add(range_.start, far), bounds.subtract(range_.stop, far)

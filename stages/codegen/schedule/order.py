@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ....runtime.fields import memory_order
 from ....runtime.language import Dimension
 from ...ir.loops import NestLoop, Range, Ranges
+from ..pass_list import Rules
 
 THREADED = 2  # outer loops that threads share as one
 
@@ -40,6 +41,11 @@ def order_dims(
     reason = f"{inner.value} has unit stride in {votes.count(inner)} of {len(votes)} fields"
     outer = dims if inner is dims[-1] and inner is not natural[-1] else natural
     return (*(dim for dim in outer if dim is not inner), inner), reason
+
+
+def order_of(box: Ranges, rules: Rules) -> tuple[tuple[Dimension, ...], str]:
+    """Return the dimensions of a box from the outermost loop to the innermost, and why."""
+    return order_dims([range_.dim for range_ in box], [dim for _, dim in rules.units])
 
 
 def loops_over(box: Ranges, order: Sequence[Dimension]) -> tuple[NestLoop, ...]:

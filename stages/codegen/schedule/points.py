@@ -97,9 +97,8 @@ class Points:
         """Return the operands of the value at `point`, as points."""
         found = self._operands.get(point)
         if found is None:
-            index, coords = point
-            node = self.nodes[index]
-            ahead = dict(zip(node.dims, coords, strict=True))
+            node = self.nodes[point[0]]
+            ahead = dict(zip(node.dims, point[1], strict=True))
             found = [self.placed(operand, ahead) for operand in node.operands]
             self._operands[point] = found
         return found
@@ -165,8 +164,7 @@ class Points:
             case dataflow.Neighbours(arg=arg, table=table):
                 return self._gathered(row, value, arg, self.tables[table], (OWN, 0))
             case dataflow.Collect(arg=arg, table=table, slots=slots):
-                tables = self.tables[table], self.tables[slots]
-                return self._collected(row, value, self._views[arg], *tables)
+                return self._collected(row, value, arg, self.tables[table], self.tables[slots])
             case dataflow.Local(arg=arg, dim=dim, index=slot):
                 return self.placed(self._views[arg], {dim: (FIXED, slot)})
             case dataflow.Level(arg=arg, dim=dim, at=at):
@@ -201,14 +199,16 @@ class Points:
         self,
         row: Ref,
         value: dataflow.Collect,
-        arg: Point,
+        arg: Ref,
         table: dataflow.Table,
         slots: dataflow.Table,
     ) -> Point:
         own = ((OWN, 0), (OWN, 0))
         back, which = ((self._entries(row, each)[0], own) for each in (table, slots))
         ways = {table.source: back, slots.source: which}
-        found = self.placed(arg, {d: (self._index(Entry(e)), 0) for d, e in ways.items()})
+        found = self.placed(
+            self._views[arg], {d: (self._index(Entry(e)), 0) for d, e in ways.items()}
+        )
         if value.index is None:
             return found
         zero = "0.0" if value.dtype[0] == "f" else "0"

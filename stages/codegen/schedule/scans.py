@@ -117,9 +117,8 @@ def first_states(
     """Return instructions that initialise the arrays of some leaves of the state."""
     roots = [points.nodes[scan].operands[leaf] for leaf in arrays]
     writer = BodyWriter(points, roots, loops, homes)
-    rows = [writer.row(root) for root in roots]
-    for array, row in zip(arrays.values(), rows, strict=True):
-        writer.store(array.name, row)
+    names = (array.name for array in arrays.values())
+    writer.store_all(zip(names, roots, strict=True))
     return NestBody(tuple(writer.rows), writer.reads(needs))
 
 
@@ -151,9 +150,7 @@ def scan_body(
     new = _one_level(writer, value.body, old, args)
     for node, leaf in results.items():
         writer.places[0, points.here(node)] = new[leaf]
-    written = [writer.row(root) for _, root in stores]
-    for (target, _), row in zip(stores, written, strict=True):
-        writer.store(target, row)
+    writer.store_all(stores)
     for k, row in enumerate(new):
         if not states:
             writer.rows.append(Advance(dtype=dtypes[k], level=level, index=k, value=row))

@@ -124,8 +124,7 @@ def _given(program: dataflow.Dataflow, units: Mapping[str, Dimension]) -> Iterat
         if leaf.kind == "field":
             yield Buffer(leaf.name, "field", leaf.dtype, leaf.dims, units.get(leaf.name))
     for table in program.tables:
-        dims = (table.target, table.local)
-        yield Buffer(table_buffer(table.name), "table", "int32", dims)
+        yield Buffer(table_buffer(table.name), "table", "int32", (table.target, table.local))
 
 
 def _padded(made: Kernel) -> Kernel:
@@ -171,8 +170,7 @@ def _stage(
     plain = [as_nest(nest) for nest in planned]
     risky: dict[int, set[str]] = {}  # by group: its nests share one task
     for at, own in enumerate(plain):
-        names = risky.setdefault(own.group, set())
-        names |= fields_to_stage(own, plain[at + 1 :], boxes)
+        risky.setdefault(own.group, set()).update(fields_to_stage(own, plain[at + 1 :], boxes))
     nests: list[Node] = []
     copies: list[Nest] = []
     arrays: dict[str, Buffer] = {}

@@ -62,8 +62,11 @@ def of_index(nest: Nest) -> dict[Row, bool]:
     """Return the conditions on the index of a loop that have one value at most points."""
     values = ((row, likely_listed(nest, each)) for row, each in enumerate(nest.body))
     known = {row: value for row, value in values if value is not None}
-    subjects = {row: nest.body[nest.body[row].operands[0]] for row in known}
-    return {row: v for row, v in known.items() if isinstance(subjects[row], Index)}
+    return {
+        row: value
+        for row, value in known.items()
+        if isinstance(nest.body[nest.body[row].operands[0]], Index)
+    }
 
 
 def with_entries(nest: Nest, index: Mapping[Row, bool]) -> Iterator[tuple[Row, bool]]:

@@ -17,7 +17,7 @@ from ...machine import Machine
 from ..pass_list import Rules
 from .costs import COMPUTED, own_cost, point_costs, users_of
 from .needs import Need
-from .order import level_of, loops_over, order_dims
+from .order import level_of, loops_over, order_of
 from .places import Coords, still
 from .points import Node, Points
 
@@ -190,12 +190,10 @@ class Weighing:
     def _is_repeated(self, node: Node, uses: Uses) -> bool:
         """Tell whether the loops of a nest would compute the same value repeatedly."""
         for nest, use in uses.items():
-            dims = [range_.dim for range_ in self.boxes[nest]]
-            order, _ = order_dims(dims, [dim for _, dim in self.rules.units])
+            order, _ = order_of(self.boxes[nest], self.rules)
             loops = loops_over(self.boxes[nest], order)
             for coords in use.places:
-                axes = list(zip(node.dims, coords, strict=True))
-                known = self.points.indices.mentioned(axes)
+                known = self.points.indices.mentioned(list(zip(node.dims, coords, strict=True)))
                 if any(dim not in known for dim in order[: level_of(known, loops)]):
                     return True
         return False

@@ -93,8 +93,8 @@ class _Copies:
             is_plain = all(row is None for load in loads for row in load.rows)
             if len(boxes) == 1 and is_plain and name not in stored and self._is_deep(nest, name):
                 (reading,) = boxes
-                dims = tuple(each.dim for each in reading.box)
-                if not reading.moved and set(dims) == set(self.buffers[name].dims):
+                dims = {each.dim for each in reading.box}
+                if not reading.moved and dims == set(self.buffers[name].dims):
                     yield reading
 
     def _is_written_only(self, nest: Nest, name: str) -> bool:

@@ -21,7 +21,7 @@ DEVICE Blocks block_of(s64 first_y, s64 first_z) {
 """
 # The launch of a grid, in slices of what vendors allow along y and z.
 _SLICES: Final = """\
-static void launch(kernel_state_t* state, {kernel} kernel, Blocks blocks, dim3 block,
+static void launch(kernel_state_t* state, {kernel}, Blocks blocks, dim3 block,
                    void** args, unsigned shared, s64& first_y, s64& first_z) {{
   const s64 most = 65535;
   if (blocks.x <= 0) return;
@@ -50,11 +50,9 @@ _RUN: Final = """\
 def opening(vendor: Vendor) -> str:
     """Return the text before the functions of a program."""
     launch = _SLICES.format(
-        kernel="void (*" if vendor.in_turn else "const void*",
+        kernel="void (*kernel)(void**)" if vendor.in_turn else "const void* kernel",
         launch=_RUN if vendor.in_turn else _LAUNCH,
     )
-    if vendor.in_turn:
-        launch = launch.replace("void (* kernel", "void (*kernel)(void**)")
     # DaCe's pointers are those of the C library's types
     types = vendor.dialect(()).replace("typedef long long ", "typedef int64_t ")
     types = types.replace("typedef unsigned long long ", "typedef uint64_t ")

@@ -50,14 +50,13 @@ def gpu_source(text: DaceText, rules: SdfgRules, vendor: Vendor, *, waits: bool)
 
 def dace_config(vendor: Vendor) -> DaceConfig:
     """Return the options by which DaCe writes for a vendor."""
-    chosen = {
+    return {
         # Kernels go to the stream that is given; DaCe makes none, and waits for none.
-        "max_concurrent_streams": -1,
-        "backend": "cuda" if vendor.in_turn else vendor.language,
+        ("compiler", "cuda", "max_concurrent_streams"): -1,
+        ("compiler", "cuda", "backend"): "cuda" if vendor.in_turn else vendor.language,
         # DaCe would look for a GPU of AMD and count its chiplets: the text may not depend on that.
-        "chiplet_number": 1,
+        ("compiler", "cuda", "chiplet_number"): 1,
     }
-    return {("compiler", "cuda", name): value for name, value in chosen.items()}
 
 
 _HEAD = (

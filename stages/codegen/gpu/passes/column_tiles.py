@@ -97,8 +97,8 @@ class _Planning:
         return list(found.values())
 
     def _loads(self) -> Iterator[tuple[int, Load]]:
-        for number, nest in enumerate(self.nests):
-            yield from ((number, row) for row in nest.body if isinstance(row, Load))
+        numbered = enumerate(self.nests)
+        return ((n, row) for n, nest in numbered for row in nest.body if isinstance(row, Load))
 
     def _is_contiguous(self, buffer: Buffer) -> bool:
         return buffer.unit is self.axis and ITEMSIZES[buffer.dtype] in SIZES
@@ -137,8 +137,10 @@ class _Planning:
         """Return the plan."""
         sizes = [ITEMSIZES[tile.dtype] for tile in tiles]
         together = WIDEST // min(sizes)
-        ranges = [range_ for tile in tiles for range_ in tile.ranges]
-        ranges += [nest.loops[-1].range for nest in self.nests]
+        ranges = [
+            *(range_ for tile in tiles for range_ in tile.ranges),
+            *(nest.loops[-1].range for nest in self.nests),
+        ]
         start = least(range_.start for range_ in ranges)
         begin = multiply(floor_divide(start, Const(together)), together)
         levels = subtract(greatest(range_.stop for range_ in ranges), begin)

@@ -51,8 +51,7 @@ def fuse(kernel: Kernel, rules: Rules) -> Kernel:
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
     steps: list[Step] = []
     for step in kernel.steps:
-        body = _fused(step.body, buffers, _count(steps))
-        steps.append(classes.evolve(step, body=body))
+        steps.append(classes.evolve(step, body=_fused(step.body, buffers, _count(steps))))
     return classes.evolve(kernel, steps=tuple(steps))
 
 

@@ -66,8 +66,7 @@ def load_ahead(kernel: Kernel, rules: Rules) -> Kernel:
     if rules.checked or options_of(rules).ahead < 0:
         return kernel
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
-    made = with_nests(kernel, lambda nest: _ahead(nest, buffers, rules))
-    return rewrite(made, _in_columns)
+    return rewrite(with_nests(kernel, lambda nest: _ahead(nest, buffers, rules)), _in_columns)
 
 
 def _in_columns(node: Node) -> Node:

@@ -178,5 +178,6 @@ def _with_array(
 def _because(nest: Nest, what: str) -> Nest:
     """Add to the reason of a nest, and drop its own choice of threads: its patch has one."""
     reason = f"{nest.reason.partition(';')[0]}, {what}"
-    made = marked(nest, block=(), points=(), blocks=1, unaligned=False)
-    return classes.evolve(made, reason=reason)
+    return marked(
+        classes.evolve(nest, reason=reason), block=(), points=(), blocks=1, unaligned=False
+    )

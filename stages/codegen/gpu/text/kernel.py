@@ -149,11 +149,11 @@ def _written(scope: Scope, part: KernelPart) -> tuple[str, str, str, list[str]]:
             return letter, f"{threads}, {blocks}", said, list(write_columns(scope, node))
         case KernelGroup():
             raise TypeError(f"The writer for GPUs does not know '{type(node).__name__}'.")
-    if isinstance(node, Boxes):
-        said = f"nests {', '.join(map(str, part.nests))}"
-        blocks = min(marks_of(nest).blocks for nest in (node.inner, *node.rims))
-        bounds = _bounds(math.prod(marks_of(part.first).block), blocks)
-        return "", bounds, said, list(write_boxes(scope, node))
+        case Boxes():
+            said = f"nests {', '.join(map(str, part.nests))}"
+            blocks = min(marks_of(nest).blocks for nest in (node.inner, *node.rims))
+            bounds = _bounds(math.prod(marks_of(part.first).block), blocks)
+            return "", bounds, said, list(write_boxes(scope, node))
     marks = marks_of(part.first)
     bounds = _bounds(math.prod(marks.block), marks.blocks)
     return "n" * bool(part.narrow), bounds, f"nest {first}", list(write_nest(scope, node))

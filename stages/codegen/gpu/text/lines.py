@@ -153,10 +153,7 @@ def with_reciprocals(body: Body, acts: Sequence[Act] = ()) -> Body:
         lines = [
             f"{type_} {found}[] = {{{over}}};",
             f"divide({found}, {operand(body, first.operands[1])});",
-        ]
-        lines += [
-            f"const {type_} {name(body, row)} = {found}[{number}];"
-            for number, row in enumerate(rows)
+            *(f"const {type_} {name(body, row)} = {found}[{n}];" for n, row in enumerate(rows)),
         ]
         instead |= dict.fromkeys(rows, "") | {place: " ".join(lines)}
     return classes.evolve(body, instead=instead)

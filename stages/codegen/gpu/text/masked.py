@@ -41,9 +41,8 @@ def write_masked(scope: Scope, nest: Nest) -> Iterator[str]:
     inner, points = len(nest.loops) - 1, marks_of(nest).points[0]
     one = thread_body(scope, nest)
     near = classes.evolve(nest, body=by_demand(nest.body))
-    own = unrolled(near, marks_of(nest).points, scope.by_name, in_turn=True)
-    every = classes.evolve(near, body=own)
-    body = thread_body(scope, every)
+    every = unrolled(near, marks_of(nest).points, scope.by_name, in_turn=True)
+    body = thread_body(scope, classes.evolve(near, body=every))
     packs = packs_of(body, points)
     yield f"  const bool aligned = {aligned(body, packs)};"
     yield from flat_places(scope, nest, "f") if is_flat(nest) else ()
@@ -87,8 +86,9 @@ def _indices(nest: Nest, value: str) -> Iterator[str]:
 def needed_by(rows: Sequence[Instruction], points: int) -> dict[Row, int]:
     """Return which points of a thread need each row of an interleaved body, a bit for each."""
     stores = [number for number, row in enumerate(rows) if isinstance(row, Store)]
-    found = dict.fromkeys(range(len(rows)), 0)
-    found |= {number: 1 << place % points for place, number in enumerate(stores)}
+    found = dict.fromkeys(range(len(rows)), 0) | {
+        number: 1 << place % points for place, number in enumerate(stores)
+    }
     for number in reversed(range(len(rows))):
         for each in rows[number].operands:
             found[each] |= found[number]

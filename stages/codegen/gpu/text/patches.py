@@ -195,11 +195,14 @@ def _once(scope: Scope, each: Each, others: Sequence[_Loop]) -> Iterator[str]:
 def _elements(scope: Scope, nest: Nest, step: int) -> Iterator[str]:
     """Open the loop of a thread over elements, and the test that an element is inside."""
     range_ = nest.loops[0].range
-    inside = [f"i0 >= {scope.bound(range_.start)}", f"i0 < {scope.bound(range_.stop)}"]
-    inside += [
-        f"{scope.bound(each.start)} < {scope.bound(each.stop)}"
-        for each in scope.kernel.groups[nest.group].box
-        if each not in nest.box
+    inside = [
+        f"i0 >= {scope.bound(range_.start)}",
+        f"i0 < {scope.bound(range_.stop)}",
+        *(
+            f"{scope.bound(each.start)} < {scope.bound(each.stop)}"
+            for each in scope.kernel.groups[nest.group].box
+            if each not in nest.box
+        ),
     ]
     yield from (
         "#pragma unroll 1",

@@ -13,7 +13,7 @@ from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.loops import ITEMSIZES, Load, Nest, Range, Row, Store
 from ....ir.loops.gpu import Columns, Long, RowTiles
-from ...rows import NAMELESS, TYPES, Scope, pointers, states, stored_type
+from ...rows import NAMELESS, TYPES, Scope, plus, pointers, states, stored_type
 from .grid import axes_of, places
 from .lines import braced, shared_arrays
 from .scan import first_elements, outside, rounds, scoped, write_scan
@@ -101,7 +101,7 @@ def _row(scope: Scope, name: str, nest: Nest, offsets: Mapping[int, int]) -> str
     for axis, dim in enumerate(buffer.dims):
         index, offset = f"i{dims.index(dim)}" if dim in dims else "0", offsets.get(axis, 0)
         if offset:
-            index = f"({index} {'+' if offset > 0 else '-'} {abs(offset)})"
+            index = f"({plus(index, offset)})"
         if dim is not dims[-1] and index != "0":
             terms.append(scope.term(buffer, axis, index))
     return " + ".join(terms)

@@ -12,7 +12,7 @@ from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.loops import ITEMSIZES, Load, Row, Store, axis_along
 from ....vendors.dialect import ONCE, WIDE
-from ...rows import TYPES, Body, InRow, Scope, name, operand, stored_type
+from ...rows import TYPES, Body, InRow, Scope, name, operand, plus, stored_type
 
 
 @classes.frozen
@@ -113,7 +113,5 @@ def starts_of(body: Body, packs: Sequence[Pack]) -> dict[Row, str]:
     for pack in packs:
         address = body.addresses[pack.members[0]]
         if isinstance(address, InRow):
-            sign = "+" if pack.start > 0 else "-"
-            offset = f" {sign} {abs(pack.start)}" if pack.start else ""
-            found[pack.members[0]] = f"{address.pointer} + i{body.depth - 1}{offset}"
+            found[pack.members[0]] = plus(f"{address.pointer} + i{body.depth - 1}", pack.start)
     return found

@@ -24,6 +24,7 @@ from ...rows import (
     line,
     name,
     operand,
+    plus,
     stored_type,
 )
 from ..passes.loading_ahead import condition, is_usually, usual_conditions
@@ -259,7 +260,7 @@ def wanted(scan: ThreadScan, window: Window, number: str) -> tuple[list[str], st
         return [], ""
     lines, tests = [f"const s32 y = {number};"], []
     for place, (offset, whens) in enumerate(whens_of.items()):
-        at = f"y - {offset}" if offset > 0 else f"y + {-offset}" if offset else "y"
+        at = plus("y", -offset)
         tests.append(f"u32({at}) < u32(total)")
         rows = [when for when in whens if when is not None]
         if len(rows) < len(whens):
