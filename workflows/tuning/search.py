@@ -130,7 +130,7 @@ class Search:
         for trial in _promising(each for each in self.trials if each.before == self.best):
             whole = joined(whole, trial.changes, now)
             tries.append(whole)
-        return self._improve(tries[1:])
+        return len(tries) > 1 and not self.bench.is_over() and self._improve(tries[1:])
 
     def _with_two(self) -> bool:
         """Try arrays together with sizes: an array may pay in tiles of another size only."""
@@ -228,19 +228,28 @@ class Search:
         """Measure a trial for longer, since the best of many is often the luckiest."""
         if any(self.bench.ready([trial.before, trial.choice])):  # an earlier run measured it
             return Verdict(1.0, 0.0)
-        before: list[float] = []
-        after: list[float] = []
-        verdict = Verdict(1.0, 0.0)
-        for rounds in SECOND_ROUNDS:
-            first, second = self.bench.costs([trial.before, trial.choice], rounds)
-            before.extend(first)
-            after.extend(second)
-            if len(before) < FIRST_ROUNDS:
-                break
-            verdict = compared(before, after)
-            if verdict.is_confirmed or not verdict.is_open or self.bench.is_over():
-                break
-        return verdict
+        verdict = in_turns(self.bench, trial.before, trial.choice, SECOND_ROUNDS)
+        return verdict or Verdict(1.0, 0.0)
+
+
+def in_turns(bench: Bench, old: Choice, new: Choice, most: Iterable[int]) -> Verdict | None:
+    """Measure two choices in turns, for longer while noise leaves open which is faster.
+
+    Return None if the budget ends before there are enough rounds; `most` are those of each series.
+    """
+    before: list[float] = []
+    after: list[float] = []
+    verdict = None
+    for rounds in most:
+        first, second = bench.costs([old, new], rounds)
+        before.extend(first)
+        after.extend(second)
+        if len(before) < FIRST_ROUNDS:
+            break
+        verdict = compared(before, after)
+        if verdict.is_confirmed or not verdict.is_open or bench.is_over():
+            break
+    return verdict
 
 
 def _promising(trials: Iterable[Trial]) -> list[Trial]:

@@ -27,13 +27,13 @@ from .kept_plans import keep_plans
 from .ranking import Ranking, machine_of
 from .refit import sizes_of
 from .report import Report, Watch, watching
-from .search import FIRST_ROUNDS, Search, Trial, unranked
+from .search import Search, Trial, in_turns, unranked
 from .subject import Subject, make_subject
 from .tuned_file import Winner, entries, keep, kept, put
-from .verdict import Verdict, compared
+from .verdict import Verdict
 
 PLANS: Final = ".plans.jsonl.gz"
-LAST_ROUNDS: Final = 21  # of the winner and the start
+LAST_ROUNDS: Final = (21, 40, 120)  # of the winner and the start; more if noise leaves it open
 RESERVE: Final = 0.9  # of the budget is for the search, the rest for the last comparison
 
 
@@ -188,9 +188,7 @@ class _Job:
         Where there is none, the file has again what it had before.
         """
         if search.best and not any(bench.ready([(), search.best])):
-            before, after = bench.costs([(), search.best], LAST_ROUNDS)
-            if len(before) >= FIRST_ROUNDS:
-                self.verdict = compared(before, after)
+            self.verdict = in_turns(bench, (), search.best, LAST_ROUNDS) or self.verdict
             if self.verdict is not None and self.verdict.is_confirmed:
                 self.best = search.best
                 self._write()

@@ -85,7 +85,10 @@ class CpuOptions(CodegenOptions):
     passes: tuple[PassName, ...] = option(
         LOOP_PASSES,
         CPU_PASSES,
-        tune=[CPU_PASSES, *(without(CPU_PASSES, name) for name in ("tile", "march", "slide"))],
+        tune=[
+            CPU_PASSES,
+            *(without(CPU_PASSES, name) for name in ("tile", "stream", "march", "slide")),
+        ],
     )
 
     def rules(self) -> Rules:

@@ -93,6 +93,26 @@ def test_noise_is_never_taken_for_a_gain(seed):
     assert searched(bench).best == ()
 
 
+@attrs.define
+class Noisy(Model):
+    """A machine on which a change alone is 0.98 at times, and often slower; two are 0.9."""
+
+    def costs(self, choices, rounds):
+        self.measured += len(choices) - 1
+        rows = []
+        for each in choices:
+            count = sum(self.options(each)[name] != value for name, value in START.items())
+            noise = itertools.cycle([0.7, 0.98, 1.3]) if count == 1 else itertools.repeat(1.0)
+            rows.append([next(noise) * (0.9 if count == 2 else 1.0) for _ in range(rounds)])
+        return rows
+
+
+def test_changes_that_look_faster_are_tried_together():
+    search = Search(Noisy(), (JAM, Option("codegen.tile_size", whole(), 0, tune=(32, 64))), START)
+
+    assert dict(search.run()) == {"codegen.jam": False, "codegen.tile_size": 32}
+
+
 def test_a_wrong_result_is_refused_however_fast_it_is():
     def cost(options):
         return 0.1 if not options["codegen.jam"] else 1.0

@@ -134,7 +134,7 @@ def test_a_winner_that_the_last_comparison_refutes_is_not_kept(
     arch = names_of(program.backend.target)[-1]
     if had:
         keep(file, Winner(NAME, "cpu", arch, had, "2026-01-01", "this one", 1.1, 0.01))
-    monkeypatch.setattr(tuning, "compared", lambda *_: Verdict(1.0, 0.001))
+    monkeypatch.setattr(tuning, "in_turns", lambda *_: Verdict(1.0, 0.001))
 
     report = tuned(program, fields)
 
