@@ -116,20 +116,21 @@ class Hunt:
         refusal = self.bench.first([()])[0]
         if refusal:
             raise ValueError(refusal)
-        passes = self.bench.backend.options["codegen.passes"]
         self.measure([()])
         while len(self.trials) < self.most:
             best = min(self.trials.values(), key=lambda trial: trial.seconds)
-            loops = self.bench._generated(best.choice)[1]
-            singles = (
-                changed(best.choice, each)
-                for each in decisions(loops, self.kind, passes, best.choice)
-            )
-            new = list(islice(self.new([*self.together(best), *singles]), self.most // 2))
+            near = [*self.together(best), *self.neighbours(best.choice)]
+            new = list(islice(self.new(near), self.most // 2))
             if not new:
                 break
             self.measure(new[: self.most - len(self.trials)])
         return self.finished()
+
+    def neighbours(self, choice: Choice) -> Sequence[Choice]:
+        """Return the plans that differ from one in a decision."""
+        passes = self.bench.backend.options["codegen.passes"]
+        loops = self.bench._generated(choice)[1]
+        return [changed(choice, each) for each in decisions(loops, self.kind, passes, choice)]
 
     def together(self, best: Trial) -> Iterator[Choice]:
         """Yield what the fastest plans change, two at a time and all, on the best one."""

@@ -4,9 +4,9 @@
     python -m bench.tuned --table                          what was kept, by machine
 
 `tune` has a budget of seconds. A search of `bench/regret_search.py` then tries ten times as many
-plans, however long that takes, and the plan of `tune` takes turns with its best one and with the
-default. Writes `tuned.json` in `bench/results/<machine>/`. Seeds from 100 on are for whoever checks
-it.
+plans, however long that takes: decisions, what was faster together, and pairs by chance. The plan
+of `tune` takes turns with its best one and with the default. Writes `tuned.json` in
+`bench/results/<machine>/`. Seeds from 100 on are for whoever checks it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 os.environ.setdefault("FIELDFORGE_TIERS", "compiled")
 
+import attrs
 import click
 from rich.console import Console
 from rich.table import Table
@@ -33,6 +35,7 @@ import fieldforge as ff
 from fieldforge.runtime import _core
 from fieldforge.stages.codegen.plan.machine import CLASSES
 from fieldforge.workflows.tuning.bench import RealBench
+from fieldforge.workflows.tuning.candidates import Choice, joined
 from fieldforge.workflows.tuning.refit import sizes_of
 from fieldforge.workflows.tuning.subject import make_subject
 
@@ -41,6 +44,21 @@ from .regret_search import LAST_ROUNDS, Hunt, ProcessorTime
 from .run import RESULTS, place as of_this_machine
 
 TIMES: Final = 10  # as many trials as `tune` made
+PAIRS: Final = 100  # that are drawn at a time
+
+
+@attrs.define
+class Wider(Hunt):
+    """A search that also changes two decisions at a time."""
+
+    random: Random = attrs.field(factory=lambda: Random(0))
+
+    def neighbours(self, choice: Choice) -> Sequence[Choice]:
+        """Return the plans that differ from one in a decision, and some of those in two."""
+        singles = super().neighbours(choice)
+        now = {**self.bench.backend.options, **dict(choice)}
+        pairs = (self.random.sample(singles, 2) for _ in range(PAIRS if len(singles) > 1 else 0))
+        return [*singles, *(joined(one, other, now) for one, other in pairs)]
 
 
 def row_of(seed: int, points: int, threads: int, machine: str, budget: float) -> dict[str, Any]:
@@ -57,7 +75,7 @@ def row_of(seed: int, points: int, threads: int, machine: str, budget: float) ->
     bench = RealBench(subject, ff.cpu, cost, lambda: 3600.0, subject.expected())
     sizes = sizes_of(subject.arguments, subject.provider, threads)
     most = TIMES * max(1, len(report.trials))
-    hunt = Hunt(bench, "cpu", CLASSES[machine], sizes, most)
+    hunt = Wider(bench, "cpu", CLASSES[machine], sizes, most)
     _, best, _ = hunt.run()
     plans = [(), report.options, best.choice]
     bench.ready(plans)

@@ -69,7 +69,8 @@ def is_gated(inner: Bound, outer: Bound) -> bool:
             return all(is_gated(each, outer) for each in args)
     between = bounds.subtract(outer, inner)
     terms = between.args if isinstance(between, Apply) and between.op == "add" else (between,)
-    return ungated(between) == Const(0) and not any(map(_is_taken_away, terms))
+    rest = reduce(bounds.add, map(_opened_gate, terms))
+    return rest == Const(0) and not any(map(_is_taken_away, terms))
 
 
 def _is_taken_away(term: Bound) -> bool:

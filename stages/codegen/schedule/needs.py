@@ -100,22 +100,23 @@ def _around(spans: tuple[Span | None, ...]) -> Span | None:
     if len(there) < 2:
         return there[0] if there else _NOTHING
     boxes = [span.opened().range(_ANY) for span in there]
-    kept = [n for n, span in enumerate(there) if not (span.gated and _is_part(boxes, n))]
+    kept = list(range(len(there)))
+    for n, span in enumerate(there):
+        if span.gated and _is_part(boxes[n], [boxes[other] for other in kept if other != n]):
+            kept.remove(n)
     if len(kept) == 1:
         return there[kept[0]]
     (whole,) = bounds.hull([(boxes[n],) for n in kept])
     return _settled_span(whole.start, whole.stop, any(there[n].gated for n in kept))
 
 
-def _is_part(boxes: Sequence[Range], number: int) -> bool:
+def _is_part(own: Range, others: Iterable[Range]) -> bool:
     """Tell whether a range is known to be a part of another one, or empty."""
-    own = boxes[number]
     start, stop = ungated(own.start), ungated(own.stop)
     return (start, stop) != (own.start, own.stop) and any(
         (bounds.is_at_least(start, each.start) or is_gated(each.start, own.start))
         and (bounds.is_at_least(each.stop, stop) or is_gated(own.stop, each.stop))
-        for each in boxes
-        if each != own
+        for each in others
     )
 
 

@@ -424,3 +424,37 @@ def test_no_nan_comes_from_what_a_later_statement_overwrites(backend):
     run(u, ff.ones({I: 5}), u_b)
 
     assert u_b.asnumpy().tolist() == [0.25, 0.5, -2.0, -4.0, 1 / 6]
+
+
+@ff.field_operator(backend=None)
+def by_reciprocal(a: Line, b: Line) -> Line:
+    inverse = 1.0 / b
+    return a * inverse + inverse * inverse
+
+
+@ff.program(backend=None)
+def divided(a: Line, b: Line, out: Line):
+    by_reciprocal(a, b, out=out)
+
+
+def test_a_product_with_a_reciprocal_is_a_quotient():
+    numbers = [-2.0, 0.5, 3.0, 1e200]
+    a, b, seed = (ff.as_field((I,), np.roll(numbers, n)) for n in range(3))
+    found = {name: ff.zeros(a.domain) for name in ("a_b", "b_b")}
+
+    ff.adjoint(divided)(a=a, b=b, out_b=seed, **found)
+
+    a, b, seed = (each.asnumpy() for each in (a, b, seed))
+    exact = -seed / b * (a / b + 2.0 / b / b)
+    np.testing.assert_allclose(found["a_b"].asnumpy(), seed / b, rtol=1e-14)
+    np.testing.assert_allclose(found["b_b"].asnumpy(), exact, rtol=1e-14)
+
+
+def test_where_the_divisor_is_0_its_slope_counts_as_0():
+    given = {name: ff.as_field((I,), np.ones(2)) for name in ("a", "out_b")}
+    given["b"] = ff.as_field((I,), np.array([0.0, 2.0]))
+    found = {name: ff.zeros(given["b"].domain) for name in ("a_b", "b_b")}
+
+    ff.adjoint(divided)(**given, **found)
+
+    np.testing.assert_array_equal(found["b_b"].asnumpy(), [0.0, -0.5])

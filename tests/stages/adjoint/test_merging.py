@@ -7,7 +7,7 @@ import fieldforge as ff
 from fieldforge.examples import tridiagonal, vertical_advection
 from fieldforge.stages.adjoint import finishing
 from fieldforge.stages.adjoint.live_states import with_live_states
-from fieldforge.stages.ir.dataflow import Scan
+from fieldforge.stages.ir.dataflow import Input, Scan
 from fieldforge.stages.ir.dataflow_text import parse, show
 
 DIMS = [tridiagonal.I, tridiagonal.J, tridiagonal.K]
@@ -40,6 +40,19 @@ def test_a_body_computes_no_result_again_that_a_scan_has_given():
     ]
 
     assert divisions == [2, 2]
+
+
+def test_a_sweep_back_reads_no_numerator_that_its_result_tells():
+    back = ff.adjoint(vertical_advection.advect.with_backend(None), wrt=("u", "w"))
+    program = back.trace(until="adjoint")["adjoint"].artifact.program
+    up = next(each for each in program.values if isinstance(each, Scan) and not each.forward)
+    rows, found = list(up.args), set()
+    while rows:
+        value = program.values[rows.pop()]
+        rows += () if isinstance(value, Scan) else value.operands
+        found |= {value.name} if isinstance(value, Input) else set()
+
+    assert found == {"w"}  # not the fields that the numerator is made from
 
 
 def run(levels, names):

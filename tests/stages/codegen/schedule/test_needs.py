@@ -59,3 +59,13 @@ def test_a_hull_with_what_a_call_may_find_empty_of_it_is_the_hull():
     assert gated[0] != both
     assert all(around(each) == both for each in permutations((both, *gated)))
     assert around((wider, *gated)) != wider
+
+
+def test_a_hull_leaves_out_a_part_behind_more_gates():
+    sides = (J, Dimension("K"))
+    along, beyond = (Range(each, DomainSymbol("start", "u", each), stop_of(each)) for each in sides)
+    once = gated_by(joined(part(1, 0), part(0, 1)), (along,))
+    twice = gated_by(once, (beyond,))
+
+    assert twice != once
+    assert around((once, twice)) == around((twice, once)) == once
