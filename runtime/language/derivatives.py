@@ -190,9 +190,7 @@ RECIPROCAL: Final = Derivative(
     (None, lambda b, z, _x, y: _unless_infinite(y.is_zero(), -(b * z * z)))
 )
 # of a product with d = 1 / y, for d and y: a quotient, which needs its result but no factor
-QUOTIENT: Final = Derivative(
-    (None, lambda b, z, d, y: -_unless_infinite(y.is_zero(), b * d * z))
-)
+QUOTIENT: Final = Derivative((None, lambda b, z, d, y: -_unless_infinite(y.is_zero(), b * d * z)))
 MOD: Final = Derivative((lambda b, *_: b, lambda b, _z, x, y: -(b * x.of("floordiv", y))))
 FMOD: Final = Derivative((lambda b, *_: b, lambda b, _z, x, y: -(b * (x / y).of("trunc"))))
 POW: Final = Derivative(
