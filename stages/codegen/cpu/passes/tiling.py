@@ -257,8 +257,8 @@ def _tiles(
     )
     names = tuple(name for name in buffers if name in run.local)
     tiles = Tiles(names, cuts, members, "", rolled, rules.target.cores)
-    arrays = [_local(array, run, tiles) for array in arrays]
     arrays = arrays if rolled else in_place(arrays, run.nests)
+    arrays = [_local(array, run, tiles) for array in arrays]
     kept, memory = _bytes([each for each in arrays if not each.over], {}), rules.target.core_memory
     reason = f"{', '.join(run.local)}: about {-(-kept // 1024)} of {memory // 1024} KiB of cache"
     return classes.evolve(tiles, reason=reason), arrays

@@ -1,13 +1,20 @@
 """Sweeps store their arrays in the place of those that they read for the last time, in text."""
 
+import re
+
 import numpy as np
 import pytest
 
 import fieldforge as ff
 from fieldforge.examples.vertical_advection import I, J, K, advect
 from fieldforge.stages.codegen.cpu.passes.in_place import in_place
+from fieldforge.stages.codegen.cpu.passes.tiling import tile
+from fieldforge.stages.codegen.pass_list import Rules
 from fieldforge.stages.ir.loops.reader import read
+from fieldforge.stages.ir.loops.text import show
 from fieldforge.stages.ir.loops.traverse import nests_of
+
+from ...programs import TARGET
 
 KERNEL = """\
 kernel back
@@ -86,6 +93,29 @@ def test_arrays_lie_apart_where_a_sweep_would_read_what_it_has_stored(old, new):
 
     assert found == {}
     assert boxes["@0"] == "I: 0 .. n, K: -1 .. m"
+
+
+def in_rows(text):
+    """Return a kernel with a second dimension, of a few rows that are known when it is built."""
+    text = text.replace("  dimension K", "  dimension J horizontal\n  dimension K")
+    for old, new in (
+        ("[I, K]", "[I, J, K]"),
+        ("[K, I]", "[K, J, I]"),
+        (", K: ", ", J: 5 .. 9, K: "),
+    ):
+        text = text.replace(old, new)
+    text = re.sub(r"\[(-?\d), (-?\d)\]", r"[\1, 0, \2]", text)
+    text = re.sub(
+        r"( +)(sequential K.*\n) +(vector)", r"\1parallel J: 5 .. 9\n\1  \2\1    \3", text
+    )
+    return re.sub(r"(?m)^ +%", "            %", text)
+
+
+@pytest.mark.parametrize(("states", "found"), [("m .. m + 1", 1), ("0 .. m + 1", 0)])
+def test_rows_of_a_tile_are_not_taken_for_levels(states, found):
+    text = in_rows(KERNEL.replace("K: m .. m + 1\n", f"K: {states}\n"))
+
+    assert show(tile(read(text), Rules(TARGET))).count(" over @0") == found
 
 
 def adjoints(backend, columns, levels):
