@@ -19,7 +19,7 @@ from .rows import Rows, is_float
 def with_combined_results(program: Dataflow) -> Dataflow:
     """Return the program whose scans give combinations of results in place of more results."""
     values, users = program.values, _users(program)
-    made: dict[Ref, list[Ref]] = {}  # the rows that scans give from now on
+    made: dict[Ref, list[Ref]] = {}  # the rows that each scan gives from now on
     for scan in (row for row, value in enumerate(values) if isinstance(value, Scan)):
         for results, inside in _connected(values, _inside(values, scan)):
             ends = sorted(row for row in inside if not users[row] <= inside)
@@ -73,35 +73,31 @@ def _giving(program: Dataflow, made: Mapping[Ref, Sequence[Ref]]) -> Dataflow:
     """Return the program whose scans give some rows as results, after their own."""
     graph = Graph()
     rows: dict[Ref, Ref] = {}
-    walked: dict[Ref, Scan] = {}
     given = {row: (scan, place) for scan, ends in made.items() for place, row in enumerate(ends)}
+    own = {row: len(each.init) for row, each in enumerate(program.values) if isinstance(each, Scan)}
     for row, value in enumerate(program.values):
+        new = with_operands(value, rows.__getitem__)
         if row in given:
             scan, place = given[row]
-            index = len(walked[scan].init) + place
-            result = Result(scan=rows[scan], index=index, dims=value.dims, dtype=value.dtype)
-            rows[row] = graph.add(result)
-            continue
-        new = with_operands(value, rows.__getitem__)
-        if isinstance(value, Scan) and isinstance(new, Scan):
-            walked[row] = value
-            ends = made.get(row, ())
-            zeros = (Rows(graph).literal(0.0, program.values[each].dtype) for each in ends)
-            body = _body(program.values, new.body, ends)
+            index = own[scan] + place
+            new = Result(scan=rows[scan], index=index, dims=value.dims, dtype=value.dtype)
+        elif isinstance(new, Scan) and row in made:
+            zeros = (Rows(graph).literal(0.0, program.values[end].dtype) for end in made[row])
+            body = _body(program.values, row, new.body, made[row])
             new = classes.evolve(new, body=body, init=(*new.init, *zeros))
         rows[row] = graph.add(new)
     return with_values(program, graph, rows.__getitem__)
 
 
-def _body(values: Sequence[Value], body: Body, ends: Sequence[Ref]) -> Body:
-    """Return the body of a scan that also gives the rows `ends`."""
+def _body(values: Sequence[Value], scan: Ref, body: Body, ends: Sequence[Ref]) -> Body:
+    """Return the body of a scan that also gives the rows `ends`, made of its results."""
     graph = Graph()
     for value in body.values:
         graph.add(value)  # each is new, so the place of a row stays
     found: dict[Ref, Ref] = {}
     for row in reachable(tuple(values), ends):
         value = values[row]
-        if isinstance(value, Result):
+        if isinstance(value, Result) and value.scan == scan:
             found[row] = body.results[value.index]
         elif isinstance(value, Map | Literal) and all(each in found for each in value.operands):
             found[row] = graph.add(classes.evolve(with_operands(value, found.__getitem__), dims=()))

@@ -85,10 +85,7 @@ class CpuOptions(CodegenOptions):
     passes: tuple[PassName, ...] = option(
         LOOP_PASSES,
         CPU_PASSES,
-        tune=[
-            CPU_PASSES,
-            *(without(CPU_PASSES, name) for name in ("tile", "stream", "march", "slide")),
-        ],
+        tune=[CPU_PASSES, *(without(CPU_PASSES, name) for name in ("tile", "march", "slide"))],
     )
 
     def rules(self) -> Rules:

@@ -73,3 +73,22 @@ def test_one_result_in_place_of_one_is_no_gain():
     given = HEAD + SCAN.partition("%4 = result")[0] + one + STORED.format(5)
 
     assert combined(given) == given
+
+
+def test_results_of_another_scan_are_not_taken_for_its_own():
+    """A scan reads the third result of another one, and gives fewer itself."""
+    first = SCAN.partition("%3 = result")[0]
+    second = """\
+%3 = result %2 2 : [K] float64
+%4 = scan K forward start(u, K) .. stop(u, K) init %1 %1 args %3 : [K] float64
+  %0 = scalar a0 : float64
+  %1 = mul %0 %0 : float64
+  %2 = add %0 %1 : float64
+  next %1 %2
+%5 = result %4 0 : [K] float64
+%6 = result %4 1 : [K] float64
+%7 = sub %5 %6 : [K] float64
+"""
+    found = combined(HEAD + first + second + STORED.format(7))
+
+    assert "next %1 %2 %3\n%5 = result %4 2 : [K] float64\n" in found
