@@ -163,7 +163,8 @@ def lives_of(nodes: Iterable[Node]) -> dict[str, Life]:
 def _find_slot(slots: list[_Slot], buffer: Buffer, first: int, last: int, over: int | None) -> int:
     """Return a free slot whose extents differ from those of the array by known numbers only.
 
-    An array that lies `over` another one takes its slot.
+    Those of tiles, which are small, may differ by what only the call knows. An array that lies
+    `over` another one takes its slot.
     """
     if over is not None:
         slots[over].free_from = last + 1

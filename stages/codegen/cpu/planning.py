@@ -34,7 +34,6 @@ def _choices(kernel: Kernel, options: Any) -> Iterable[tuple[bool, str, str, str
     tiles, portions = (any(nodes_of(kernel, kind)) for kind in (Tiles, Portions))
     passes = {
         "tile": tiles,
-        "stream": any(each.streams for each in marks),
         "march": any(each.march for each in marks),
         "slide": any(each.slides for each in marks),
     }

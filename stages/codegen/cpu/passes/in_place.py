@@ -17,7 +17,6 @@ from ....ir.loops import (
     Range,
     Seq,
     Store,
-    accesses,
     arrays_of,
     difference,
     greatest,
@@ -33,29 +32,29 @@ def in_place(arrays: Sequence[Buffer], nests: Sequence[Nest]) -> list[Buffer]:
     """
     made = {each.name: each for each in arrays}
     for index, nest in enumerate(nests):
-        stored = arrays_of(nest, Store)
+        stored, free = arrays_of(nest, Store), [each for each in made.values() if not each.over]
         kept = stored | arrays_of(Seq(tuple(nests[index + 1 :])))
-        old = [each for each in arrays if each.name not in kept and _is_left(each, nest)]
-        for new in (each for each in arrays if each.name in stored & arrays_of(nest, Load)):
-            for other in [each for each in old if _fits(new, each, nests[:index])][:1]:
+        old = [each for each in free if each.name not in kept and _is_left(each, nest)]
+        for new in (each for each in free if each.name in stored & arrays_of(nest, Load)):
+            other = next((each for each in old if _fits(new, each, nests[:index])), None)
+            if other is not None:
                 old.remove(other)
-                if not made[new.name].over and not made[other.name].over:
-                    box = tuple(map(_hull, new.box, other.box))
-                    made[new.name] = classes.evolve(new, box=box, over=other.name)
-                    made[other.name] = classes.evolve(other, box=box)
+                box = tuple(map(_hull, new.box, other.box))
+                made[new.name] = classes.evolve(new, box=box, over=other.name)
+                made[other.name] = classes.evolve(other, box=box)
     return list(made.values())
 
 
 def _is_left(array: Buffer, nest: Nest) -> bool:
     """Tell whether a nest reads an array, and only where it stores now or later."""
-    loads = [row for row in accesses(nest, Load) if row.buffer == array.name]
+    loads = [row for row in nest.body if isinstance(row, Load) and row.buffer == array.name]
     ways = {
         loop.range.dim: -1 if loop.backward else 1 for loop in nest.loops if loop.kind != "vector"
     }
-    places = [place for load in loads if isinstance(load, Load) for place in load.places]
     return bool(loads) and all(
         row is None and (offset == 0 or offset * ways.get(dim, 0) > 0)
-        for dim, row, offset in places
+        for load in loads
+        for dim, row, offset in load.places
     )
 
 
