@@ -168,6 +168,13 @@ def level_at(access: Access, sweep: Sweep, buffers: Mapping[str, Buffer]) -> int
     return offset if row is None else None
 
 
+def renamed(row: Instruction, names: Mapping[str, str]) -> Instruction:
+    """Return a row that touches a buffer of another name, if `names` has one."""
+    if isinstance(row, Access) and row.buffer in names:
+        return classes.evolve(row, buffer=names[row.buffer])
+    return row
+
+
 def in_register(access: Access, register: int) -> Instruction:
     """Return an act on a register in place of one on the element that it holds."""
     if isinstance(access, Store):

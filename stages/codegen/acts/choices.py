@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ....runtime.process import classes
 from ...ir.loops import Act, Compute, Get, If, Instruction, Load, Row, Set, Store, While
 from .act_trees import Numbered, below, rows_of, with_sides
 
@@ -79,5 +78,6 @@ def _joined(one: If, other: If, rows: Mapping[Row, Instruction]) -> If:
     """Return two conditions on one row as one."""
     same = _base(one.row, rows)[1] == _base(other.row, rows)[1]
     then, otherwise = (other.then, other.otherwise) if same else (other.otherwise, other.then)
-    made = classes.evolve(one, then=(*one.then, *then), otherwise=(*one.otherwise, *otherwise))
-    return If(made.row, *(_gathered(side, rows) for side in (made.then, made.otherwise)))
+    return If(
+        one.row, _gathered((*one.then, *then), rows), _gathered((*one.otherwise, *otherwise), rows)
+    )

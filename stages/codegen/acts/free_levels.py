@@ -45,9 +45,10 @@ def _is_free(sweep: Sweep, buffers: Mapping[str, Buffer]) -> bool:
     rows = list(rows_of(sweep.acts))
     stored = {row.buffer for row in rows if isinstance(row, Store)}
     changed = {row.register for row in rows if isinstance(row, Set)}
-    touched = (row for row in rows if isinstance(row, Access) and row.buffer in stored)
     return changed.isdisjoint(read_first(sweep.acts)) and all(
-        level_at(row, sweep, buffers) == 0 for row in touched
+        level_at(row, sweep, buffers) == 0
+        for row in rows
+        if isinstance(row, Access) and row.buffer in stored
     )
 
 

@@ -12,7 +12,6 @@ from ...ir.loops import (
     Buffer,
     Column,
     If,
-    Instruction,
     Kernel,
     Load,
     Nest,
@@ -32,7 +31,7 @@ from ...ir.loops import (
     steps_of,
     with_operands,
 )
-from .act_trees import mapped
+from .act_trees import mapped, renamed
 from .free_levels import with_free_levels
 from .held_elements import with_held_elements
 from .joining import joined, with_registers
@@ -121,10 +120,9 @@ def _in_place(nodes: Sequence[Nest | Column], buffers: Mapping[str, Buffer]) -> 
     while (copy := next((c for c in _copies(found) if _fits(c, found, buffers)), None)) is not None:
         others = _Others.of(copy, found)
         assert others is not None  # it fits
-        made: dict[int, Nest | Column] = {id(copy.nest): _without(copy)}
         touching: tuple[Nest | Column, ...] = (copy.column, *others.readers, *others.parts)
-        for each in touching:
-            made[id(each)] = _renamed(each, copy.array, copy.field)
+        made = {id(each): _renamed(each, {copy.array: copy.field}) for each in touching}
+        made[id(copy.nest)] = _without(copy)
         found = [made.get(id(node), node) for node in _with_last(found, others)]
         found = [node for node in found if isinstance(node, Column) or node.body]
     return found
@@ -259,12 +257,11 @@ def _is_within(
     walked = [each for each in around if each.dim in ranges]
     if not walked:
         return not any(dim not in {each.range.dim for each in copy.column.loops} for dim in ranges)
-    axis = walked[-1].dim
+    inner, own = walked[-1], ranges[walked[-1].dim]
     dims = next(
         row.dims for row in copy.nest.body if isinstance(row, Load) and row.buffer == copy.array
     )
-    row, offset = store.coordinates(len(dims))[dims.index(axis)]
-    own, inner = ranges[axis], walked[-1]
+    row, offset = store.coordinates(len(dims))[dims.index(inner.dim)]
     return (
         row is None
         and is_at_least(add(inner.start, offset), own.start)
@@ -288,17 +285,11 @@ def _stores_in(
                 yield act, around
 
 
-def _renamed(node: Nest | Column, array: str, field: str) -> Nest | Column:
-    """Return a node that touches a field in place of an array."""
-
-    def changed(row: Instruction) -> Instruction:
-        if isinstance(row, Access) and row.buffer == array:
-            return classes.evolve(row, buffer=field)
-        return row
-
+def _renamed(node: Nest | Column, names: Mapping[str, str]) -> Nest | Column:
+    """Return a node that touches buffers of other names."""
     if isinstance(node, Nest):
-        return classes.evolve(node, body=tuple(map(changed, node.body)))
-    return classes.evolve(node, acts=mapped(node.acts, changed))
+        return classes.evolve(node, body=tuple(renamed(row, names) for row in node.body))
+    return classes.evolve(node, acts=mapped(node.acts, lambda row: renamed(row, names)))
 
 
 def _without(copy: _Copy) -> Nest:
@@ -307,10 +298,8 @@ def _without(copy: _Copy) -> Nest:
     is_read = sum(load in row.operands for row in nest.body) > 1
     left = [n for n in range(len(nest.body)) if n != store and (is_read or n != load)]
     places = {old: new for new, old in enumerate(left)}
-    body: list[Instruction] = [with_operands(nest.body[n], places.__getitem__) for n in left]
-    kept = nest.body[load]
-    if is_read and isinstance(kept, Load):
-        body[places[load]] = classes.evolve(kept, buffer=copy.field)
+    rows = (with_operands(nest.body[n], places.__getitem__) for n in left)
+    body = [renamed(row, {copy.array: copy.field}) for row in rows]
     loaded = {row.buffer for row in body if isinstance(row, Load)} - {copy.field}
     reads = tuple(each for each in nest.reads if each.buffer in loaded)
     body = body if any(isinstance(row, Store) for row in body) else []

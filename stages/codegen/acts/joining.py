@@ -52,8 +52,7 @@ def joined(nodes: Sequence[Code], buffers: Buffers) -> list[Code]:
 def _column_for(nest: Nest, nodes: Sequence[Code], buffers: Buffers) -> int | None:
     """Return the place of the column that a nest can join, past all nodes after it."""
     mine, stored = arrays_of(nest), arrays_of(nest, Store)
-    for place in reversed(range(len(nodes))):
-        node = nodes[place]
+    for place, node in reversed([*enumerate(nodes)]):
         theirs = arrays_of(node, Store)
         if isinstance(node, Column) and not mine.isdisjoint(theirs):
             return place if _fits(nest, node, buffers) else None
@@ -73,14 +72,14 @@ def _fits(nest: Nest, column: Column, buffers: Buffers) -> bool:
     stored = arrays_of(nest, Store)
     loaded = arrays_of(nest, Load)
     changed = stored | arrays_of(column, Store)
-    accesses = (row for each in (nest, column) for row in instructions(each))
     both = (row for row in nest.body if isinstance(row, Access) and row.buffer in loaded & stored)
     return (
         loaded <= arrays_of(column)
         and all(not (any(row.offsets) or row.is_told) for row in both)
         and all(
             _is_own(row, columns, buffers)
-            for row in accesses
+            for each in (nest, column)
+            for row in instructions(each)
             if isinstance(row, Access) and row.buffer in changed
         )
     )
@@ -89,8 +88,11 @@ def _fits(nest: Nest, column: Column, buffers: Buffers) -> bool:
 def _is_own(row: Access, columns: Mapping[Dimension, object], buffers: Buffers) -> bool:
     """Tell whether an access is to the column of the loops."""
     dims = buffers[row.buffer].dims
-    places = zip(dims, row.coordinates(len(dims)), strict=True)
-    return all(place == (None, 0) for dim, place in places if dim in columns)
+    return all(
+        place == (None, 0)
+        for dim, place in zip(dims, row.coordinates(len(dims)), strict=True)
+        if dim in columns
+    )
 
 
 def _with_nest(column: Code, nest: Nest) -> Column:
@@ -121,8 +123,7 @@ def _moved(acts: Sequence[Act], last: int) -> tuple[Act, ...]:
     touched = {row.buffer for row in rows_of(own) if isinstance(row, Access)}
     stored = {row.buffer for row in rows_of(own) if isinstance(row, Store)}
     while place and not isinstance(made[place - 1], Sweep):
-        between = rows_of(made[place - 1 : place])
-        others = (row for row in between if isinstance(row, Access))
+        others = (row for row in rows_of([made[place - 1]]) if isinstance(row, Access))
         if any(row.buffer in (touched if isinstance(row, Store) else stored) for row in others):
             break
         place -= 1

@@ -185,8 +185,7 @@ class _Tidying:
     def _part(self, block: _Block, row: Instruction) -> Row | None:
         """Return the operand that a conjunction is, if the other one is known to be true."""
         if isinstance(row, Compute) and row.op == "and":
-            one, other = row.args
-            for known, value in ((one, other), (other, one)):
+            for known, value in (row.args, row.args[::-1]):
                 if self._truth(block, known):
                     return value
         return None

@@ -198,9 +198,7 @@ class NestBuilder:
     def _used_below(self, level: int) -> set[Row]:
         """Return the rows that more than `level` loops, or the states of a scan, use."""
         used = {arg for row in self._rows_inside(level) for arg in row.operands}
-        if level < self.depth:
-            used |= {row for _, row in self.nest.states}
-        return used
+        return used | {row for _, row in self.nest.states}
 
     def _block(self, room: Room, rows: Sequence[Row]) -> None:
         """Add rows that stand at one place; the loops inside it read some of their values."""

@@ -111,8 +111,7 @@ def _feed(own: SdfgNest, room: Room, node: Any, block: Block) -> None:
     for connector, load in block.loads.items():
         room.feed(node, connector, names.data[load.buffer], _element(own, room, load))
     for connector, load in block.lookups.items():
-        opened = _opened(own, room, load)
-        room.feed(node, connector, names.data[load.buffer], opened, dynamic=True)
+        room.feed(node, connector, names.data[load.buffer], _opened(own, room, load), dynamic=True)
     for scalar, connector in block.scalars.items():
         room.feed(node, connector, names.scalars[scalar])
     for connector, row in block.known.items():
@@ -168,10 +167,15 @@ def add_column(own: SdfgNest, room: Room, column: Column) -> None:
             hint="Use another backend, or leave out option 'checked'.",
         )
     scope = _scope_of(own, column)
-    rows = [row for row in instructions(column) if isinstance(row, Argument)]
-    scalars = {scope.scalar(row.name): names.scalars[row.name] for row in rows}
-    indices = [own.indices[loop.range.dim] for loop in column.loops]  # of the map
-    levels = (f"const s64 i{level} = {index};" for level, index in enumerate(indices))
+    scalars = {
+        scope.scalar(row.name): names.scalars[row.name]
+        for row in instructions(column)
+        if isinstance(row, Argument)
+    }
+    levels = (  # by the indices of the map
+        f"const s64 i{level} = {own.indices[loop.range.dim]};"
+        for level, loop in enumerate(column.loops)
+    )
     text = "\n".join([*levels, *write_acts(scope, column)])
     declare_symbols(own, room, text)
     build.functions.update(scope.uses.functions)
@@ -199,8 +203,9 @@ def add_column(own: SdfgNest, room: Room, column: Column) -> None:
 
 
 def _written_by_others(kernel: Kernel, column: Column) -> set[str]:
-    nodes = (each for each in code_of(kernel) if each is not column)
-    return {name for each in nodes for name in arrays_of(each, Store)}
+    return {
+        name for each in code_of(kernel) if each is not column for name in arrays_of(each, Store)
+    }
 
 
 def _scope_of(own: SdfgNest, column: Column) -> Scope:

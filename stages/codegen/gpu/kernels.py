@@ -109,8 +109,10 @@ def parts(node: Node | Kernel, first: int = 0) -> list[KernelPart]:
     if isinstance(node, Choice):
         return list(_chosen(node, first))
     if isinstance(node, Loop):
-        inside = parts(node.body, first)
-        return [classes.evolve(each, around=((first, node), *each.around)) for each in inside]
+        return [
+            classes.evolve(each, around=((first, node), *each.around))
+            for each in parts(node.body, first)
+        ]
     if isinstance(node, Nest | Column | KernelGroup):
         count = max(1, len(nests_of(node)))
         return [KernelPart(node, tuple(range(first, first + count)))]
@@ -134,8 +136,9 @@ def in_one_launch(tree: Kernel, found: Iterable[KernelPart]) -> Iterator[KernelP
             yield from few
             continue
         inner = max(nests, key=lambda nest: len(nest.body))
-        block = marks_of(inner).block
-        rims = tuple(marked(nest, block=block) for nest in nests if nest is not inner)
+        rims = tuple(
+            marked(nest, block=marks_of(inner).block) for nest in nests if nest is not inner
+        )
         numbers = tuple(number for part in few for number in part.nests)
         yield classes.evolve(few[0], node=Boxes(inner, rims), nests=numbers)
 

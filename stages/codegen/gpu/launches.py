@@ -44,8 +44,8 @@ class Order:
     threads: tuple[int, int, int]
     shared: Bound
     most_shared: int
-    slots: Mapping[int, Bound] = classes.field(factory=dict)
-    step: int = 1
+    slots: Mapping[int, Bound]
+    step: int
 
     @property
     def bounds(self) -> Iterator[Bound]:
@@ -75,15 +75,7 @@ def orders_of(
     `steps` are the numbers of the statements that the groups of stores belong to.
     """
     offsets: list[Bound] = list(accumulate(tree.slots, add, initial=NOTHING))
-    orders = (
-        classes.evolve(
-            _order(tree, written),
-            slots={place: offsets[place] for kind, place in written.arguments if kind == "slot"},
-            step=steps[written.part.first.group],
-        )
-        for written in kernels
-    )
-    return tuple(_in_loops(orders))
+    return tuple(_in_loops(_order(tree, written, offsets, steps) for written in kernels))
 
 
 def _in_loops(orders: Iterable[Order], depth: int = 0) -> Iterator[Order | Repeated]:
@@ -100,16 +92,27 @@ def _in_loops(orders: Iterable[Order], depth: int = 0) -> Iterator[Order | Repea
             yield Repeated(around[1], tuple(_in_loops(together, depth + 1)))
 
 
-def _order(tree: Kernel, written: Written) -> Order:
+def _order(tree: Kernel, written: Written, offsets: Sequence[Bound], steps: Sequence[int]) -> Order:
     """Return the launch of a kernel."""
     node, nest = written.part.node, written.part.first
-    alone = GroupLaunch(marks_of(nest).block, NOTHING, 0)
-    own = node.launch if isinstance(node, KernelGroup) else alone
+    own = (
+        node.launch
+        if isinstance(node, KernelGroup)
+        else GroupLaunch(marks_of(nest).block, NOTHING, 0)
+    )
     blocks = [own.blocks] if own.blocks else _allowed(_blocks(tree, nest))
     if isinstance(node, Boxes):
         blocks = _with_rims(blocks, [_blocks(tree, each) for each in node.rims])
     blocks[0] = multiply(blocks[0], written.part.when)
-    return Order(written, _triple(blocks, Const(1)), _triple(own.threads, 1), own.shared, own.most)
+    return Order(
+        written,
+        _triple(blocks, Const(1)),
+        _triple(own.threads, 1),
+        own.shared,
+        own.most,
+        {place: offsets[place] for kind, place in written.arguments if kind == "slot"},
+        steps[nest.group],
+    )
 
 
 def with_launches(

@@ -64,9 +64,8 @@ class CodegenGpu(GpuOptions, Stage):
         if self.checked:
             interface = classes.evolve(interface, codes=codes(tree))
         archs = () if self.host else tuple(f"arch={arch}" for arch in self.target.archs)
-        flags = (*archs, *self.vendor.flags)
         listing = show(classes.evolve(tree, notes=(*tree.notes, *notes)))
-        generated = Generated(self.vendor.language, source, listing, flags)
+        generated = Generated(self.vendor.language, source, listing, (*archs, *self.vendor.flags))
         return {"generated": generated, "interface": interface}
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]

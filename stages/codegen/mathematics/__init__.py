@@ -70,5 +70,8 @@ def function(name: str) -> tuple[tuple[str, str], ...]:
     found = {name}
     for each in reversed(_TEXTS):
         found.update(_TEXTS[each][1] if each in found else ())
-    numbered = enumerate(_TEXTS.items())
-    return tuple((f"{at:02} {each}", text) for at, (each, (text, _)) in numbered if each in found)
+    return tuple(
+        (f"{at:02} {each}", text)
+        for at, (each, (text, _)) in enumerate(_TEXTS.items())
+        if each in found
+    )

@@ -52,9 +52,8 @@ def handed(
             for row in nest.body
             if isinstance(row, Load) and row.buffer in arrays and way_of(nest, row) == way
         )
-        index = next(row for row in load.rows if row is not None)
+        dim, index = next((dim, row) for dim, row, _ in load.places if row is not None)
         indices.append(index)
-        dim = load.dims[load.rows.index(index)]
         found.append(_values(nest, index, dim, shared))
     common = {key: row for key, row in found[0].items() if all(key in each for each in found)}
     parts = {key: _rows_of(nest, row, indices[0]) for key, row in common.items()}

@@ -95,8 +95,10 @@ class BodyWriter(IndexRows):
 
     def looks_up(self) -> bool:
         """Tell whether the nest reads entries of tables."""
-        nodes = (self.points.nodes[index].value for index, _ in self.founds[0].guards)
-        return any(isinstance(value, Entries) for value in nodes)
+        return any(
+            isinstance(self.points.nodes[index].value, Entries)
+            for index, _ in self.founds[0].guards
+        )
 
     def cut(self, roots: Sequence[Point]) -> None:
         """Cut the innermost loop where regions begin and end."""
@@ -152,13 +154,12 @@ class BodyWriter(IndexRows):
             return [found.chosen[point]]
         if isinstance(self.points.nodes[point[0]].value, dataflow.Index):
             return self.points.needed_to_find(point)
-        operands = self.points.operands(point)
-        choice = found.choices.get(point)
-        return operands if choice is None else [*self._finders(choice), *operands]
+        return [*self._finders(found.choices.get(point)), *self.points.operands(point)]
 
     def _finders(self, guard: Guard | None) -> list[Point]:
-        tests = (test for case in guard or () for test, _ in case)
-        return self.points.finders(test.base for test in tests if isinstance(test, Beyond))
+        return self.points.finders(
+            test.base for case in guard or () for test, _ in case if isinstance(test, Beyond)
+        )
 
     def _written(self, point: Point, part: int) -> Row:
         """Write the row of a point after the rows that it needs."""
@@ -182,8 +183,7 @@ class BodyWriter(IndexRows):
                 test = self.condition(found.choices[point], part)
                 return self.compute("select", value.dtype, [test, *args], part)
             case dataflow.Reduce(op=op, table=table):
-                slots = self.points.tables[table].width
-                return self.reduced(op, value.dtype, args, slots, part)
+                return self.reduced(op, value.dtype, args, self.points.tables[table].width, part)
         raise TypeError(f"The code generator does not know '{type(value).__name__}'.")
 
     # --- loads -------------------------------------------------------------------------------
@@ -236,10 +236,13 @@ class BodyWriter(IndexRows):
 
         Rows outside the innermost loop run before the code knows whether a part has a point.
         """
-        if self.parts and level < len(self.loops):
-            everywhere = all(found.guards.get(point) == ALWAYS for found in self.founds)
-            if not everywhere and guard is not None:
-                guard = both(guard, (((InPart(part), True),),))
+        if (
+            guard is not None
+            and self.parts
+            and level < len(self.loops)
+            and any(found.guards.get(point) != ALWAYS for found in self.founds)
+        ):
+            guard = both(guard, (((InPart(part), True),),))
         return None if guard is None or guard == ALWAYS else self.condition(guard, part)
 
     def _index(

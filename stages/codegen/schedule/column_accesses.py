@@ -69,10 +69,7 @@ class ColumnAccesses:
             last = self._bound(acts, bounds.add(levels.stop, -1))
             index = self._computed_row(acts, "minimum", index, last)
             index = self._computed_row(acts, "maximum", index, self._bound(acts, levels.start))
-        offsets = tuple(
-            offset + by * (dim is axis)
-            for dim, offset in zip(found.dims, found.offsets, strict=True)
-        )
+        offsets = tuple(offset + by * (dim is axis) for dim, _, offset in found.places)
         rows = tuple(index if dim is axis else None for dim in found.dims)
         rows = rows if any(each is not None for each in rows) else ()
         self.value(acts, at, classes.evolve(found, offsets=offsets, rows=rows))
@@ -82,8 +79,9 @@ class ColumnAccesses:
         if variable in self.fields:
             return classes.evolve(self.fields[variable], level=0)
         array = self.place.held[variable]
-        zeros = (0,) * len(array.dims)
-        return Load(dtype=array.dtype, buffer=array.name, dims=array.dims, offsets=zeros)
+        return Load(
+            dtype=array.dtype, buffer=array.name, dims=array.dims, offsets=(0,) * len(array.dims)
+        )
 
     def put(self, acts: list[Act], row: column_rows.Set | column_rows.SetAt) -> None:
         """Change a variable at the level, or at another one if it has that."""

@@ -41,8 +41,9 @@ def column_of(place: Place, units: Sequence[Dimension], reason: str) -> Column:
     )
     writer = _Writer(place, loops)
     acts = writer.acts()
-    planes = (place.points.nodes[writer.operands[each][0]] for each in column.planes)
-    dtypes = tuple(plane.value.dtype for plane in planes)
+    dtypes = tuple(
+        place.points.nodes[writer.operands[each][0]].value.dtype for each in column.planes
+    )
     return Column(place.group, loops, acts, reason, dtypes, tuple(dict.fromkeys(writer.reads)))
 
 
@@ -62,12 +63,11 @@ class _Writer(ColumnAccesses):
     def acts(self) -> tuple[Act, ...]:
         """Return the acts: first values, the walk, results that are planes."""
         column = self.column
-        first = self._planes()
-        levels = self._levels()
+        first = (*self._planes(), *self._levels())
         walk = Range(column.axis, column.start, column.stop)
         inner = (*self._arguments(walk), *self._block(0, len(column.body)))
         sweep = loops_ir.Sweep(walk, inner, backward=not column.forward)
-        return (*first, *levels, sweep, *self._results())
+        return (*first, sweep, *self._results())
 
     # --- before and after the walk --------------------------------------------------------------
 

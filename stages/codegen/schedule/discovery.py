@@ -111,9 +111,11 @@ class _Discovery:
 
     def _finders(self, point: Point) -> list[Point]:
         """Return the points that give the index of a load, or the side of a region."""
-        is_index = isinstance(self.points.nodes[point[0]].value, dataflow.Index)
-        has_home = home_of(self.points, point[0], self.homes) is not None
-        is_found = is_index or has_home or point in self.choices
+        is_found = (
+            isinstance(self.points.nodes[point[0]].value, dataflow.Index)
+            or home_of(self.points, point[0], self.homes) is not None
+            or point in self.choices
+        )
         return self.points.needed_to_find(point) if is_found else []
 
     def _operands(self, point: Point) -> list[tuple[Point, Guard | None]]:
@@ -122,12 +124,12 @@ class _Discovery:
             return []
         found = self.branches.get(point)
         if found is None:
-            operands = self.points.operands(point)
-            found = [(operand, ALWAYS) for operand in operands]
-            value = self.points.nodes[point[0]].value
-            if isinstance(value, dataflow.Region):
-                found = list(self._chosen(point, value, operands))
-            self.branches[point] = found
+            operands, value = self.points.operands(point), self.points.nodes[point[0]].value
+            found = self.branches[point] = (
+                list(self._chosen(point, value, operands))
+                if isinstance(value, dataflow.Region)
+                else [(operand, ALWAYS) for operand in operands]
+            )
         return found
 
     def _chosen(
@@ -154,8 +156,7 @@ class _Discovery:
         on whichever side of a region it lies.
         """
         dims = dict.fromkeys(side.dim for box in region.boxes for side in box)
-        missing = self.points.indices.missing
-        entries = {entry: dim for dim in dims for entry in missing(bases[dim])}
+        entries = {entry: dim for dim in dims for entry in self.points.indices.missing(bases[dim])}
         return (tuple((Beyond(dim, entry, Const(0)), True) for entry, dim in entries.items()),)
 
     def _guards(self, order: Sequence[Point], roots: Sequence[Point]) -> dict[Point, Guard | None]:
@@ -187,6 +188,7 @@ def _join(old: Guard | None, user: Guard | None, when: Guard | None) -> Guard | 
 
 def _without_waiting(guard: Guard | None) -> Guard | None:
     """Return the guard without tests of values that are needed to compute the guard."""
-    tests = (test for case in guard or () for test, _ in case)
-    waits = any(isinstance(test, Beyond) and test.base != OWN for test in tests)
+    waits = any(
+        isinstance(test, Beyond) and test.base != OWN for case in guard or () for test, _ in case
+    )
     return None if waits else guard

@@ -63,8 +63,7 @@ def draft_nests(
     if is_empty_box(groups[0].box):
         return Draft(tuple(groups), (), (), ())
     roots = [[points.at(store.value) for store in group.stores] for group in groups]
-    boxes = (group.box for group in groups)
-    placement = place(points, list(zip(roots, boxes, strict=True)), rules)
+    placement = place(points, list(zip(roots, (each.box for each in groups), strict=True)), rules)
     if any(nest not in placement.within for nest in placement.groups):
         groups = [StoreGroup(groups[0].statement, (), ()), *groups]
     return _Drafting(points, groups, number, first, rules, placement).run(roots)
@@ -119,10 +118,8 @@ class _Drafting:
         nests = [nest for fill in fills.pop(None, []) for nest in self._filled(fill)]
         for group, own in enumerate(roots):
             nests += self._of_group(group, own, fills.get(group, []))
-        arrays = [self._array(array) for array in self.placement.arrays]
-        return Draft(
-            tuple(self.groups), tuple(nests), (*arrays, *self.states), self.placement.notes
-        )
+        arrays = (*map(self._array, self.placement.arrays), *self.states)
+        return Draft(tuple(self.groups), tuple(nests), arrays, self.placement.notes)
 
     def _of_group(
         self, group: int, roots: Sequence[Point], fills: Sequence[_Fill]
@@ -243,15 +240,14 @@ class _Drafting:
                 dtype = self.points.nodes[operand].value.dtype
                 held[variable] = found.get(variable) or self._held(walk, dtype)
         planes = {k: array for k, array in found.items() if k in column.planes}
-        needs, name = self._needs([walk.node]), self.points.nodes[walk.node].name
-        group = self._number(walk.node)
         from .column_accesses import Place  # most programs have no imperative columns
         from .columns import column_of
 
         drafted = Place(
-            self.points, walk.node, column, group, walk.box, self.homes, needs, held, planes
-        )
-        return column_of(drafted, self.units, f"acts by {name}")
+            self.points, walk.node, column, self._number(walk.node), walk.box, self.homes,
+            self._needs([walk.node]), held, planes,
+        )  # fmt: skip
+        return column_of(drafted, self.units, f"acts by {self.points.nodes[walk.node].name}")
 
     def _held(self, walk: Walk, dtype: str) -> Buffer:
         """Return an array for a variable of a column."""

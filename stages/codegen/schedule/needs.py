@@ -131,8 +131,10 @@ _NOTHING: Final = Span(Const(FAR), Const(-FAR), gated=True)
 def need_at(points: Points, point: Point, need: Need) -> Need:
     """Return the need of a point's node, given the need of the point."""
     index, coords = point
-    placed = zip(points.nodes[index].dims, coords, strict=True)
-    return {dim: _along(points, dim, coord, need) for dim, coord in placed}
+    return {
+        dim: _along(points, dim, coord, need)
+        for dim, coord in zip(points.nodes[index].dims, coords, strict=True)
+    }
 
 
 def _along(points: Points, dim: Dimension, coord: Coord, need: Need) -> Span | None:

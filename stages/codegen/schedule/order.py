@@ -51,11 +51,12 @@ def order_of(box: Ranges, rules: Rules) -> tuple[tuple[Dimension, ...], str]:
 def loops_over(box: Ranges, order: Sequence[Dimension]) -> tuple[NestLoop, ...]:
     """Return loops over `box`: threads share the outermost, the innermost is vectorised."""
     ranges: dict[Dimension, Range] = {range_.dim: range_ for range_ in box}
-    ordered = [ranges[dim] for dim in order]
-    last = len(ordered) - 1
+    last = len(order) - 1
     return tuple(
-        NestLoop("vector" if i == last else "parallel" if i < THREADED else "sequential", range_)
-        for i, range_ in enumerate(ordered)
+        NestLoop(
+            "vector" if i == last else "parallel" if i < THREADED else "sequential", ranges[dim]
+        )
+        for i, dim in enumerate(order)
     )
 
 

@@ -255,11 +255,10 @@ class _Placing:
             own = tuple(each for each in room if each.dim in node.dims)
             self.arrays.append(Array(result, own, f"{node.name} is an array: of a column"))
         walked = Range(value.axis, value.start, value.stop)
-        box = self.boxes[index]
         wanted = (*value.levels, *(walked for _ in value.args))
         for operand, levels in zip(self.points.nodes[index].operands, wanted, strict=True):
-            inside = tuple(levels if each.dim is value.axis else each for each in box)
-            self._ask([(operand, need_of(inside))], ({},), self.walks[-1].nest)
+            inside = (levels if each.dim is value.axis else each for each in self.boxes[index])
+            self._ask([(operand, need_of(tuple(inside)))], ({},), self.walks[-1].nest)
 
     def _kept(self, index: int, result: int, room: Ranges) -> Iterator[tuple[int, int]]:
         """Yield the roots that a scan stores of a result; others and other nests read an array."""

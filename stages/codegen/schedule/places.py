@@ -106,8 +106,7 @@ class Indices:
             self._mentions.append(self.mentioned(axes))
             own = not isinstance(value, Along)
             self._depths.append(own + max((self.depth(base) for base in bases), default=0))
-            unsure = skip or isinstance(value, Moved) or any(self.unsure(base) for base in bases)
-            self._unsure.append(unsure)
+            self._unsure.append(skip or isinstance(value, Moved) or any(map(self.unsure, bases)))
             inner = [entry for base in bases for entry in self.missing(base)]
             self._entries.append(tuple(dict.fromkeys([*inner, *[number] * skip])))
         return number

@@ -99,8 +99,7 @@ class Points:
         if found is None:
             node = self.nodes[point[0]]
             ahead = dict(zip(node.dims, point[1], strict=True))
-            found = [self.placed(operand, ahead) for operand in node.operands]
-            self._operands[point] = found
+            found = self._operands[point] = [self.placed(each, ahead) for each in node.operands]
         return found
 
     def needed_to_find(self, point: Point) -> list[Point]:
@@ -136,9 +135,9 @@ class Points:
         if not env:
             return point
         index, coords = point
-        dims = self.nodes[index].dims
         return index, tuple(
-            self._coord(dim, coord, env) for dim, coord in zip(dims, coords, strict=True)
+            self._coord(dim, coord, env)
+            for dim, coord in zip(self.nodes[index].dims, coords, strict=True)
         )
 
     def reachable(self, roots: Iterable[Point]) -> list[int]:
@@ -190,8 +189,7 @@ class Points:
         entries, _ = self._entries(row, table)
         entry = (entries, ((OWN, 0), slot))
         found = self.placed(self._views[arg], {table.source: (self._index(Entry(entry)), 0)})
-        dtype = self.nodes[found[0]].value.dtype
-        if self.checked and table.skip and dtype.startswith("float"):
+        if self.checked and table.skip and self.nodes[found[0]].value.dtype.startswith("float"):
             return self._found_where(row, value, found, (entry, "ge", 0), "nan")
         return found
 
@@ -203,8 +201,7 @@ class Points:
         table: dataflow.Table,
         slots: dataflow.Table,
     ) -> Point:
-        own = ((OWN, 0), (OWN, 0))
-        back, which = ((self._entries(row, each)[0], own) for each in (table, slots))
+        back, which = (self._entries(row, each) for each in (table, slots))
         ways = {table.source: back, slots.source: which}
         found = self.placed(
             self._views[arg], {d: (self._index(Entry(e)), 0) for d, e in ways.items()}
@@ -232,9 +229,12 @@ class Points:
         return self._node((value,), Node(row, value, (), ()))
 
     def _entries(self, row: Ref, table: dataflow.Table) -> Point:
-        dims = (table.target, table.local)
         value = Entries(
-            dims=dims, dtype="int32", table=table.name, skip=table.skip, width=table.width
+            dims=(table.target, table.local),
+            dtype="int32",
+            table=table.name,
+            skip=table.skip,
+            width=table.width,
         )
         return self._node((value,), Node(row, value, (), ((0, 0), (0, 0))))
 

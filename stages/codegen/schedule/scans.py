@@ -117,8 +117,7 @@ def first_states(
     """Return instructions that initialise the arrays of some leaves of the state."""
     roots = [points.nodes[scan].operands[leaf] for leaf in arrays]
     writer = BodyWriter(points, roots, loops, homes)
-    names = (array.name for array in arrays.values())
-    writer.store_all(zip(names, roots, strict=True))
+    writer.store_all((own.name, root) for own, root in zip(arrays.values(), roots, strict=True))
     return NestBody(tuple(writer.rows), writer.reads(needs))
 
 

@@ -237,7 +237,6 @@ def _digests(program: Dataflow) -> list[str]:
 
     found: list[str] = []
     for value in program.values:
-        operands = [found[each] for each in value.operands]
-        text = repr((with_operands(value, lambda _: 0), operands))
+        text = repr((with_operands(value, lambda _: 0), [found[each] for each in value.operands]))
         found.append(DIGEST + sha256(text.encode())[:_DIGITS])
     return found

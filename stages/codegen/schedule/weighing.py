@@ -99,8 +99,7 @@ class Weighing:
         node, cost = self.points.nodes[index], self.costs[index]
         if not isinstance(node.value, Region) or cost > own_cost(node.value, self.rules.target):
             return cost
-        own = (each for each, _ in node.operands if self.users[each] == 1)
-        return cost + sum(self.costs[each] for each in own)
+        return cost + sum(self.costs[each] for each, _ in node.operands if self.users[each] == 1)
 
     def _is_flag(self, node: Node) -> bool:
         """Tell whether a node tests a choice of two numbers.
@@ -135,8 +134,7 @@ class Weighing:
             return True, f"is an array: its loop computes {MOST_VALUES} other values already"
         if again > limit:
             if self.beside and not isinstance(node.value, Region):
-                enough = limit / (lasting - 1)
-                own = (lasting - 1) * self._beside_shared(index, enough)
+                own = (lasting - 1) * self._beside_shared(index, limit / (lasting - 1))
                 if own <= limit:
                     return False, f"is computed in place: {figures}, {own:.0f} {BESIDE}"
             return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
@@ -170,17 +168,17 @@ class Weighing:
         value, target = self.points.nodes[index].value, self.rules.target
         own = sum(dim.kind is not DimensionKind.LOCAL for dim in value.dims)
         gather = target.gather_alone if own == 1 else target.gather
-        places = (coords for use in uses.values() for coords in use.places)
-        loads = sum(gather if self._depth(coords) else 1.0 for coords in places)
+        loads = sum(
+            gather if self._depth(coords) else 1.0 for use in uses.values() for coords in use.places
+        )
         return (
             own_cost(value, target) + target.operations_per_element(ITEMSIZES[value.dtype]) + loads
         )
 
     def _lasting(self, uses: Uses, itemsize: int) -> float:
         """Return how many points of nests with many threads take as long as those of all nests."""
-        slowdown = self.rules.target.slowdown
         return sum(
-            len(use.places) * slowdown(itemsize, self.handed.get(nest, 0))
+            len(use.places) * self.rules.target.slowdown(itemsize, self.handed.get(nest, 0))
             for nest, use in uses.items()
         )
 

@@ -14,7 +14,6 @@ from typing import Final
 from .....runtime.process import classes
 from ....ir.loops import (
     Buffer,
-    Instruction,
     Kernel,
     Load,
     Nest,
@@ -30,6 +29,7 @@ from ....ir.loops import (
     rewrite,
 )
 from ....ir.loops.gpu import GpuMarks
+from ...acts.act_trees import renamed
 from ...pass_list import Rules
 
 TILE: Final = (8, 32)  # threads of a copy along levels, and along the dimension around them
@@ -78,7 +78,7 @@ class _Copies:
                 inside[reading.buffer] = self.held[key]
             outputs = [name for name in stored if self._is_written_only(nest, name)]
             inside |= {name: self._array(nest, name, nest.box) for name in sorted(outputs)}
-            yield classes.evolve(nest, body=tuple(_renamed(row, inside) for row in nest.body))
+            yield classes.evolve(nest, body=tuple(renamed(row, inside) for row in nest.body))
             for name in sorted(outputs):
                 for box in _boxes(nest, name):
                     yield _copy(nest, box, inside[name], name, self.buffers[name])
@@ -153,12 +153,6 @@ def _boxes(nest: Nest, name: str) -> list[Ranges]:
         return [nest.box]
     parts = {row.part for row in nest.body if isinstance(row, Store) and row.buffer == name}
     return [(*nest.box[:-1], nest.parts[part]) for part in sorted(parts)]
-
-
-def _renamed(row: Instruction, names: dict[str, str]) -> Instruction:
-    if isinstance(row, Load | Store) and row.buffer in names:
-        return classes.evolve(row, buffer=names[row.buffer])
-    return row
 
 
 def _turned(buffer: Buffer, nests: Sequence[Nest]) -> Buffer:

@@ -96,7 +96,7 @@ class GpuKernels(CUDACodeGen):  # type: ignore[misc]  # DaCe has no types
         entry, state = dfg_scope.source_nodes()[0], cfg.state(state_id)
         grid, block, *of_threads, _ = self.get_kernel_dimensions(dfg_scope)
         place = f"{cfg.cfg_id}_{state.block_id}_{state.node_id(entry)}"
-        kernel = _Kernel(f"{entry.map.label}_{place}", self._types(sdfg, state, entry))
+        kernel = _Kernel(f"{entry.map.label}_{place}", self._types(state, entry))
         body = CodeIOStream()
         self._dispatcher.defined_vars.enter_scope(entry)
         for name in kernel.types.keys() & sdfg.arrays.keys():  # what nested SDFGs are given
@@ -116,7 +116,7 @@ class GpuKernels(CUDACodeGen):  # type: ignore[misc]  # DaCe has no types
         dims = (", ".join(map(sym2cpp, each)) for each in (grid, block))
         stream.write("\n".join(kernel.launch(self.vendor, *dims)))
 
-    def _types(self, sdfg: Any, state: Any, entry: Any) -> dict[str, str]:
+    def _types(self, state: Any, entry: Any) -> dict[str, str]:
         """Return the types of a kernel's arguments; what it does not write is constant."""
         written = {edge.data.data for edge in state.out_edges(state.exit_node(entry))}
         read = {edge.data.data for edge in state.in_edges(entry)}

@@ -54,8 +54,11 @@ def opening(vendor: Vendor) -> str:
         launch=_RUN if vendor.in_turn else _LAUNCH,
     )
     # DaCe's pointers are those of the C library's types
-    types = vendor.dialect(()).replace("typedef long long ", "typedef int64_t ")
-    types = types.replace("typedef unsigned long long ", "typedef uint64_t ")
+    types = (
+        vendor.dialect(())
+        .replace("typedef long long ", "typedef int64_t ")
+        .replace("typedef unsigned long long ", "typedef uint64_t ")
+    )
     library = vendor.library
     return "\n".join([library.headers, types, CONTEXT, library.names, _STATE, launch])
 

@@ -78,9 +78,12 @@ def rare_kernels(loops: SdfgLoops, rules: SdfgRules, vendor: Vendor) -> RareVers
     options = WriterOptions(0, vector_math=False, own_math=rules.writer.own_math)
     tree = spread(ungrouped(loops.kernel), rules.schedule)
     scope = Scope(tree, places_of(ints), options, dialect_of(options), clamped=clamping.ends)
-    opening = (f"{flag} clamped(&state, ptrs, ints, scalars, arena);", "  else")
-    lines = tuple(_lines(scope, loops.steps, vendor))
-    return RareVersion(ints, opening, lines, scope.uses.functions)
+    return RareVersion(
+        ints,
+        (f"{flag} clamped(&state, ptrs, ints, scalars, arena);", "  else"),
+        tuple(_lines(scope, loops.steps, vendor)),
+        scope.uses.functions,
+    )
 
 
 def _lines(scope: Scope, steps: Sequence[int], vendor: Vendor) -> Iterator[str]:

@@ -34,6 +34,7 @@ from ....ir.loops import (
 )
 from ....ir.loops.gpu import Columns, ColumnTile, RowTiles
 from ...pass_list import Rules
+from ...schedule.hazards import loads
 from ..options import options_of
 
 LANES: Final = 8  # threads that copy one row
@@ -86,10 +87,10 @@ class _Planning:
             buffer = self.buffers[load.buffer]
             if load.buffer in self.names or not self._is_contiguous(buffer) or load.is_told:
                 continue
-            pairs = zip(load.dims, load.offsets, strict=True)
-            offsets = tuple(offset * (dim is not self.axis) for dim, offset in pairs)
-            new = _Tile(buffer.dtype, load.buffer, offsets)
-            tile = found.setdefault((load.buffer, offsets), new)
+            offsets = tuple(offset * (dim is not self.axis) for dim, _, offset in load.places)
+            tile = found.setdefault(
+                (load.buffer, offsets), _Tile(buffer.dtype, load.buffer, offsets)
+            )
             tile.loads.append((number, load))
             for reading in self.nests[number].reads:
                 if reading.buffer == load.buffer and not reading.moved:
@@ -97,8 +98,7 @@ class _Planning:
         return list(found.values())
 
     def _loads(self) -> Iterator[tuple[int, Load]]:
-        numbered = enumerate(self.nests)
-        return ((n, row) for n, nest in numbered for row in nest.body if isinstance(row, Load))
+        return ((n, load) for n, nest in enumerate(self.nests) for load in loads(nest))
 
     def _is_contiguous(self, buffer: Buffer) -> bool:
         return buffer.unit is self.axis and ITEMSIZES[buffer.dtype] in SIZES
@@ -112,8 +112,7 @@ class _Planning:
     def store(self, tiles: list[_Tile], number: int, name: str) -> None:
         """Find a tile for what a scan stores: one that is read no more, or a new one."""
         dtype = self.buffers[name].dtype
-        free = (tile for tile in tiles if tile.dtype == dtype and self._is_free(tile, number))
-        tile = next(free, None)
+        tile = next((t for t in tiles if t.dtype == dtype and self._is_free(t, number)), None)
         if tile is None:
             tile = _Tile(dtype)
             tiles.append(tile)

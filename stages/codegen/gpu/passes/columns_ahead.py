@@ -137,8 +137,9 @@ class _Writing:
             if (value := found.handed.get(each.number)) is not None
         ]
         following = self._next(sweep, found.known, held) if found.known else ()
-        acts = (*self._first(sweep, loads, held), *gets, *following, *left, *ends)
-        return classes.evolve(sweep, acts=acts)
+        return classes.evolve(
+            sweep, acts=(*self._first(sweep, loads, held), *gets, *following, *left, *ends)
+        )
 
     def _first(
         self, sweep: Sweep, loads: Sequence[Numbered], held: Mapping[Row, int]

@@ -82,9 +82,10 @@ def _pairs(
     for place, fills in nests:
         for at, other in nests:
             between = any(place in above[each] for each in above[at])
-            alone = at not in above[place] and not between and at != place
             if (
-                alone
+                at not in above[place]
+                and not between
+                and at != place
                 and _in_one_turn(fills, other, buffers)
                 and _go_together(fills, other, buffers)
             ):

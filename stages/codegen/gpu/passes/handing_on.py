@@ -121,8 +121,7 @@ def _tiled(made: Columns, rules: Rules) -> Choice:
     widest = max(ITEMSIZES[tile.dtype] for tile in made.load.tiles)
     most = options_of(rules).ahead or (AHEAD_OF_WORDS if widest <= WORD else AHEAD_IN_TILES)
     scans = tuple(marked(nest, ahead=min(marks_of(nest).ahead, most)) for nest in made.scans)
-    axis = scans[0].loops[-1].range.dim
-    reason = f"columns of contiguous {axis.value} come as rows"
+    reason = f"columns of contiguous {scans[0].loops[-1].range.dim.value} come as rows"
     return Choice(made.fits, classes.evolve(made, scans=scans), in_order(*scans), reason)
 
 

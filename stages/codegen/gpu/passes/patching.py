@@ -62,9 +62,9 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Cover | None:
         classes.evolve(each, readings=tuple(dict.fromkeys(each.readings))) for each in members
     )
     names = ", ".join(chain.arrays)
-    room = options_of(rules).target.block_memory
     made = Patches(
-        chain.arrays, PatchOrder(sizes.elements, 0, room, AGAIN, members),
+        chain.arrays,
+        PatchOrder(sizes.elements, 0, options_of(rules).target.block_memory, AGAIN, members),
         extent(nests[-1].loops[0].range), sizes.levels, sizes.points, sizes.threads, sizes.blocks,
         in_order(*(Each(place, nest) for place, nest in enumerate(nests))),
     )  # fmt: skip

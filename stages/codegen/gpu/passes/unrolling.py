@@ -124,9 +124,12 @@ class _Unrolling:
             )
             rows.append(place)
             offsets.append(offset + step)
-        when = None if access.when is None else places[access.when]
-        told = tuple(rows) if access.rows else ()
-        return classes.evolve(access, rows=told, offsets=tuple(offsets), when=when)
+        return classes.evolve(
+            access,
+            rows=tuple(rows) if access.rows else (),
+            offsets=tuple(offsets),
+            when=None if access.when is None else places[access.when],
+        )
 
     def _add(self, row: Instruction) -> Row:
         place = self.known.setdefault(row, len(self.rows))

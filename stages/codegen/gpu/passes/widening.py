@@ -9,6 +9,7 @@ from .....runtime.process import classes
 from ....gpu_target import WIDEST
 from ....ir.loops import (
     ITEMSIZES,
+    Access,
     Bound,
     Buffer,
     Const,
@@ -16,6 +17,7 @@ from ....ir.loops import (
     Load,
     Nest,
     Store,
+    accesses,
     add,
     floor_divide,
     multiply,
@@ -128,8 +130,7 @@ def _each(nest: Nest, buffers: Buffers, rules: Rules) -> tuple[tuple[int, ...], 
         if not _is_level(inner) and _is_level(others[0]):  # levels lie further apart
             return _levels(nest, buffers, ones)
     wide = _wide(nest, buffers, inner)
-    is_long = wide * len(nest.body) > LONGEST
-    if is_long or registers(nest, wide) > _room(rules, FEW_BLOCKS):
+    if wide * len(nest.body) > LONGEST or registers(nest, wide) > _room(rules, FEW_BLOCKS):
         wide = 1
     why = f"one of {inner.value} at a time"
     if wide > 1:
@@ -176,13 +177,10 @@ def _levels(nest: Nest, buffers: Buffers, ones: tuple[int, ...]) -> tuple[tuple[
 
 def _wide(nest: Nest, buffers: Buffers, inner: Dimension) -> int:
     """Return how many elements the widest access has; 1 where the stores have another layout."""
-    stored = [buffers[row.buffer] for row in nest.body if isinstance(row, Store)]
-    if any(buffer.unit is not inner for buffer in stored):
+    if any(buffers[row.buffer].unit is not inner for row in accesses(nest, Store)):
         return 1
     touched = [
-        buffers[row.buffer]
-        for row in nest.body
-        if isinstance(row, Load | Store) and inner in buffers[row.buffer].dims
+        buffers[row.buffer] for row in accesses(nest, Access) if inner in buffers[row.buffer].dims
     ]
     return max(1, WIDEST // max(ITEMSIZES[b.dtype] for b in touched if b.unit is inner))
 
@@ -199,8 +197,11 @@ def _fits(
 ) -> bool:
     """Tell whether a thread has registers for what it loads, and the code stays short."""
     body = unrolled(nest, each, buffers)
-    loaded = (row for row in body if isinstance(row, Load) and row.level == len(nest.loops))
-    taken = sum(words(buffers[row.buffer].dtype) for row in loaded)
+    taken = sum(
+        words(buffers[row.buffer].dtype)
+        for row in body
+        if isinstance(row, Load) and row.level == len(nest.loops)
+    )
     return taken <= most and len(body) <= LONGEST
 
 

@@ -35,8 +35,10 @@ def write_columns(scope: Scope, columns: Columns) -> Iterator[str]:
     own = _arrays(scope, columns)
     yield from indented(level_arrays(scope, columns, load, own) if isinstance(load, Long) else own)
     yield from flat_places(scope, nests[0], "i")
-    levels = [axis.level for axis in axes_of(nests[0])]
-    inside = (f"i{level} < {scope.bound(nests[0].box[level].stop)}" for level in levels)
+    inside = (
+        f"i{axis.level} < {scope.bound(nests[0].box[axis.level].stop)}"
+        for axis in axes_of(nests[0])
+    )
     kept = {name for name, *_ in _kept(scope, columns)}
     once = [
         _once(nests, place, kept) if is_long or columns.keeps else set[str]()

@@ -100,8 +100,7 @@ def write_gpu(
             found_parts = with_narrow_offsets(tree, found_parts)
         for text, written in write_version(each, found_parts, letter, vendor):
             texts.append(text)
-            number = version if len(versions) > 1 else -1
-            found.append(classes.evolve(written, version=number))
+            found.append(classes.evolve(written, version=version if len(versions) > 1 else -1))
     functions = [on_device(text) for _, text in sorted(scope.uses.functions.items())]
     tests = [on_device(line) for line in test_functions(scope) if line != NOTE]
     tests += [on_device(WITHIN)] if versions[-1][0].clamped else []
@@ -123,8 +122,7 @@ def write_version(
         rows = ((group, row) for group, rows in bodies(part.node) for row in rows)
         stored = {(group, row.buffer) for group, row in rows if isinstance(row, Store)}
         arguments += (("status", 0),) if stored & scope.tests.keys() else ()
-        alone = isinstance(part.node, Column)
-        takes = [_parameter(scope, argument, alone=alone) for argument in arguments]
+        takes = [_parameter(scope, each, alone=isinstance(part.node, Column)) for each in arguments]
         types = tuple(type_ for type_, _ in takes)
         head = ", ".join(map(" ".join, takes))
         texts = [f"KERNEL __launch_bounds__({bounds}) {name}({head}) {{  // {said}", *lines, "}"]

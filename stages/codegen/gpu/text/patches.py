@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from .....runtime.process import classes
 from ....ir.loops import (
     ITEMSIZES,
+    Access,
     Bound,
     Choice,
     Const,
@@ -17,6 +18,7 @@ from ....ir.loops import (
     PatchBound,
     Seq,
     Store,
+    accesses,
     arrays_of,
     nodes_of,
     steps_of,
@@ -77,8 +79,7 @@ def write_patches(scope: Scope, patches: Patches) -> Iterator[str]:
     for loop in loops:
         waits = not fresh.isdisjoint(arrays_of(loop.each.nest, Load))
         fresh = (set() if waits else fresh) | arrays_of(loop.each.nest, Store) & arrays.keys()
-        beside = [other for other in loops if other is not loop]
-        others = [other for other in beside if {other.only, loop.only} != {0, 1}]
+        others = [each for each in loops if each is not loop and {each.only, loop.only} != {0, 1}]
         once = frozenset(_once(scope, loop.each, others))
         yield from _loop(
             scope, patches, loop, _arrays_of(patches, loop.each, arrays, once), waits=waits
@@ -186,8 +187,7 @@ def _once(scope: Scope, each: Each, others: Sequence[_Loop]) -> Iterator[str]:
     """Yield the fields that a loop reads or writes and no other does, each element once."""
     elsewhere = buffers_of(*(other.each.nest for other in others))
     for name in buffers_of(each.nest):
-        rows = (row for row in each.nest.body if isinstance(row, Load | Store))
-        is_own = all(set(row.rows) <= {None} for row in rows if row.buffer == name)
+        is_own = all(not row.is_told for row in accesses(each, Access) if row.buffer == name)
         if is_own and name not in elsewhere and scope.by_name[name].memory == "field":
             yield name
 

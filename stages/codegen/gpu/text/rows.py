@@ -32,8 +32,7 @@ def _tiles(nest: Nest, columns: Columns, load: RowTiles) -> dict[Row, SharedLeve
         if isinstance(row, Store) or (isinstance(row, Load) and row.buffer in columns.arrays):
             key = row.buffer
         elif isinstance(row, Load) and not row.is_told:
-            pairs = zip(row.dims, row.offsets, strict=True)
-            key = row.buffer, tuple(offset * (dim is not inner) for dim, offset in pairs)
+            key = row.buffer, tuple(offset * (dim is not inner) for dim, _, offset in row.places)
         if key in tiles:
             found[number] = SharedLevels(f"t{tiles[key]}", place)
     return found

@@ -86,8 +86,9 @@ def twice(scan: ThreadScan, flag: str, first: str, steps: int, write: Writer) ->
     yield f"bool {flag} = {first} + {reach} <= total;"
     tests = {row: "" if value else "!" for row, value in scan.usual.items()}
     for place in (first, f"{first} + {reach - 1}") if tests else ():
-        values = (f"{sign}{value_of(scan.body, row)}" for row, sign in tests.items())
-        lines = (f"{flag} = {flag} && {value};" for value in values)
+        lines = (
+            f"{flag} = {flag} && {sign}{value_of(scan.body, row)};" for row, sign in tests.items()
+        )
         yield from braced(f"if ({flag})", [scan.at(place)], lines)
     yield from either(flag, write(in_middle(scan)), write(scan))
 

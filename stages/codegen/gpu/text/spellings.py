@@ -29,9 +29,12 @@ def on_device(text: str) -> str:
     >>> on_device("u16(a)")  # a cast of the language; functions of ours have wider ones
     'u16(a)'
     """
-    text = _CONSTANTS.sub(_constant, text)
-    text = text.replace(" __attribute__((always_inline))", "").replace("__builtin_", "")
-    return text.replace("static inline", "DEVICE")
+    return (
+        _CONSTANTS.sub(_constant, text)
+        .replace(" __attribute__((always_inline))", "")
+        .replace("__builtin_", "")
+        .replace("static inline", "DEVICE")
+    )
 
 
 def _constant(found: re.Match[str]) -> str:
