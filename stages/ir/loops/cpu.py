@@ -42,11 +42,12 @@ class CpuMarks(Marks):
 
     With `march`, the two outer loops walk blocks of rows of about so many points, all planes of a
     block before the next block. `streams` are the fields written by non-temporal stores if a call
-    writes more than the caches hold. The nest prefetches the rows of the loads `asked` `ahead`
-    iterations of the loop around the innermost one before it reads them. Unswitching: the writer
-    emits a second version of the innermost loops for the case that each condition in `usual` has
-    the given value. `slides` are rows that have the value which another row had some points before
-    (row, other row, points): whole strips take them from registers.
+    writes more than the caches hold. The nest prefetches the rows of the loads `asked`, and the
+    ends of those that it streams, `ahead` iterations of the loop around the innermost one before it
+    needs them; none if `ahead` is 0. Unswitching: the writer emits a second version of the
+    innermost loops for the case that each condition in `usual` has the given value. `slides` are
+    rows that have the value which another row had some points before (row, other row, points):
+    whole strips take them from registers.
     """
 
     platform: ClassVar[str] = "cpu"

@@ -3,7 +3,8 @@
 Hardware detects a stream of addresses after its first few cache lines: too late where rows are
 short, and never where a neighbour table gives the next row. So while the innermost loop computes
 one row, the code prefetches the rows that later iterations of the next outer loop read and that no
-load has read yet.
+load has read yet. Where nests of a tile take turns row by row, the last one that reads a field
+prefetches it: the first one waits for memory anyway.
 """
 
 from __future__ import annotations
@@ -11,16 +12,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from .....runtime.language import DimensionKind
+from .....runtime.language import Dimension, DimensionKind
+from .....runtime.process import classes
 from ....ir.loops import (
     Buffer,
     Kernel,
     Load,
     Nest,
+    Node,
     Row,
+    Tiles,
     axis_along,
     marked,
     marks_of,
+    rewrite,
     row_of,
     with_rows,
 )
@@ -34,7 +39,8 @@ COLUMNS: Final = 16
 def prefetch(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest the loads whose rows the code prefetches."""
     buffers = {each.name: each for each in kernel.buffers if each.memory in ("field", "arena")}
-    return with_rows(kernel, lambda nest: _asking(nest, buffers))
+    kernel = with_rows(kernel, lambda nest: _asking(nest, buffers))
+    return rewrite(kernel, _left_to_the_last)
 
 
 def _asking(nest: Nest, buffers: Mapping[str, Buffer]) -> Nest:
@@ -56,7 +62,46 @@ def _asking(nest: Nest, buffers: Mapping[str, Buffer]) -> Nest:
             asked.setdefault((rest, offset), row)
     is_column = nest.loops[-1].range.dim.kind is DimensionKind.VERTICAL
     ahead = COLUMNS if is_column else max(1, NEXT // around.step)
-    return marked(nest, ahead=ahead, asked=tuple(asked.values())) if asked else nest
+    asks = asked or marks_of(nest).streams  # the ends of rows that are stored past the caches
+    return marked(nest, ahead=ahead, asked=tuple(asked.values())) if asks else nest
+
+
+def _left_to_the_last(node: Node) -> Node:
+    """Let the last nest of a tile that reads some rows prefetch them, a turn before the first one.
+
+    A nest leads the others by its margin beyond the tile.
+    """
+    if not isinstance(node, Tiles) or node.rolled is None:
+        return node
+    level = [cut.range.dim for cut in node.cuts].index(node.rolled)
+    nests = [(each.nest, each.margins[level][1]) for each in node.members]
+    asked = [_in_turn(nest, node.rolled, lead) for nest, lead in nests]
+    newest, last = dict[object, int](), dict[object, int]()
+    for number, own in enumerate(asked):
+        newest |= {key: max(newest.get(key, at), at) for key, at in own.values()}
+        last |= {key: number for key, _ in own.values()}
+    members = []
+    for number, (member, own) in enumerate(zip(node.members, asked, strict=True)):
+        marks = marks_of(member.nest)
+        later = [newest[key] - at for key, at in own.values() if last[key] == number]
+        rows = tuple(row for row in marks.asked if row not in own or last[own[row][0]] == number)
+        usual = marks.ahead if rows or marks.streams else 0
+        nest = marked(member.nest, asked=rows, ahead=max(later) + 1 if later else usual)
+        members.append(classes.evolve(member, nest=nest))
+    return classes.evolve(node, members=tuple(members))
+
+
+def _in_turn(nest: Nest, rolled: Dimension, lead: int) -> dict[Row, tuple[object, int]]:
+    """Return for rows that a nest prefetches what is alike in a tile, and the index in a turn."""
+    found: dict[Row, tuple[object, int]] = {}
+    for row in marks_of(nest).asked:
+        load = nest.body[row]
+        if isinstance(load, Load) and not any(each is not None for each in load.rows):
+            places = {dim: at for dim, _, at in load.places if dim is not nest.loops[-1].range.dim}
+            if nest.loops[-2].range.dim is rolled and rolled in places:
+                at = lead + places.pop(rolled)
+                found[row] = (load.buffer, tuple(places.items())), at
+    return found
 
 
 def _first_plane(nest: Nest, rows: Iterable[Row]) -> set[Row]:

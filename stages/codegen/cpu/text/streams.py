@@ -10,7 +10,7 @@ The pointers of rows that a nest prefetches are `q0`, `q1`, ...; `j<level>` is t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 from .....runtime.language import flip_staggered
@@ -74,7 +74,7 @@ static inline void stream(void* to, const void* from, s64 bytes) {{
 
 
 def aligned(stored: Stored, far: str, names: StripNames = NAMES) -> str:
-    """Define the test for non-temporal stores: rows begin with a line of the caches.
+    """Define the test for non-temporal stores: at the first point, a line of the caches begins.
 
     They are worth it where a call touches `far` more than the caches hold. Other rows would write
     parts of lines past the caches, which takes longer than to read them.
@@ -82,21 +82,6 @@ def aligned(stored: Stored, far: str, names: StripNames = NAMES) -> str:
     at, test = names
     alike = (f"((s64)({row} + {at}) & {LINE - 1}) == 0" for row in stored)
     return f"const bool {test} = {' && '.join((far, *alike))};"
-
-
-def are_rows_alike(scope: Scope, stored: Stored) -> Sequence[str]:
-    """Return the tests that all rows of the stored fields begin with a line if one does.
-
-    Where only some do, the processor fetches lines ahead that are then stored past the caches.
-    """
-    return tuple(
-        dict.fromkeys(
-            f"({scope.stride(buffer, axis)} & {LINE // ITEMSIZES[buffer.dtype] - 1}) == 0"
-            for _, buffer in stored.values()
-            for axis, dim in enumerate(buffer.dims)
-            if dim is not buffer.unit
-        )
-    )
 
 
 def stored_strips(stored: Stored, lanes: int, names: StripNames = NAMES) -> Iterator[str]:

@@ -17,17 +17,10 @@ from .around import Around, around_of, outside
 from .elements import without_conditions
 from .simd import SIMD, lanes_of
 from .sliding import Slides, before_strips, slides_of, sliding_strip
-from .streams import (
-    aligned,
-    are_rows_alike,
-    is_far,
-    memory_rows,
-    prefetched,
-    rows_ahead,
-    stored_strips,
-)
-from .threads import indented, points
+from .streams import memory_rows, prefetched, rows_ahead, stored_strips
+from .threads import indented
 from .usual import changed_rows, is_tested_before, row_test, run_of, usual_values
+from .whole_lines import begin_at_line
 
 _POINTERS: Final = 16  # registers for pointers
 MASKED: Final = """\
@@ -115,18 +108,14 @@ def write_strips(
     if strips.around:
         yield from indented(outside(strips.around, start, stop, part))
         stop = "end"
-    if strips.stored:
-        scope, nest = strips.body.scope, strips.nest
-        far = is_far(scope, nest, points(scope, nest.box))
-        alike = (
-            *are_rows_alike(scope, strips.stored),
-            # much of a short row is the rest that it ends with, which other stores write
-            f"(({stop} - b) % {strips.lanes} == 0 || {stop} - b >= {2 * strips.lanes})",
-        )
-        yield "  " + aligned(strips.stored, " && ".join((far, *alike)))
-    yield f"  const bool again = {_again(strips, stop)};"
     # what lanes reduce is a variable of the row
     masked = "" if clause else strips.body.scope.ask("masked")
+    if strips.stored:
+        rows = (f"{row} + b" for row in strips.stored)
+        call = _call(strips, f"earlier({strips.lanes}, line - b)", rows, masked)
+        given = strips.body.scope, strips.nest, strips.stored, stop, strips.lanes, call
+        yield from indented(begin_at_line(*given))
+    yield f"  const bool again = {_again(strips, stop)};"
     if strips.is_tested_before:
         yield from indented(_usual_runs(strips, stop, masked))
     else:

@@ -44,6 +44,49 @@ kernel prefetched
           %6 float64 store out %5
 """
 
+IN_TURN = """\
+kernel in_turn
+  dimension I horizontal
+  dimension J horizontal
+  field u float64 [I, J] unit I
+  field c float64 [I, J] unit I
+  field out float64 [I, J] unit I
+  tile @0 float64 [I, J] unit I ring J order [J, I] box (I: 0 .. n, J: 0 .. 8)
+  tile @1 float64 [I, J] unit I ring J order [J, I] box (I: 0 .. n, J: 0 .. 8)
+  group 0 (I: 0 .. n, J: 0 .. n)
+  step 0
+    tiles arrays @0, @1 rolled J threads 2  # @0, @1: about 32 of 8 KiB of cache
+      cut J: 0 .. n size 256 even
+      member margins 2 2
+        nest n0 group 0  # fills @0
+          sequential J: -2 .. n + 2
+            vector I: 0 .. n
+              %0 float64 load u[0, 0]
+              %1 float64 load u[0, 1]
+              %2 float64 add %0 %1
+              %3 float64 store @0 %2
+      member margins 1 1
+        nest n1 group 0  # fills @1
+          cpu ahead 1 asked %0
+          sequential J: -1 .. n + 1
+            vector I: 0 .. n
+              %0 float64 load c[0, 0]
+              %1 float64 load @0[0, 1]
+              %2 float64 mul %0 %1
+              %3 float64 store @1 %2
+      member margins 0 0
+        nest n2 group 0  # stores out
+          cpu ahead 4 asked %2
+          sequential J: 0 .. n
+            vector I: 0 .. n
+              %0 float64 load @1[0, -1]
+              %1 float64 load @1[0, 1]
+              %2 float64 load u[0, 0]
+              %3 float64 add %0 %1
+              %4 float64 add %3 %2
+              %5 float64 store out %4
+"""
+
 STAGGERED = """\
 kernel staggered
   dimension I horizontal
@@ -137,6 +180,13 @@ def test_backward_loops_prefetch_the_first_row_and_groups_of_rows_one_group_ahea
 
 def test_marching_nests_prefetch_the_foremost_plane_only() -> None:
     assert after(prefetch, MARCHING.replace(" ahead 2 asked %1", "")) == MARCHING
+
+
+def test_the_last_nest_of_a_tile_that_reads_a_row_prefetches_it_before_the_first_one_does() -> None:
+    assert after(prefetch, unmarked(IN_TURN)) == IN_TURN
+    # where they take no turns, each nest walks all rows of a tile
+    apart = unmarked(IN_TURN).replace(" rolled J", "").replace(" ring J", "")
+    assert after(prefetch, apart).count("cpu ahead 2 asked %") == 3
 
 
 def test_nests_without_a_vector_loop_prefetch_nothing() -> None:

@@ -48,8 +48,8 @@ def test_four_walls_are_one_nest_with_one_vectorised_part() -> None:
 
     assert made.loops.count("    nest n") == 1
     assert made.loops.count("part I: ") == 3
-    # the masked end of a row, its strips on usual rows, and those on the first and the last row
+    # both masked ends of a row, its strips on usual rows, and those on the first and the last row
     assert made.source.count("#pragma omp simd\n") == 1
-    assert made.source.count("masked(strip, b, ") == 1
+    assert made.source.count("masked(strip, b, ") == 2
     assert made.source.count(" strip(b, ") == 2
     assert len(made.source) < 24_000

@@ -79,14 +79,6 @@ def test_rows_of_any_length_are_computed_and_no_point_beyond(stream_from) -> Non
         np.testing.assert_array_equal(result.asnumpy(), expected)
 
 
-def test_rows_are_streamed_where_all_begin_with_a_line() -> None:
-    chosen = differ.with_backend(backend(target="x86-64-v3", stream_from=1))
-    (test,) = re.findall(r"const bool past = (.*);", chosen.trace(until="codegen")["codegen"].text)
-    alike = r" >= 1 && \(n\d & 7\) == 0 && "
-    long = r"\(\((n\d) - b\) % 4 == 0 \|\| \1 - b >= 8\) && "
-    assert re.search(alike + long + r"\(\(s64\)\(r\d \+ b\) & 63\) == 0$", test), test
-
-
 @pytest.mark.needs_compiler
 @pytest.mark.parametrize("in_place", [False, True], ids=["one field twice", "in place"])
 def test_no_point_is_computed_twice_from_its_own_result(in_place) -> None:
