@@ -92,6 +92,8 @@ class Weighing:
             return True, "is an array: asked for, or planned"
         if self._is_flag(node):
             return False, "is computed in place: it tests a choice of two numbers"
+        if self._is_settled(index):
+            return False, "is computed in place: only its place decides"
         return self._weigh(index, uses, above)
 
     def _cost(self, index: int) -> float:
@@ -115,6 +117,19 @@ class Weighing:
             and all(
                 isinstance(self.points.nodes[each].value, Literal) for each, _ in first.operands[1:]
             )
+        )
+
+    def _is_settled(self, index: int) -> bool:
+        """Tell whether a node reads nothing: its place chooses a number, and tests cost nothing.
+
+        To load the number would cost as much as to load any other.
+        """
+        cone = self.points.reachable([self.points.here(index)])
+        values = (self.points.nodes[each].value for each in cone)
+        return self.rules.target.test == 0.0 and all(
+            isinstance(value, Literal | Region)
+            or (isinstance(value, Map) and value.op in ("select", "and", "or", "not"))
+            for value in values
         )
 
     def _weigh(self, index: int, uses: Uses, above: float) -> tuple[bool, str]:

@@ -1,3 +1,5 @@
+from functools import reduce
+
 import pytest
 
 from fieldforge.stages.artifacts import Lowered, Variant
@@ -5,7 +7,9 @@ from fieldforge.stages.codegen.arena import plan_arena
 from fieldforge.stages.codegen.pass_list import Rules
 from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.codegen.schedule.schedule import schedule
+from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.bounds import Const, Range
+from fieldforge.stages.ir.dataflow import Side
 from fieldforge.stages.ir.loops.nest import Store
 from fieldforge.stages.ir.loops.text import show
 from fieldforge.stages.ir.loops.traverse import accesses, nests_of
@@ -98,6 +102,25 @@ def test_a_value_at_many_points_becomes_an_array_with_its_halo() -> None:
     (array,) = [buffer for buffer in kernel.buffers if buffer.memory == "arena"]
     assert str(array.box[0]) == "I: start(out, I) + -2 .. stop(out, I) + 2"
     assert array.reason.endswith("13 points x 5 operations, 60 again > 29 to store")
+
+
+def test_a_number_that_its_place_chooses_is_no_array() -> None:
+    graph, dims = Graph(), (I, J)
+    inside = (Side(I, Const(0), Const(9)),)
+    flag = graph.region((inside,), graph.literal(REAL, "1.0"), graph.literal(REAL, "0.0"))
+    around = [graph.shift(flag, I, offset) for offset in range(-12, 12)]
+    total = reduce(lambda one, other: graph.map("add", (one, other)), around)
+    value = graph.map("mul", (graph.input("u", dims, REAL), total))
+    fields = [("u", REAL, dims), ("out", REAL, dims)]
+    lowered = make_program("flags", graph, fields, [("out", whole("out", dims), value)])
+
+    kernel, _ = schedule(lowered, Variant(), RULES)
+
+    assert "%2 is computed in place: only its place decides" in kernel.notes
+    assert len(nests_of(kernel)) == 1
+    # where a test costs as much as other operations, an array is as good
+    kernel, _ = schedule(lowered, Variant(), Rules(GpuTarget("sm_90")))
+    assert not any("only its place" in note for note in kernel.notes)
 
 
 def test_shifts_at_the_inputs_hide_no_common_value() -> None:
