@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from ....runtime.language import DimensionKind
 from ....runtime.process import classes
-from ...ir.dataflow import Literal, Map, Region
+from ...ir.dataflow import Literal, Map, Region, Value
 from ...ir.loops import ITEMSIZES, Ranges
 from ...machine import Machine
 from ..pass_list import Rules
@@ -124,13 +124,10 @@ class Weighing:
 
         To load the number would cost as much as to load any other.
         """
+        if self.rules.target.test or not _is_choice(self.points.nodes[index].value):
+            return False
         cone = self.points.reachable([self.points.here(index)])
-        values = (self.points.nodes[each].value for each in cone)
-        return self.rules.target.test == 0.0 and all(
-            isinstance(value, Literal | Region)
-            or (isinstance(value, Map) and value.op in ("select", "and", "or", "not"))
-            for value in values
-        )
+        return all(_is_choice(self.points.nodes[each].value) for each in cone)
 
     def _weigh(self, index: int, uses: Uses, above: float) -> tuple[bool, str]:
         node, cost = self.points.nodes[index], self._cost(index)
@@ -210,6 +207,13 @@ class Weighing:
                 if any(dim not in known for dim in order[: level_of(known, loops)]):
                     return True
         return False
+
+
+def _is_choice(value: Value) -> bool:
+    """Tell whether a value is a number, or chosen among its operands."""
+    return isinstance(value, Literal | Region) or (
+        isinstance(value, Map) and value.op in ("select", "and", "or", "not")
+    )
 
 
 # What users of a value compute again already, in elements stored, before the chain is cut.
