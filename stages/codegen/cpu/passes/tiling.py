@@ -251,8 +251,9 @@ def _tiles(
     rolled = next((dim for dim in sizes if run.margin(dim)), None)
     even = (inner,) if wanted else (inner, rolled)  # equal parts for threads, unless wished
     cuts = tuple(Cut(_range(run, dim), sizes[dim], even=dim in even) for dim in order)
+    single = {dim for dim, size in sizes.items() if size == 1}
     members = tuple(
-        Member(_sequential(nest), tuple(own[cut.range.dim] for cut in cuts))
+        Member(_sequential(nest, single), tuple(own[cut.range.dim] for cut in cuts))
         for nest, own in zip(run.nests, run.margins, strict=True)
     )
     names = tuple(name for name in buffers if name in run.local)
@@ -290,13 +291,23 @@ def _range(run: _Run, dim: Dimension) -> Range:
 # --- cutting ------------------------------------------------------------------------------------
 
 
-def _sequential(nest: Nest) -> Nest:
-    """Return a nest whose loops no threads share."""
-    loops = (
-        loop if loop.kind == "vector" else classes.evolve(loop, kind="sequential")
-        for loop in nest.loops
-    )
-    return classes.evolve(nest, loops=tuple(loops))
+def _sequential(nest: Nest, single: Container[Dimension]) -> Nest:
+    """Return a nest whose loops no threads share; those over a `single` index of a tile are outer.
+
+    The loop around the innermost one then walks on in memory, and tells what to prefetch.
+    """
+    *outer, inner = nest.loops
+    outer.sort(key=lambda loop: loop.range.dim not in single)
+    loops = *(classes.evolve(loop, kind="sequential") for loop in outer), inner
+    body = nest.body
+    if [loop.range for loop in loops] != [loop.range for loop in nest.loops]:
+        body = tuple(
+            classes.evolve(row, level=len(outer)) if 0 < row.level < len(outer) else row
+            for row in body
+        )
+    if inner.kind != "vector":
+        loops = *loops[:-1], classes.evolve(inner, kind="sequential")
+    return classes.evolve(nest, loops=loops, body=body)
 
 
 def _local(array: Buffer, run: _Run, tiles: Tiles) -> Buffer:

@@ -87,3 +87,43 @@ def test_a_run_in_a_branch_of_a_choice_becomes_tiles() -> None:
     before, nests = RUN.split("  step 0\n")
     text = f"{HEAD}{before}  step 0\n{branches(nests)}"
     assert after(tile, text, SMALL) == HEAD + TILED + branches(TILES)
+
+
+MAP_AND_SWEEP = """\
+kernel swept
+  dimension I horizontal
+  dimension J horizontal
+  dimension K vertical
+  field u float64 [I, J, K] unit I
+  field c float64 [K] unit K
+  field out float64 [I, J, K] unit I
+  arena @0 float64 [I, J, K] unit I order [K, J, I] box (I: 0 .. n, J: 0 .. n, K: 0 .. 40)
+  group 0 (I: 0 .. n, J: 0 .. n, K: 0 .. 40)
+  step 0
+    nest n0 group 0  # fills @0
+      parallel K: 0 .. 40
+        %0 float64 load c[0]
+        parallel J: 0 .. n
+          vector I: 0 .. n
+            %1 float64 load u[0, 0, 0]
+            %2 float64 mul %0 %1
+            %3 float64 store @0 %2
+    nest n1 group 0  # stores out
+      parallel J: 0 .. n
+        sequential K: 0 .. 40
+          vector I: 0 .. n
+            %0 float64 load @0[0, 0, 0]
+            %1 float64 store out %0
+"""
+
+
+def test_nests_of_one_row_of_columns_walk_its_levels_inside() -> None:
+    """Then the row that is prefetched is one of the next level, not of another tile."""
+    assert """\
+        nest n0 group 0  # fills @0
+          sequential J: 0 .. n
+            sequential K: 0 .. 40
+              %0 float64 load c[0]
+              vector I: 0 .. n
+                %1 float64 load u[0, 0, 0]
+""" in after(tile, MAP_AND_SWEEP, SMALL)
