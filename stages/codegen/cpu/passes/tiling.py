@@ -296,18 +296,16 @@ def _sequential(nest: Nest, single: Container[Dimension]) -> Nest:
 
     The loop around the innermost one then walks on in memory, and tells what to prefetch.
     """
-    *outer, inner = nest.loops
-    outer.sort(key=lambda loop: loop.range.dim not in single)
-    loops = *(classes.evolve(loop, kind="sequential") for loop in outer), inner
-    body = nest.body
-    if [loop.range for loop in loops] != [loop.range for loop in nest.loops]:
-        body = tuple(
-            classes.evolve(row, level=len(outer)) if 0 < row.level < len(outer) else row
-            for row in body
-        )
-    if inner.kind != "vector":
-        loops = *loops[:-1], classes.evolve(inner, kind="sequential")
-    return classes.evolve(nest, loops=loops, body=body)
+    order = sorted(nest.loops[:-1], key=lambda loop: loop.range.dim not in single)
+    loops = (
+        loop if loop.kind == "vector" else classes.evolve(loop, kind="sequential")
+        for loop in (*order, nest.loops[-1])
+    )
+    between = range(1, len(order)) if (*order,) != nest.loops[:-1] else ()
+    body = (
+        classes.evolve(row, level=len(order)) if row.level in between else row for row in nest.body
+    )
+    return classes.evolve(nest, loops=tuple(loops), body=tuple(body))
 
 
 def _local(array: Buffer, run: _Run, tiles: Tiles) -> Buffer:

@@ -26,13 +26,13 @@ def begin_at_line(
     """
     row, (_, buffer) = next(iter(stored.items()))
     left = f"{stop} - b - head"
-    far = [is_far(scope, nest, points(scope, nest.box)), *_are_rows_alike(scope, stored)]
-    far.append(f"({left} == {lanes} || {left} >= {2 * lanes})")
+    tests = [is_far(scope, nest, points(scope, nest.box)), *_are_rows_alike(scope, stored)]
+    tests.append(f"({left} == {lanes} || {left} >= {2 * lanes})")
     yield f"const s64 head = (-(s64)({row} + b) & {LINE - 1}) / {ITEMSIZES[buffer.dtype]};"
     if registers_of(nest.body) > 1:
-        yield aligned(stored, " && ".join((*far, "head == 0")))
+        yield aligned(stored, " && ".join((*tests, "head == 0")))
         return
-    yield aligned(stored, " && ".join(far), ("b + head", "past"))
+    yield aligned(stored, " && ".join(tests), ("b + head", "past"))
     yield f"for (const s64 line = b + head; past && b < line; b = earlier(b + {lanes}, line))"
     yield f"  {call}"
     for test, last in (("head", "b"), (f"({stop} - b) % {lanes}", stop)):
