@@ -24,11 +24,10 @@ def begin_at_line(
     short one is its ends. To `call` a strip for the points before the line is not worth it where
     points are functions: these take longer than memory does.
     """
-    row, (_, buffer) = next(iter(stored.items()))
     left = f"{stop} - b - head"
     tests = [is_far(scope, nest, points(scope, nest.box)), *_are_rows_alike(scope, stored)]
     tests.append(f"({left} == {lanes} || {left} >= {2 * lanes})")
-    yield f"const s64 head = (-(s64)({row} + b) & {LINE - 1}) / {ITEMSIZES[buffer.dtype]};"
+    yield f"const s64 head = {points_before_line(stored, 'b')};"
     if registers_of(nest.body) > 1:
         yield aligned(stored, " && ".join((*tests, "head == 0")))
         return
@@ -36,10 +35,16 @@ def begin_at_line(
     yield f"for (const s64 line = b + head; past && b < line; b = earlier(b + {lanes}, line))"
     yield f"  {call}"
     for test, last in (("head", "b"), (f"({stop} - b) % {lanes}", stop)):
-        places = [f"{place} + {last} - 1" for place in _later(scope, nest, stored)]
+        places = [f"{place} + {last} - 1" for place in later_rows(scope, nest, stored)]
         if places:
             asked = " ".join(f"{scope.ask('ask')}<3>({place});" for place in places)
             yield f"if (past && {test}) {{ {asked} }}"
+
+
+def points_before_line(stored: Stored, at: str) -> str:
+    """Return how many points from `at` on the first stored row has before a line begins."""
+    row, (_, buffer) = next(iter(stored.items()))
+    return f"(-(s64)({row} + {at}) & {LINE - 1}) / {ITEMSIZES[buffer.dtype]}"
 
 
 def _are_rows_alike(scope: Scope, stored: Stored) -> Sequence[str]:
@@ -57,7 +62,7 @@ def _are_rows_alike(scope: Scope, stored: Stored) -> Sequence[str]:
     )
 
 
-def _later(scope: Scope, nest: Nest, stored: Stored) -> Iterator[str]:
+def later_rows(scope: Scope, nest: Nest, stored: Stored) -> Iterator[str]:
     """Yield the rows that a later iteration of the next outer loop stores, if the nest prefetches.
 
     Stores leave a processor in their order: those past the caches would wait for the ends of rows.

@@ -13,7 +13,8 @@ from typing import Any, Final
 from .....runtime.process import classes
 from ....ir.loops import ITEMSIZES, LINE, Buffer, Load, Nest, Row, marks_of
 from ...cpu.text.simd import SIMD, lanes_of
-from ...cpu.text.streams import aligned, indices, is_far, rows_ahead, stored_strips
+from ...cpu.text.streams import Stored, aligned, indices, is_far, rows_ahead, stored_strips
+from ...cpu.text.whole_lines import later_rows, points_before_line
 from ...rows import (
     InRow,
     Scope,
@@ -29,7 +30,7 @@ from ..names import SdfgNames, words
 
 # Names that no field has: see `names.py`.
 AT, END, STOP, LANE, AHEAD = "at0", "end0", "stop0", "lane0", "ahead0"
-NAMES: Final = (AT, "past0")
+HEAD, BEGIN, PAST = "head0", "line0", "past0"  # points before the first whole line, and where it is
 NOWHERE: Final = "none0"  # a row that is computed elsewhere has no name here
 Has = Callable[[str], bool]  # tells whether a name is defined at the loop
 
@@ -86,7 +87,9 @@ class SdfgStrips:
         lanes = max(lanes_of(self.scope, nest) for nest in nests)
         rows = {f"s{n}": (f"k{n}", each.buffer) for n, each in enumerate(targets)}
         self.streams = self.streams or bool(targets)
-        end = f"({STOP} < {AT} + {lanes} ? {STOP} : {AT} + {lanes})"
+        end = f"{STOP} < {AT} + {lanes} ? {STOP} : {AT} + {lanes}"
+        if targets:
+            end = f"{AT} < {BEGIN} && {BEGIN} < {AT} + {lanes} ? {BEGIN} : {end}"
         lane = f"for (s64 {LANE} = 0; {LANE} < {lanes}; ++{LANE})"
         point = f"const s64 {index} = {AT} + {LANE};"
         before = (
@@ -94,11 +97,11 @@ class SdfgStrips:
             *(ahead.lines if ahead else ()),
             f"s64 {AT} = {start};",
             f"const s64 {STOP} = {stop};",
-            f"s64 {END} = {end};",
             *(f"{stored_type(each.buffer)}* const s{n} = {each.address};"
               for n, each in enumerate(targets)),
-            *([aligned(rows, self._is_far(nests[-1]), NAMES)] if targets else ()),
-            f"for (; {AT} < {STOP}; {AT} = {END}, {END} = {end}) {{",
+            *(self._begun(rows, nests[-1], lanes, has) if targets else ()),
+            f"s64 {END} = {end};",
+            f"for (; {AT} < {STOP}; {AT} = {END}, {END} = ({end})) {{",
             f"if ({END} - {AT} == {lanes}) {{",
             *(_asked(ahead, lanes) if ahead else ()),
             *(f"alignas({LINE}) {stored_type(buffer)} {array}[{lanes}];"
@@ -106,7 +109,7 @@ class SdfgStrips:
             SIMD, f"{lane} {{", point,
         )  # fmt: skip
         between = (
-            "}", *stored_strips(rows, lanes, NAMES), "} else {",
+            "}", *stored_strips(rows, lanes, (AT, f"{PAST} && {AT} >= {BEGIN}")), "} else {",
             SIMD, f"{lane} if ({LANE} < {END} - {AT}) {{", point,
         )  # fmt: skip
         return StripText("\n".join(before), "\n".join(between), "}\n}\n}")
@@ -161,6 +164,17 @@ class SdfgStrips:
         if not data or not all(map(has, words(self._is_far(nests[-1])))):
             return {}
         return {self.names.data[name]: self.names.by_name[name] for name in data}
+
+    def _begun(self, rows: Stored, nest: Nest, lanes: int, has: Has) -> Iterator[str]:
+        """Define the test for these stores and where the first line begins; ask for rows' ends."""
+        enough = f"({HEAD} == 0 || {STOP} - {AT} - {HEAD} >= {2 * lanes})"
+        yield f"const s64 {HEAD} = {points_before_line(rows, AT)};"
+        yield aligned(rows, f"{self._is_far(nest)} && {enough}", (f"{AT} + {HEAD}", PAST))
+        yield f"const s64 {BEGIN} = {AT} + ({PAST} ? {HEAD} : 0);"
+        for place in later_rows(self.scope, nest, rows):
+            if all(word in rows or has(word) for word in words(place)):
+                for test, end in ((HEAD, BEGIN), (f"({STOP} - {BEGIN}) % {lanes}", STOP)):
+                    yield f"if ({PAST} && {test}) __builtin_prefetch({place} + {end} - 1, 1);"
 
     def _is_far(self, nest: Nest) -> str:
         ends = (self.names.ends(nest, loop) for loop in nest.loops)

@@ -1,4 +1,5 @@
 import hashlib
+import itertools
 import os
 import threading
 from importlib.machinery import ModuleSpec
@@ -16,6 +17,7 @@ from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_vers
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.ir.bounds import Const, Range
 from fieldforge.stages.lower.graph import Graph
+from fieldforge.stages.target import Target
 
 from ....processes import python
 from .. import programs
@@ -280,6 +282,24 @@ def test_stores_past_the_caches_and_ends_of_rows_change_no_bit(stream_from: int)
         assert np.allclose(out[1:-2], 4.0 * u[1:-1, 1:-1] - ends, rtol=0, atol=1e-14)
         assert (out[0] == -1.0).all()
         assert (out[-2:] == -1.0).all()
+
+
+@pytest.mark.parametrize("target", [TARGET, TARGET.host()], ids=["x86-64-v3", "host"])
+def test_rows_that_begin_inside_of_a_line_are_stored_past_the_caches(target: Target) -> None:
+    lowered = laplacians(1)
+    variant = all_unit(lowered, I)
+    source = results_of(lowered, variant, stream_from=1)["generated"].source
+    assert "if (past0 && head0) __builtin_prefetch(s0 + " in source  # the ends of a later row
+    run = Runner(lowered, variant, target=target, stream_from=1)
+    for before, size in itertools.product(range(9), (1, 7, 8, 21, 40, 64)):
+        u = np.asfortranarray(RNG.random((size + 2, 9)))
+        whole = np.full((80, 7), -1.0, order="F")  # all rows begin at the same place of a line
+        run(u, whole[before : before + size], origins=[(-1, -1), (0, 0)])
+        ends = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
+        expected = 4.0 * u[1:-1, 1:-1] - ends
+        assert np.allclose(whole[before : before + size], expected, rtol=0, atol=1e-14)
+        assert (whole[:before] == -1.0).all()
+        assert (whole[before + size :] == -1.0).all()
 
 
 def test_checked_programs_walk_point_by_point() -> None:
