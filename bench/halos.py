@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -21,9 +20,9 @@ from cases import chosen_cases
 from cases.case import Case
 from figures import geometric_mean
 from native import use_threads
-from peer.undisturbed import undisturbed
 from results import Results
 from run import machine
+from timing import Effort, in_turns, timed
 from untuned import folder
 from untuned_calls import place
 
@@ -35,7 +34,6 @@ CASES: Final = (
     "precipitation"
 )
 LARGE: Final = 1 << 20  # points of the first output; smaller ones stay in the caches
-CALLS: Final = 4  # in a round
 
 
 @click.command(help=__doc__)
@@ -63,7 +61,8 @@ def main(threads: str, cases: str, halo: int, rounds: int) -> None:
                 click.echo(f"{name}  {dtype}  threads {count}  {1e3 * plain:.3g} ms  "
                            f"halos / none {ratios[-1]:.2f}")  # fmt: skip
     kept.describe(machine=machine())
-    click.echo(f"halos / none: {geometric_mean(ratios):.2f} in the geometric mean")
+    if ratios:
+        click.echo(f"halos / none: {geometric_mean(ratios):.2f} in the geometric mean")
 
 
 def _with_halos(case: Case, halo: int) -> Mapping[str, Any]:
@@ -106,16 +105,9 @@ def _compare(case: Case, given: Mapping[int, Mapping[str, Any]]) -> None:
 
 def _seconds(case: Case, given: Mapping[int, Mapping[str, Any]], rounds: int) -> list[float]:
     """Return the least seconds of a call without halos and of one with halos."""
-    calls = [_call(case, each) for each in given.values()]
-    least = [np.inf, np.inf]
-    for _ in range(rounds):
-        for number, call in enumerate(calls):
-            with undisturbed():
-                for _ in range(CALLS):
-                    begin = time.perf_counter()
-                    call()
-                    least[number] = min(least[number], time.perf_counter() - begin)
-    return least
+    calls = {f"halo {count}": timed(_call(case, each)) for count, each in given.items()}
+    found = in_turns(calls, Effort(rounds=rounds), lambda *_: None)
+    return [min(each.get_values()) for each in found.values()]
 
 
 if __name__ == "__main__":
