@@ -92,7 +92,7 @@ class Weighing:
             return True, "is an array: asked for, or planned"
         if self._is_flag(node):
             return False, "is computed in place: it tests a choice of two numbers"
-        if self._is_settled(index):
+        if self._reads_nothing(index):
             return False, "is computed in place: only its place decides"
         return self._weigh(index, uses, above)
 
@@ -119,7 +119,7 @@ class Weighing:
             )
         )
 
-    def _is_settled(self, index: int) -> bool:
+    def _reads_nothing(self, index: int) -> bool:
         """Tell whether a node reads nothing: its place chooses a number, and tests cost nothing.
 
         To load the number would cost as much as to load any other.
