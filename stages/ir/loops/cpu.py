@@ -114,15 +114,20 @@ class Tiles(NestGroup):
         """Whether the first nest still fills arrays when the last one reads them."""
         return self.rolled is not None
 
+    @property
+    def rolled_margins(self) -> list[tuple[int, int]]:
+        """The margins of each member along `rolled`; it leads by what lies beyond the tile."""
+        level = next(n for n, cut in enumerate(self.cuts) if cut.range.dim is self.rolled)
+        return [member.margins[level] for member in self.members]
+
     def rows_in_use(self, name: str) -> int:
         """Count the rows of a buffer from the last one that any nest touches to the newest one.
 
         While row r has its turn, a nest works on the row r + its margin beyond the tile.
         """
-        level = next(n for n, cut in enumerate(self.cuts) if cut.range.dim is self.rolled)
         touched = [
-            member.margins[level][1] + offset
-            for member in self.members
+            lead + offset
+            for member, (_, lead) in zip(self.members, self.rolled_margins, strict=True)
             for row in member.nest.body
             if isinstance(row, Load | Store) and row.buffer == name
             for offset in (

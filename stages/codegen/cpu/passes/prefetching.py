@@ -40,7 +40,7 @@ def prefetch(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest the loads whose rows the code prefetches."""
     buffers = {each.name: each for each in kernel.buffers if each.memory in ("field", "arena")}
     kernel = with_rows(kernel, lambda nest: _asking(nest, buffers))
-    return rewrite(kernel, _left_to_the_last)
+    return rewrite(kernel, lambda node: _left_to_the_last(node, buffers))
 
 
 def _asking(nest: Nest, buffers: Mapping[str, Buffer]) -> Nest:
@@ -66,16 +66,14 @@ def _asking(nest: Nest, buffers: Mapping[str, Buffer]) -> Nest:
     return marked(nest, ahead=ahead, asked=tuple(asked.values())) if asks else nest
 
 
-def _left_to_the_last(node: Node) -> Node:
-    """Let the last nest of a tile that reads some rows prefetch them, a turn before the first one.
-
-    A nest leads the others by its margin beyond the tile.
-    """
+def _left_to_the_last(node: Node, buffers: Mapping[str, Buffer]) -> Node:
+    """Let the last nest of a tile that reads rows prefetch them, a turn before the first one."""
     if not isinstance(node, Tiles) or node.rolled is None:
         return node
-    level = [cut.range.dim for cut in node.cuts].index(node.rolled)
-    nests = [(each.nest, each.margins[level][1]) for each in node.members]
-    asked = [_in_turn(nest, node.rolled, lead) for nest, lead in nests]
+    asked = [
+        _in_turn(member.nest, node.rolled, lead, buffers)
+        for member, (_, lead) in zip(node.members, node.rolled_margins, strict=True)
+    ]
     newest, last = dict[object, int](), dict[object, int]()
     for number, own in enumerate(asked):
         newest |= {key: max(newest.get(key, at), at) for key, at in own.values()}
@@ -91,16 +89,20 @@ def _left_to_the_last(node: Node) -> Node:
     return classes.evolve(node, members=tuple(members))
 
 
-def _in_turn(nest: Nest, rolled: Dimension, lead: int) -> dict[Row, tuple[object, int]]:
-    """Return for rows that a nest prefetches what is alike in a tile, and the index in a turn."""
+def _in_turn(
+    nest: Nest, rolled: Dimension, lead: int, buffers: Mapping[str, Buffer]
+) -> dict[Row, tuple[object, int]]:
+    """Return for rows that a nest prefetches the key that is theirs in all nests, and the index.
+
+    A nest leads the last one by `lead`. Rows that tables tell have a key in their nest only.
+    """
     found: dict[Row, tuple[object, int]] = {}
     for row in marks_of(nest).asked:
         load = nest.body[row]
-        if isinstance(load, Load) and not any(each is not None for each in load.rows):
-            places = {dim: at for dim, _, at in load.places if dim is not nest.loops[-1].range.dim}
-            if nest.loops[-2].range.dim is rolled and rolled in places:
-                at = lead + places.pop(rolled)
-                found[row] = (load.buffer, tuple(places.items())), at
+        if isinstance(load, Load) and not load.is_told and nest.loops[-2].range.dim is rolled:
+            key, offset = _place(nest, load, buffers[load.buffer]) or (None, None)
+            if offset is not None:
+                found[row] = key, lead + offset
     return found
 
 

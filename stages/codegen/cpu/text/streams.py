@@ -73,17 +73,6 @@ static inline void stream(void* to, const void* from, s64 bytes) {{
 }}"""
 
 
-def aligned(stored: Stored, far: str, names: StripNames = NAMES) -> str:
-    """Define the test for non-temporal stores: at the first point, a line of the caches begins.
-
-    They are worth it where a call touches `far` more than the caches hold. Other rows would write
-    parts of lines past the caches, which takes longer than to read them.
-    """
-    at, test = names
-    alike = (f"((s64)({row} + {at}) & {LINE - 1}) == 0" for row in stored)
-    return f"const bool {test} = {' && '.join((far, *alike))};"
-
-
 def stored_strips(stored: Stored, lanes: int, names: StripNames = NAMES) -> Iterator[str]:
     """Write the arrays that hold a strip, with non-temporal stores where rows are long enough."""
     at, test = names

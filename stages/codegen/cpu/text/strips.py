@@ -113,8 +113,9 @@ def write_strips(
     if strips.stored:
         rows = (f"{row} + b" for row in strips.stored)
         call = _call(strips, f"earlier({strips.lanes}, line - b)", rows, masked)
-        given = strips.body.scope, strips.nest, strips.stored, stop, strips.lanes, call
-        yield from indented(begin_at_line(*given))
+        yield from indented(
+            begin_at_line(strips.body.scope, strips.nest, strips.stored, stop, strips.lanes, call)
+        )
     yield f"  const bool again = {_again(strips, stop)};"
     if strips.is_tested_before:
         yield from indented(_usual_runs(strips, stop, masked))

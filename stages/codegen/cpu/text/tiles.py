@@ -76,7 +76,7 @@ def _turns(scope: Scope, tiles: Tiles) -> Iterator[str]:
     """Open the loop over rows that nests take in turn, early enough for the widest margin."""
     if tiles.rolled is not None:
         level = [cut.range.dim for cut in tiles.cuts].index(tiles.rolled)
-        ahead = max(sum(member.margins[level]) for member in tiles.members)
+        ahead = max(map(sum, tiles.rolled_margins))
         yield f"  for (s64 row = t{level} - {ahead}; row < u{level}; row += {scope.ask('high')}) {{"
 
 

@@ -6,12 +6,12 @@ a part of a line that is written past the caches takes longer than to read the l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ....ir.loops import ITEMSIZES, LINE, Nest, marks_of
 from ...rows import Scope
 from .simd import registers_of
-from .streams import Stored, aligned, is_far
+from .streams import Stored, is_far
 from .threads import points
 
 
@@ -27,11 +27,10 @@ def begin_at_line(
     left = f"{stop} - b - head"
     tests = [is_far(scope, nest, points(scope, nest.box)), *_are_rows_alike(scope, stored)]
     tests.append(f"({left} == {lanes} || {left} >= {2 * lanes})")
-    yield f"const s64 head = {points_before_line(stored, 'b')};"
-    if registers_of(nest.body) > 1:
-        yield aligned(stored, " && ".join((*tests, "head == 0")))
+    computes = registers_of(nest.body) > 1
+    yield from first_line(stored, [*tests, *["head == 0"] * computes], ("b", "head", "past"))
+    if computes:
         return
-    yield aligned(stored, " && ".join(tests), ("b + head", "past"))
     yield f"for (const s64 line = b + head; past && b < line; b = earlier(b + {lanes}, line))"
     yield f"  {call}"
     for test, last in (("head", "b"), (f"({stop} - b) % {lanes}", stop)):
@@ -41,10 +40,17 @@ def begin_at_line(
             yield f"if (past && {test}) {{ {asked} }}"
 
 
-def points_before_line(stored: Stored, at: str) -> str:
-    """Return how many points from `at` on the first stored row has before a line begins."""
+def first_line(stored: Stored, tests: Iterable[str], names: tuple[str, str, str]) -> Iterator[str]:
+    """Define how many points of a row lie before its first whole line, and the test for its stores.
+
+    The test is that of `tests`, and that a line begins there in all stored rows. The names are
+    those of the first point, the number and the test.
+    """
+    at, head, past = names
     row, (_, buffer) = next(iter(stored.items()))
-    return f"(-(s64)({row} + {at}) & {LINE - 1}) / {ITEMSIZES[buffer.dtype]}"
+    alike = (f"((s64)({each} + {at} + {head}) & {LINE - 1}) == 0" for each in stored)
+    yield f"const s64 {head} = (-(s64)({row} + {at}) & {LINE - 1}) / {ITEMSIZES[buffer.dtype]};"
+    yield f"const bool {past} = {' && '.join((*tests, *alike))};"
 
 
 def _are_rows_alike(scope: Scope, stored: Stored) -> Sequence[str]:

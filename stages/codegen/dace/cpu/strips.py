@@ -13,8 +13,8 @@ from typing import Any, Final
 from .....runtime.process import classes
 from ....ir.loops import ITEMSIZES, LINE, Buffer, Load, Nest, Row, marks_of
 from ...cpu.text.simd import SIMD, lanes_of
-from ...cpu.text.streams import Stored, aligned, indices, is_far, rows_ahead, stored_strips
-from ...cpu.text.whole_lines import later_rows, points_before_line
+from ...cpu.text.streams import Stored, indices, is_far, rows_ahead, stored_strips
+from ...cpu.text.whole_lines import first_line, later_rows
 from ...rows import (
     InRow,
     Scope,
@@ -168,8 +168,7 @@ class SdfgStrips:
     def _begun(self, rows: Stored, nest: Nest, lanes: int, has: Has) -> Iterator[str]:
         """Define the test for these stores and where the first line begins; ask for rows' ends."""
         enough = f"({HEAD} == 0 || {STOP} - {AT} - {HEAD} >= {2 * lanes})"
-        yield f"const s64 {HEAD} = {points_before_line(rows, AT)};"
-        yield aligned(rows, f"{self._is_far(nest)} && {enough}", (f"{AT} + {HEAD}", PAST))
+        yield from first_line(rows, (self._is_far(nest), enough), (AT, HEAD, PAST))
         yield f"const s64 {BEGIN} = {AT} + ({PAST} ? {HEAD} : 0);"
         for place in later_rows(self.scope, nest, rows):
             if all(word in rows or has(word) for word in words(place)):
