@@ -92,7 +92,7 @@ def test_a_block_with_all_neighbours_selects_nothing():
         offset_provider=ff.transposed(mesh(MISSING)), until="codegen",
     )  # fmt: skip
 
-    _, _, block = trace["codegen"].text.partition("listed(p")
+    _, _, block = trace["codegen"].text.partition("listed<")
     usual, _, other = block.partition("} else {")
     assert "const s32 v" in usual
     assert " ? " not in usual.replace("? v", "")

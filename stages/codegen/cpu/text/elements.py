@@ -17,25 +17,31 @@ from ...schedule.discovery import TABLE, table_buffer
 from ...schedule.usual import entry_of, is_lower, listed, settled
 
 FEW: Final = 16  # elements of a block: as many entries as a register holds
-LISTED: Final = """\
-static __attribute__((noinline)) bool listed(const s32* entries, s64 count, s64 stride, s64 slots,
-                                             s64 across, s64 first, s64 stop) {
-  s32 least = *entries, most = *entries;
-  if (across == 1 && stride == slots) count *= slots, slots = stride = 1;
-  for (s64 k = 0; k < slots; ++k, entries += across) {
-    if (stride == 1) {
-#pragma omp simd reduction(min : least) reduction(max : most)
-      for (s64 i = 0; i < count; ++i) {
-        least = entries[i] < least ? entries[i] : least;
-        most = entries[i] < most ? most : entries[i];
-      }
-    } else for (s64 i = 0; i < count; ++i) {
-      least = entries[i * stride] < least ? entries[i * stride] : least;
-      most = entries[i * stride] < most ? most : entries[i * stride];
-    }
-  }
-  return least >= first && most < stop;
-}"""
+LISTED: Final = f"""\
+template <int slots>
+static __attribute__((noinline)) bool listed(const s32* entries, s64 along, s64 across, s64 first,
+                                             s64 stop) {{
+  first = later(first, -(s64(1) << 31)), stop = earlier(stop, s64(1) << 31);
+  if (stop <= first) return false;
+  if (across == 1 && along == slots) along = 1, across = {FEW};
+  u32 far[{FEW}] = {{}};
+  if (along == 1) {{
+#pragma GCC unroll 16
+    for (int k = 0; k < slots; ++k)
+#pragma omp simd
+      for (int i = 0; i < {FEW}; ++i) {{
+        const u32 own = u32(entries[k * across + i]) - u32(first);
+        far[i] = far[i] < own ? own : far[i];
+      }}
+  }} else for (int k = 0; k < slots * {FEW}; ++k) {{
+    const u32 own = u32(entries[k / {FEW} * across + k % {FEW} * along]) - u32(first);
+    far[0] = far[0] < own ? own : far[0];
+  }}
+  u32 most = 0;
+#pragma omp simd reduction(max : most)
+  for (int i = 0; i < {FEW}; ++i) most = most < far[i] ? far[i] : most;
+  return s64(most) < stop - first;
+}}"""
 _LARGEST: Final = "s64(2147483647)"
 
 
@@ -59,8 +65,9 @@ def usual_tests(body: Body, nest: Nest) -> Iterator[str]:
             for form, rows in (("later({}, {})", entries.first), ("earlier({}, {})", entries.stop))
         )
         yield (
-            f"{scope.ask('listed')}({scope.buffer(name)} + {scope.term(buffer, 0, 'b')}, {FEW}, "
-            f"{along}, {entries.slots}, {across}, {first or 's64(0)'}, {stop or _LARGEST})"
+            f"{scope.ask('listed')}<{entries.slots}>({scope.buffer(name)} + "
+            f"{scope.term(buffer, 0, 'b')}, {along}, {across}, {first or 's64(0)'}, "
+            f"{stop or _LARGEST})"
         )
 
 
