@@ -26,7 +26,7 @@ def prepared_step(
     scale: float, backend: Any = ff.cpu
 ) -> tuple[Case, Mapping[str, Call], Mapping[str, Any], dict[str, float]]:
     """Record a step and derive it; return case, calls, adjoints, and the seconds of both builds."""
-    from fieldforge.examples.assimilation.model import Sphere, recorded_step
+    from fieldforge.examples.assimilation.model import WEIGHTS, Sphere, recorded_step
     from fieldforge.examples.shallow_water.cases import DAY, RADIUS, initial_state
     from fieldforge.examples.shallow_water.grid import Cell, Edge, voronoi_grid
     from fieldforge.examples.shallow_water.simulation import time_step
@@ -48,7 +48,7 @@ def prepared_step(
     began = time.perf_counter()
     step = recorded_step(sphere, start, time_step(grid, 1e6 / DAY)[1])
     recorded = time.perf_counter()
-    back = step.adjoint(wrt=SLOTS, of=SLOTS)
+    back = step.adjoint(wrt=SLOTS, of=SLOTS, constant=WEIGHTS)
 
     def reverse() -> None:
         for name, seed in seeds.items():  # a slot that is read and written has one adjoint

@@ -25,7 +25,7 @@ from ..shallow_water.cases import DAY, RADIUS, initial_state
 from ..shallow_water.grid import Cell, Edge, Grid, voronoi_grid
 from ..shallow_water.simulation import time_step
 from ..shallow_water.voronoi import optimised
-from .model import Smooth, Sphere, recorded_step
+from .model import WEIGHTS, Smooth, Sphere, recorded_step
 from .programs import misfit
 from .ranks import Comm, Share
 
@@ -179,7 +179,7 @@ class Assimilation:
 
     def _loop(self, cost: Callable[..., Any], at: tuple[int, ...]) -> Any:
         return ff.reversed_loop(
-            self.step, carry=["h", "u"], cost=cost, at=at, progress=None,
+            self.step, carry=["h", "u"], cost=cost, at=at, constant=WEIGHTS, progress=None,
             checkpoints=self.experiment.checkpoints,
         )  # fmt: skip
 

@@ -19,6 +19,8 @@ from ..shallow_water.programs import advance, diagnose
 from .programs import diffuse
 from .ranks import Share
 
+# Adjoints look these up along transposed tables once, because they never change.
+WEIGHTS: Final = ("curl", "divergence", "kinetic", "share", "tangential")
 AMOUNT: Final = 0.2  # of a step of diffusion, in squares of the distance of cells; stable to 0.25
 
 
@@ -137,7 +139,7 @@ class Smooth:
             fields = [self._a, *(between[n % 2] for n in range(self.steps - 1)), self._b]
             for before, after in pairwise(fields):
                 run(v=before, out=after)
-        self._back = self._step.adjoint(wrt=["numbers"], of=["smooth"])
+        self._back = self._step.adjoint(wrt=["numbers"], of=["smooth"], constant=["divergence"])
 
     def field(self, numbers: Numbers) -> Numbers:
         """Return a smooth field."""

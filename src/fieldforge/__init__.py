@@ -53,6 +53,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .runtime.language.namespace import FrozenNamespace
     from .runtime.meshes.isolated import read_mesh
     from .runtime.meshes.mesh import Mesh
+    from .runtime.meshes.transposed_fields import transposed_field
     from .runtime.meshes.transposed_tables import transposed
     from .runtime.process.device import Device, DeviceType
     from .stages.sizes import Patches, ThreadBlock, ThreadPoints
@@ -180,6 +181,7 @@ __all__ = [
     "tangent",
     "threads",
     "transposed",
+    "transposed_field",
     "tune",
     "unit_range",
     "use_options",
@@ -206,6 +208,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".runtime.fields.field_constructor": ("FieldConstructor",),
     ".runtime.fields.neighbour_table": ("Connectivity",),
     ".runtime.fields.reductions": ("max", "min", "norm", "sum"),
+    ".runtime.meshes.transposed_fields": ("transposed_field",),
     ".runtime.meshes.transposed_tables": ("transposed",),
     ".runtime.language.annotations": ("Dims",),
     ".runtime.language.connectivity": ("CartesianConnectivity", "FieldOffset", "GridType"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..artifacts import Lowered
 from ..ir.dataflow import Body, Dataflow
 from ..ir.verify import verify
@@ -14,16 +16,22 @@ from .combining import with_combined_results
 from .flags import flagged
 from .live_states import with_live_states
 from .merging import merged
+from .names import Weights
+from .weighing import with_weights
 
 
 def finished(
-    program: Dataflow, numerics: str, forward: int = 0, bodies: frozenset[Body] = frozenset()
+    program: Dataflow,
+    numerics: str,
+    forward: int = 0,
+    bodies: frozenset[Body] = frozenset(),
+    weights: Sequence[Weights] = (),
 ) -> Lowered:
     """Return a derivative as `lower` would have made it.
 
     Its first rows, as many as `forward`, are those of the program, and so are rows in `bodies`: no
     sum of these is contracted, so they keep their bits, and the derivative takes the branches that
-    the program takes.
+    the program takes. `weights` are given along transposed tables, too.
     """
     program, rows = without_dead(program)
     if numerics != "strict":
@@ -32,7 +40,7 @@ def finished(
     if forward:
         program = with_combined_results(remove_dead(merged(program)))
         program = with_live_states(remove_dead(program))
-        program = join_shifts(flagged(program))
+        program = with_weights(join_shifts(flagged(program)), weights)
         program = remove_dead(split_regions(program, _along_elements(program)))
     return verify(infer_boxes(verify(Lowered(program)).program))
 

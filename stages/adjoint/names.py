@@ -1,6 +1,9 @@
-"""The names of derivatives."""
+"""The names of derivatives, and of what they take beside the parameters of a program."""
 
 from __future__ import annotations
+
+from ...runtime.language import FieldType
+from ...runtime.process import classes
 
 
 def partner(name: str, names: str) -> str:
@@ -11,3 +14,28 @@ def partner(name: str, names: str) -> str:
     """
     parameter, dot, path = name.partition(".")
     return names.format(parameter) + dot + path
+
+
+@classes.frozen
+class Weights:
+    """A parameter that is also given along a transposed table.
+
+    Attributes:
+        parameter: a field with a value for each slot of a table.
+        table: the name of its transpose.
+        type: what is given, with the slots of the transpose.
+
+    """
+
+    parameter: str
+    table: str
+    type: FieldType
+
+    @property
+    def name(self) -> str:
+        """The parameter that has the values along the transpose.
+
+        >>> Weights("share", "V2C_t", FieldType((), ScalarType("float64"))).name
+        'share_V2C_t'
+        """
+        return f"{self.parameter}_{self.table}"

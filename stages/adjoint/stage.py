@@ -9,7 +9,7 @@ from ...runtime.language import Dimension
 from ...runtime.process import classes
 from .. import EXACTNESS, Artifact, Lowered, Stage, Variant, option
 from ..ir.dataflow import Bound, Dataflow, Leaf
-from .names import partner
+from .names import Weights, partner
 from .symbols import Ends
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
@@ -26,6 +26,7 @@ class Derivation(Stage):
         of: the outputs whose derivatives are computed or given.
         names: the pattern of the names of derivatives.
         numerics: as for `lower`.
+        weights: the parameters that are given along transposed tables, too.
 
     """
 
@@ -37,6 +38,7 @@ class Derivation(Stage):
     of: tuple[str, ...] = ()
     names: str = "{}_d"
     numerics: str = option(EXACTNESS, "contract")
+    weights: tuple[Weights, ...] = ()
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -59,7 +61,7 @@ class Derivation(Stage):
         program, variant = inputs["lowered"].program, inputs["variant"]
         program = classes.evolve(program, name=self.names.format(program.name))
         fields = frozenset(partner(name, self.names) for name in self.fields)
-        leaves = with_partners(program, self.parameters, self.names, variant, fields)
+        leaves = with_partners(program, self.parameters, self.names, variant, fields, self.weights)
         return program, leaves, variant
 
     def derived(self, program: Dataflow, leaves: tuple[Leaf, ...], variant: Variant) -> Lowered:
@@ -111,10 +113,11 @@ class Adjoint(Derivation):
         from ...runtime.fields.field import Field
         from ...runtime.language.annotations import field_alias
 
-        fields = {
+        fields: dict[str, Any] = {
             partner(name, self.names): field_alias(Field, ([], given[name]))
             for name in self.scalars
         }
+        fields |= {each.name: each.type for each in self.weights}
         for name, each in super().annotations(given):
             yield name, fields.get(name, each)
 
@@ -129,6 +132,7 @@ class Adjoint(Derivation):
             self.numerics,
             found.forward,
             found.bodies,
+            self.weights,
         )
 
     def after_passes(self, **inputs: Any) -> Mapping[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import Any, Final
 
-from ...runtime.language import Definition
+from ...runtime.language import Definition, FieldOffset
 from ...runtime.process import classes
 from ...stages.adjoint.names import partner
 from ...stages.adjoint.stage import Adjoint, Tangent
@@ -127,6 +127,7 @@ def adjoint(
     accumulate: bool | Sequence[str] = False,
     value: bool = False,
     keep: Sequence[str] = (),
+    transposed: Mapping[str, FieldOffset] | None = None,
     names: str = "{}_b",
 ) -> Any:
     """Return a program that computes how a cost moves with the inputs of a program.
@@ -148,6 +149,9 @@ def adjoint(
         value: whether the program also writes its outputs.
         keep: fields that the program writes and then reads, such as fluxes: the adjoint takes them
             as the program left them, and does not compute them again.
+        transposed: fields with a value for each slot of a table, such as weights of a mesh, by the
+            offset of the table: the adjoint also takes `share_V2C_t` after `share`, the field that
+            `ff.transposed_field` makes once, and does not look these values up in each call.
         names: the pattern of the names of adjoints.
 
     Raises:
@@ -176,10 +180,12 @@ def adjoint(
     known.check_fields("of", outputs)
     added = inputs if accumulate is True else known.chosen("accumulate", accumulate or (), ())
     also = {*kept, *_giving_domains(program, outputs)}
+    weights = {each.parameter: each for each in known.weights(transposed or {})}
     entry = [
-        name
+        each
         for name in known.types
         if value or name in known.read or name not in known.written or name in also
+        for each in (name, *([weights[name].name] if name in weights else ()))
     ]
     both = dict.fromkeys((*outputs, *inputs))
     partners = [known.partner(name, names) for name in both]
@@ -192,8 +198,10 @@ def adjoint(
         value=value,
         scalars=known.scalars(inputs),
         keep=kept,
+        weights=tuple(weights.values()),
     )
-    read = {*(known.read), *kept, *(partner(name, names) for name in (*outputs, *added))}
+    read = {*known.read, *kept, *(each.name for each in stage.weights)}
+    read |= {*(partner(name, names) for name in (*outputs, *added))}
     written = {partner(name, names) for name in inputs} | (known.written if value else set())
     return _derived(program, stage, frozenset(read), frozenset(written))
 

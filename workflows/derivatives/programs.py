@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ...runtime.language import FLOATS, Definition, FieldType, ScalarType, Type, leaves
+from ...runtime.language import (
+    FLOATS,
+    Definition,
+    FieldOffset,
+    FieldType,
+    ScalarType,
+    Type,
+    leaves,
+)
+from ...runtime.meshes.transposed_fields import transposed_dims
+from ...runtime.meshes.transposed_tables import transposed_names
 from ...runtime.process import DerivativeError, classes, did_you_mean
-from ...stages.adjoint.names import partner
+from ...stages.adjoint.names import Weights, partner
 from ...stages.ir import syntax
 from ..builds.building import parsed, summary
 
@@ -80,6 +90,26 @@ class Program:
                 hint="Leave 'keep' or 'value' out.",
             )
         return found
+
+    def weights(self, given: Mapping[str, FieldOffset]) -> Iterator[Weights]:
+        """Yield the fields that an argument `transposed` names, in their order."""
+        for name in self.chosen("transposed", tuple(given), ()):
+            offset, own = given[name], self.types[name]
+            if not (isinstance(own, FieldType) and {*offset.target} <= {*own.dims}):
+                raise DerivativeError(
+                    f"'transposed' names '{name}', a '{own}', which has no slots of "
+                    f"'{offset.value}'.",
+                    hint=f"A field on {' and '.join(dim.value for dim in offset.target)} has them.",
+                )
+            table, _ = transposed_names([offset.value])
+            found = Weights(name, table, FieldType(transposed_dims(offset, own.dims), own.dtype))
+            if found.name in self.types:
+                raise DerivativeError(
+                    f"'{self.name}' has a parameter '{found.name}', the name of the values of "
+                    f"'{name}' along the transposed table.",
+                    hint=f"Rename it, or leave '{name}' out of 'transposed'.",
+                )
+            yield found
 
     def scalars(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return those of some parameters that are scalars of floats."""

@@ -119,7 +119,14 @@ class Step(_core.Recorder):
                         hint="Give the number a parameter of its own.",
                     )
 
-    def adjoint(self, *, wrt: Sequence[str], of: Sequence[str], names: str = "{}_b") -> StepAdjoint:
+    def adjoint(
+        self,
+        *,
+        wrt: Sequence[str],
+        of: Sequence[str],
+        constant: Sequence[str] = (),
+        names: str = "{}_b",
+    ) -> StepAdjoint:
         """Return the adjoint of the step: how a cost moves with slots at entry.
 
         Calls give all slots with their values at entry, the adjoints of `of` after the step, which
@@ -130,11 +137,15 @@ class Step(_core.Recorder):
         Args:
             wrt: the slots whose adjoints are computed.
             of: the slots whose adjoints are given.
+            constant: parameters of the programs whose fields never change, such as weights of a
+                mesh. Those with a value for each slot of a table are looked up along the transposed
+                table once, when the adjoint is planned, and not in each call.
             names: the pattern of the names of adjoints.
 
         Raises:
             DerivativeError: a name is none of a field of floats, a call is none of a program, has
-                no adjoint, or takes a part of memory that another call writes.
+                no adjoint, or takes a part of memory that another call writes; what is constant is
+                a slot, is written, or no parameter.
 
         >>> import fieldforge as ff
         >>> I = ff.Dimension("I")
@@ -156,7 +167,7 @@ class Step(_core.Recorder):
         """
         from ..reversing.step_adjoint import StepAdjoint  # most steps have none
 
-        return StepAdjoint(self.slots, self.calls, wrt, of, names, record)
+        return StepAdjoint(self.slots, self.calls, wrt, of, constant, names, record)
 
     def _kind(self, slot: str) -> str:
         return "number" if isinstance(self.slots[slot], np.generic) else "field"

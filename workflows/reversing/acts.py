@@ -82,6 +82,7 @@ class Wanted:
         wrt: the memory whose adjoints are computed, with the names of these.
         of: the memory whose adjoints are given, with the names of these.
         spare: the names of adjoints that are given and need not stay as they are.
+        constant: the parameters whose fields never change.
 
     """
 
@@ -91,6 +92,7 @@ class Wanted:
     wrt: Mapping[Key, str]
     of: Mapping[Key, str]
     spare: frozenset[str] = frozenset()
+    constant: frozenset[str] = frozenset()
 
     def place(self, value: Any) -> Any:
         """Return the slot of an argument, or the argument."""

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from ...runtime.calls.boundaries import NATIVE, fill_halo_adjoint
+from ...runtime.language import FieldOffset
 from ...runtime.process import DerivativeError, DeviceType, classes
 from ...stages.adjoint.names import partner
 from ...stages.ir.dataflow import Input
 from ..derivatives.derivative import adjoint
 from .acts import Act, Entry, Slot, Wanted, add, copy, exchanging, set_to
+from .constants import Constants, offsets_of
 from .recorded_calls import Key, RecordedCall, Touched, is_field, is_of_floats, key_of
 from .states import Pool
 
@@ -24,11 +26,20 @@ NAMES = "{}_adjoint"
 
 @classes.frozen(eq=False)
 class Derived:
-    """The adjoint of a program, and which of its fields it reads."""
+    """The adjoint of a program.
+
+    Attributes:
+        program: the adjoint.
+        parameters: its parameters, in order.
+        read: those whose fields it reads.
+        weights: those that have a constant field along a transposed table: which one, and where.
+
+    """
 
     program: Any
     parameters: tuple[str, ...]
     read: frozenset[str]
+    weights: Mapping[str, tuple[str, FieldOffset]]
 
 
 @classes.define(eq=False)
@@ -45,6 +56,7 @@ class Backward:
     wanted: Wanted
     pool: Pool
     derived: dict[Any, Derived]
+    constants: Constants
     home: dict[Key, Any] = classes.field(factory=dict)
     needed: dict[int, set[Key]] = classes.field(factory=dict)
     acts: list[Act] = classes.field(factory=list)
@@ -122,6 +134,10 @@ class Backward:
             if name in partners:
                 arguments[name] = partners[name]
                 continue
+            if name in made.weights:
+                parameter, offset = made.weights[name]
+                arguments[name] = self.constants.along(each.call, parameter, offset)
+                continue
             value = each.call.arguments[name]
             arguments[name] = Entry(each.number, value)
             if is_field(value) and name in made.read:
@@ -129,9 +145,10 @@ class Backward:
         self.acts.append(Act(made.program, arguments, each.call.provider, made.program._is_plain))
 
     def _derived(self, each: _AdjointCall, added: tuple[str, ...]) -> Derived:
-        key = (each.call.program, each.wrt, each.of, added)
+        offsets = dict(offsets_of(each.call, self.wanted.constant))
+        key = (each.call.program, each.wrt, each.of, added, tuple(offsets.items()))
         if key not in self.derived:
-            self.derived[key] = derived(each, added)
+            self.derived[key] = derived(each, added, offsets)
         return self.derived[key]
 
     def _own(self, key: Key, field: Any) -> Any:
@@ -155,16 +172,21 @@ class Backward:
             self.pool.give(place)
 
 
-def derived(each: _AdjointCall, added: tuple[str, ...]) -> Derived:
+def derived(
+    each: _AdjointCall, added: tuple[str, ...], offsets: Mapping[str, FieldOffset]
+) -> Derived:
     """Derive the adjoint of a call; it is built by the first call, whatever its program says."""
     program = each.call.program.with_compilation_options(enable_jit=True)
-    made = adjoint(program, wrt=each.wrt, of=each.of, accumulate=added, names=NAMES)
-    parameters = tuple(made._made.derived.stages[-1].parameters)
+    made = adjoint(
+        program, wrt=each.wrt, of=each.of, accumulate=added, transposed=offsets, names=NAMES
+    )
+    last = made._made.derived.stages[-1]
     stage = made._made.derived.under[-1]
     traced = made.trace(until=stage, offset_provider=each.call.provider)
     values = traced[stage].artifact.program.values
     read = {value.name.partition(".")[0] for value in values if isinstance(value, Input)}
-    return Derived(made, parameters, frozenset(read))
+    weights = {own.name: (own.parameter, offsets[own.parameter]) for own in last.weights}
+    return Derived(made, tuple(last.parameters), frozenset(read), weights)
 
 
 @classes.frozen(eq=False)

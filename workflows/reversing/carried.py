@@ -18,6 +18,7 @@ from ...runtime.process import classes
 from ..variants.builds import Variants
 from .acts import Act, Slot, Wanted, copy
 from .backward import Backward, Derived
+from .constants import Constants
 from .forward import Purpose, Save, forward
 from .recorded_calls import Key
 from .states import Memory
@@ -172,17 +173,19 @@ class Rooms:
         copies: for what adjoints read and the step overwrites.
         adjoints: for adjoints between calls.
         derived: the adjoints of programs.
+        constants: what never changes, along transposed tables.
 
     """
 
     copies: Memory = classes.field(factory=Memory)
     adjoints: Memory = classes.field(factory=Memory)
     derived: dict[Any, Derived] = classes.field(factory=dict)
+    constants: Constants = classes.field(factory=Constants)
 
     @property
     def bytes(self) -> int:
         """All that was allocated."""
-        return self.copies.bytes + self.adjoints.bytes
+        return self.copies.bytes + self.adjoints.bytes + self.constants.bytes
 
 
 Purposes = Callable[[Mapping[int, Set[Key]]], Purpose]
@@ -190,7 +193,7 @@ Purposes = Callable[[Mapping[int, Set[Key]]], Purpose]
 
 def plan_of(wanted: Wanted, rooms: Rooms, purpose: Purposes) -> Plan:
     """Plan an adjoint; `purpose` gets what adjoints read, by call."""
-    backward = Backward(wanted, rooms.adjoints.pool(), rooms.derived)
+    backward = Backward(wanted, rooms.adjoints.pool(), rooms.derived, rooms.constants)
     backward.plan()
     steps = forward(wanted, rooms.copies.pool(), purpose(backward.needed))
     return Plan(

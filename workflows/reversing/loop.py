@@ -52,6 +52,7 @@ def reversed_loop(
     cost: Cost,
     at: Collection[int] | None = None,
     wrt: Sequence[str] = (),
+    constant: Sequence[str] = (),
     checkpoints: Checkpoints = None,
     on_disk: int = 0,
     folder: str | Path | None = None,
@@ -74,6 +75,7 @@ def reversed_loop(
             (what is missing is 0), as `ff.gradient` gives them.
         at: after which steps there is a cost; by default after the last one.
         wrt: slots beside the state whose gradient is wanted; steps do not write them.
+        constant: parameters of the programs whose fields never change, as for `step.adjoint`.
         checkpoints: how many states memory may hold, None for those of all steps; or a function
             of the number of steps that makes a schedule of the package `checkpoint_schedules`.
         on_disk: how many states files may hold beside them.
@@ -110,7 +112,7 @@ def reversed_loop(
                 f"'{name}' is no slot of the step.", hint="Name it in 'ff.record(...)'."
             )
     before = tuple(pairs.values())
-    back = step.adjoint(wrt=(*before, *wrt), of=tuple(pairs), names=NAMES)
+    back = step.adjoint(wrt=(*before, *wrt), of=tuple(pairs), constant=constant, names=NAMES)
     hidden = back.hidden(before)
     if hidden:
         raise DerivativeError(

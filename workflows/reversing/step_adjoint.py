@@ -13,7 +13,7 @@ from ...stages.adjoint.names import partner
 from .acts import Wanted
 from .carried import Carried, Plan, Record, Replay, Rooms, adjoint_alone, whole_step
 from .forward import Save
-from .recorded_calls import Key, calls_of, is_of_floats, key_of
+from .recorded_calls import Key, RecordedCall, calls_of, is_field, is_of_floats, key_of
 
 
 class StepAdjoint:
@@ -36,6 +36,7 @@ class StepAdjoint:
         calls: Sequence[Any],
         wrt: Sequence[str],
         of: Sequence[str],
+        constant: Sequence[str],
         names: str,
         record: Record,
     ) -> None:
@@ -51,7 +52,11 @@ class StepAdjoint:
             for chosen in (self.of, self.wrt)
         )
         slots_of = {key_of(each): name for name, each in fields.items()}
-        self._wanted = Wanted(calls_of(calls), slots_of, numbers, wrt=found, of=given)
+        made = calls_of(calls)
+        _check_constant(constant, made, slots_of)
+        self._wanted = Wanted(
+            made, slots_of, numbers, wrt=found, of=given, constant=frozenset(constant)
+        )
         both = (*self.of, *self.wrt)
         self.parameters = (*slots, *dict.fromkeys(partner(name, names) for name in both))
         self._rooms, self._record = Rooms(), record
@@ -140,3 +145,25 @@ def _check(what: str, names: Sequence[str], fields: Mapping[str, Any]) -> None:
             raise DerivativeError(f"'{what}' names '{name}', which is no field of floats.")
     if not names:
         raise DerivativeError(f"'{what}' names no slot.")
+
+
+def _check_constant(
+    names: Sequence[str], calls: Sequence[RecordedCall], slots: Mapping[Key, str]
+) -> None:
+    """Refuse constants that the step takes nowhere, writes, or gets anew with each call."""
+    written = {each.key for call in calls for each in call.touched if each.written_by}
+    taken = {name for call in calls for name in call.arguments}
+    for name in names:
+        if name not in taken:
+            raise DerivativeError(
+                f"'constant' names '{name}', which is no parameter of a recorded program.",
+                hint=did_you_mean(name, taken),
+            )
+        given = (call.arguments[name] for call in calls if name in call.arguments)
+        for key in (key_of(each) for each in given if is_field(each)):
+            if key in slots or key in written:
+                what = f"the slot '{slots[key]}'" if key in slots else "a field that it writes"
+                raise DerivativeError(
+                    f"'constant' names '{name}', for which the step takes {what}.",
+                    hint="Name what never changes, such as weights of a mesh.",
+                )
