@@ -57,8 +57,8 @@ GROUPS: Mapping[str, Group] = {
     "derivatives": Group(
         "Derivatives",
         "Tangents and adjoints. See [Derivatives](../../adjoint.md).",
-        ("tangent", "adjoint", "gradient", "reversed_loop", "differentiable", "transposed", "jvp", "vjp",
-         "explain"),
+        ("tangent", "adjoint", "gradient", "reversed_loop", "differentiable", "transposed",
+         "transposed_field", "jvp", "vjp", "explain"),
         ("fieldforge.workflows.reversing.step_adjoint.StepAdjoint",
          "fieldforge.workflows.reversing.loop.ReversedLoop",
          "fieldforge.workflows.reversing.loop.LoopReport",
