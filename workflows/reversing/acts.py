@@ -104,8 +104,11 @@ class Wanted:
 
 
 def copy(target: Any, source: Any) -> None:
-    """Copy a field into another one."""
-    copy_in(target, source.ndarray)
+    """Copy a field into another one; on a device in the order of the current stream."""
+    if target.device_type == DeviceType.CPU:
+        copy_in(target, source.ndarray)
+    else:
+        _on_device(target).copy_from(source.ndarray)
 
 
 def exchanging(exchange: Any) -> Callable[..., None]:
@@ -118,8 +121,17 @@ def exchanging(exchange: Any) -> Callable[..., None]:
 
 
 def set_to(target: Any, value: float) -> None:
-    """Set all of a field."""
-    fill(target, value)
+    """Set all of a field; on a device in the order of the current stream."""
+    if target.device_type == DeviceType.CPU:
+        fill(target, value)
+    else:
+        _on_device(target).fill(value)
+
+
+def _on_device(field: Any) -> Any:
+    from ...runtime import gpu  # a process without a GPU needs none
+
+    return gpu.Array.from_any(field.ndarray)
 
 
 def add(target: Any, source: Any) -> None:

@@ -112,7 +112,7 @@ def _chains(kernel: Kernel, run: Sequence[Node]) -> Iterator[Chain]:
     sides = [nests_of(node.otherwise if isinstance(node, Choice) else node) for node in run]
     fillers = _fillers(kernel, run, [nest for nests in sides for nest in nests], buffers)
     loads, stored = (arrays_of(Seq(tuple(run)), kind) for kind in (Load, Store))
-    if not fillers or loads & stored - set(fillers):
+    if loads.isdisjoint(fillers) or loads & stored - set(fillers):
         return
     hands = [any(not arrays_of(nest).isdisjoint(fillers) for nest in nests) for nests in sides]
     for some in dict.fromkeys([(True,) * len(sides), tuple(hands)]):

@@ -14,7 +14,8 @@ from ....runtime.process import classes
 from ...ir.loops import Kernel
 
 DECIDED: Final = re.compile(
-    r"(%\d+) is (an array|computed in place): (?!it is displaced|the result)(?:.*?(\d+) again)?"
+    r"(%\d+) is (an array|computed in place): (?!it is displaced|the result)"
+    r"(?:.*?(\d+) again(?: <= (\d+) to store)?)?"
 )
 MOST_VALUES: Final = 16  # that are turned
 
@@ -29,6 +30,7 @@ class Move:
         other: the choice of the move.
         changes: the options of a plan after the move, by name, from those before.
         again: operations that a plan without the move repeats, as far as the rules count them.
+        stored: those that an array costs, by the rules.
 
     """
 
@@ -37,6 +39,7 @@ class Move:
     other: str
     changes: Any
     again: int = 0
+    stored: int = 0
 
     def applied(self, options: Any) -> Any:
         """Return the options of another plan."""
@@ -52,9 +55,10 @@ def value_moves(kernel: Kernel) -> Iterator[Move]:
     """Yield the moves of values that are stored in an array or computed again at each use."""
     reasons = (*(buffer.reason for buffer in kernel.buffers), *kernel.notes)
     found = {each[1]: each for reason in reasons for each in DECIDED.finditer(reason)}
-    for name, (_, what, again) in [(n, m.groups()) for n, m in found.items()][:MOST_VALUES]:
+    for name, (_, what, *costs) in [(n, m.groups()) for n, m in found.items()][:MOST_VALUES]:
         words = ("array", "in place") if what == "an array" else ("in place", "array")
-        yield Move(name, *words, partial(_turned, name, words[1] == "array"), int(again or 0))
+        again, stored = (int(each or 0) for each in costs)
+        yield Move(name, *words, partial(_turned, name, words[1] == "array"), again, stored)
 
 
 def _turned(name: str, is_array: bool, options: Any) -> Mapping[str, Any]:

@@ -30,20 +30,20 @@ def registers(nest: Nest, points: int) -> int:
 
     What changes along the rows is there for each point, other values once.
     """
-    body = by_demand(nest.body)
-    last: dict[Row, Row] = {}
-    for number, row in enumerate(body):
-        last |= dict.fromkeys(row.operands, number)
+    body, order = nest.body, _in_demand(nest.body)
+    last = {each: number for number in order for each in body[number].operands}
     alive: dict[Row, int] = {}
-    most = 0
-    for number, row in enumerate(body):
+    most = now = 0
+    for number in order:
+        row = body[number]
         if number in last and not isinstance(row, _FREE):
             count = points if row.level == len(nest.loops) else 1
             alive[number] = count * words(row.dtype)
-        most = max(most, sum(alive.values()))
+            now += alive[number]
+        most = max(most, now)
         for each in row.operands:
             if last[each] == number:
-                alive.pop(each, None)
+                now -= alive.pop(each, 0)
     return OTHERS + most
 
 
@@ -53,16 +53,19 @@ def words(dtype: str) -> int:
 
 
 def by_demand(body: Sequence[Instruction]) -> tuple[Instruction, ...]:
-    """Return a body in which each row stands just before the first that needs it.
+    """Return a body in which each row stands just before the first that needs it."""
+    place = {row: number for number, row in enumerate(_in_demand(body))}
+    return tuple(with_operands(body[number], place.__getitem__) for number in place)
 
-    There is no recursion: chains are long.
-    """
-    place: dict[Row, Row] = {}
+
+def _in_demand(body: Sequence[Instruction]) -> Sequence[Row]:
+    """Return the rows in that order; there is no recursion, as chains are long."""
+    place: dict[Row, None] = {}
     waiting = [number for number, row in enumerate(body) if isinstance(row, Store)][::-1]
     while waiting:
         missing = next((row for row in body[waiting[-1]].operands if row not in place), None)
         if missing is None:
-            place.setdefault(waiting.pop(), len(place))
+            place.setdefault(waiting.pop())
         else:
             waiting.append(missing)
-    return tuple(with_operands(body[number], place.__getitem__) for number in place)
+    return list(place)

@@ -23,6 +23,7 @@ from .text_seconds import build_seconds
 
 VALUES: Final = 1  # the effort that turns values into arrays, and nothing else
 MOST_TURNED: Final = 4  # values that it tries
+LITTLE: Final = 4  # of 580 arrays for less than this part of their price none was chosen
 BUDGETS: Final = (0, 12, 400)  # plans that are priced, by effort
 STEP: Final = 0.02  # a move gains at least
 LEAST: Final = 0.05  # a plan: of 70 drawn programs three lose, and seven without it
@@ -220,10 +221,14 @@ def to_arrays(kernel: Kernel, options: Any) -> Sequence[Move]:
 
 
 def to_either(kernel: Kernel, options: Any) -> Sequence[Move]:
-    """Return these moves, and those of arrays that the rules store: the cheapest first."""
+    """Return these moves, and those of arrays that the rules store: the cheapest first.
+
+    On GPUs caches serve what is loaded again: an array that repeats little is never worth it.
+    """
+    arrays = (each for each in to_arrays(kernel, options) if each.again * LITTLE >= each.stored)
     found = (
         each
         for each in value_moves(kernel)
         if each.other == "in place" and each.name not in options.arrays
     )
-    return *to_arrays(kernel, options), *sorted(found, key=lambda move: move.again)[:MOST_TURNED]
+    return *arrays, *sorted(found, key=lambda move: move.again)[:MOST_TURNED]

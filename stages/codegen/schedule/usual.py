@@ -147,7 +147,8 @@ def _chosen(rows: Rows, given: Mapping[Row, bool]) -> tuple[list[Instruction], d
     """Return rows where the given conditions are known, and the conditions that then are known."""
     known, same, made = dict(given), dict[Row, Row](), list[Instruction]()
     for number, old in enumerate(rows):
-        row = with_operands(old, lambda each: same.get(each, each))
+        moved = not same.keys().isdisjoint(old.operands)
+        row = with_operands(old, lambda each: same.get(each, each)) if moved else old
         match row:
             case Compute(op="and" | "or" as op, args=args, dtype="bool"):
                 left = [each for each in args if each not in known]

@@ -5,6 +5,7 @@ The host checks every access to shared memory, see `runtime/gpu/host_shared.py`.
 
 from itertools import pairwise
 
+import attrs
 import numpy as np
 import pytest
 
@@ -14,7 +15,11 @@ from fieldforge.examples.icosahedral import Edge, K, Vertex
 from fieldforge.runtime.fields import patch_lists
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.codegen.gpu.options import GPU_PASSES
+from fieldforge.stages.codegen.gpu.passes.patching import patch
+from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.pass_list import without
+from fieldforge.stages.ir.loops import Constant, Store, accesses, nests_of
+from fieldforge.stages.ir.loops.reader import read
 from fieldforge.stages.sizes import Patches
 from fieldforge.workflows.backends.backend import BACKENDS
 
@@ -217,3 +222,16 @@ def test_numbers_that_no_block_can_have_are_refused(patches):
     said = "'patches' of stage 'codegen_gpu' takes 'Patches' with elements from 0 to "
     with pytest.raises(OptionError, match=said):
         HOST.with_options(patches=patches)
+
+
+def test_an_array_of_ones_that_nothing_reads_is_no_chain():
+    kernel = read(loops(both, HOST.with_options(patches=False), of_both()))
+    filler = nests_of(kernel)[0]
+    (store,) = accesses(filler, Store)
+    one = Constant(dtype="float64", level=2, text="1.0")
+    ones = attrs.evolve(filler, body=(one, attrs.evolve(store, value=0)))
+    alone = attrs.evolve(kernel, steps=(attrs.evolve(kernel.steps[0], body=ones),))
+    rules = CodegenGpu(host=True).rules()
+
+    assert patch(kernel, rules) != kernel
+    assert patch(alone, rules) == alone
