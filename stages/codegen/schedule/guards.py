@@ -79,8 +79,8 @@ def decided(guard: Guard, answer: Callable[[Test], bool | None]) -> Guard:
 
 def both(left: Guard, right: Guard) -> Guard | None:
     """Return the conjunction of two guards; None if it has too many alternatives."""
-    if left == ALWAYS:
-        return right
+    if ALWAYS in (left, right):
+        return right if left == ALWAYS else left
     result = NEVER
     for one in left:
         for other in right:
@@ -102,6 +102,8 @@ def either(left: Guard, right: Guard) -> Guard | None:
     >>> either(below, above) == ALWAYS
     True
     """
+    if left in (right, ALWAYS):
+        return left
     cases = list(left)
     pending = list(reversed(right))
     while pending:
