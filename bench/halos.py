@@ -1,9 +1,10 @@
-"""Programs on fields with halos beside the same on fields without, in turns in one process.
+"""Programs on fields that lie otherwise in memory than ours, in turns in one process.
 
     python bench/halos.py --threads 1,2 [--cases diffusion] [--halo 3]
 
 A model keeps halos around its fields, and computes inside of them: rows of results then begin
-inside of a line of the caches. Both calls have the same numbers, and the same results. Writes
+inside of a line of the caches. Arrays of NumPy have contiguous levels, where fields of
+`as_field` have contiguous columns. All calls have the same numbers, and the same results. Writes
 `results/<machine>/halos.json`.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import click
 import numpy as np
@@ -27,6 +28,7 @@ from untuned import folder
 from untuned_calls import place
 
 import fieldforge as ff
+from fieldforge.runtime.fields import make
 from fieldforge.runtime.process.settings import set_current
 
 CASES: Final = (
@@ -34,6 +36,8 @@ CASES: Final = (
     "precipitation"
 )
 LARGE: Final = 1 << 20  # points of the first output; smaller ones stay in the caches
+OURS, HALOS, NUMPY = "ours", "halos", "NumPy's"
+Given: TypeAlias = Mapping[str, Any]  # arguments by name
 
 
 @click.command(help=__doc__)
@@ -44,28 +48,39 @@ LARGE: Final = 1 << 20  # points of the first output; smaller ones stay in the c
 def main(threads: str, cases: str, halo: int, rounds: int) -> None:
     """Measure one program after the other."""
     kept = Results(folder(place("cpu")) / "halos.json", fresh=False)
-    ratios = []
-    for name, make in chosen_cases(cases.split(",")).items():
+    ratios: dict[str, list[float]] = {HALOS: [], NUMPY: []}
+    for name, maker in chosen_cases(cases.split(",")).items():
         for dtype in ("float64", "float32"):
-            case = make(dtype, 1.0)
+            case = maker(dtype, 1.0)
             if int(np.prod(case.arguments[case.outputs[0]].shape)) < LARGE:
                 continue
-            given = {count: _with_halos(case, count) for count in (0, halo)}
+            given = {OURS: _with_halos(case, 0), HALOS: _with_halos(case, halo)}
+            given[NUMPY] = {key: _in_numpy(each) for key, each in case.arguments.items()}
             _compare(case, given)
             for count in map(int, threads.split(",")):
                 use_threads(count)
-                plain, around = _seconds(case, given, rounds)
+                seconds = _seconds(case, given, rounds)
                 row = {"program": name, "size": case.size, "dtype": dtype, "threads": count}
-                kept.add({**row, "halo": halo, "seconds": plain, "seconds with halos": around})
-                ratios.append(around / plain)
-                click.echo(f"{name}  {dtype}  threads {count}  {1e3 * plain:.3g} ms  "
-                           f"halos / none {ratios[-1]:.2f}")  # fmt: skip
+                kept.add({**row, "halo": halo, "seconds": seconds})
+                for other, seen in ratios.items():
+                    seen.append(seconds[other] / seconds[OURS])
+                told = "  ".join(f"{other} {seen[-1]:.2f}" for other, seen in ratios.items())
+                click.echo(
+                    f"{name}  {dtype}  threads {count}  {1e3 * seconds[OURS]:.3g} ms  {told}"
+                )
     kept.describe(machine=machine())
-    if ratios:
-        click.echo(f"halos / none: {geometric_mean(ratios):.2f} in the geometric mean")
+    for other, seen in ratios.items():
+        if seen:
+            click.echo(f"{other} / {OURS}: {geometric_mean(seen):.2f} in the geometric mean")
 
 
-def _with_halos(case: Case, halo: int) -> Mapping[str, Any]:
+def _in_numpy(own: Any) -> Any:
+    """Return a field over an array in the order of NumPy, without padding."""
+    has_points = hasattr(own, "domain") and own.domain.dims
+    return make(np.array(own.asnumpy(), order="C"), own.domain) if has_points else own
+
+
+def _with_halos(case: Case, halo: int) -> Given:
     """Return arguments whose fields lie inside of larger ones, where a halo is around them."""
 
     def inside(own: Any) -> Any:
@@ -88,26 +103,26 @@ def _with_halos(case: Case, halo: int) -> Mapping[str, Any]:
     return {name: inside(each) for name, each in case.arguments.items()}
 
 
-def _call(case: Case, given: Mapping[str, Any]) -> Callable[[], object]:
+def _call(case: Case, given: Given) -> Callable[[], object]:
     program: Any = case.program
     bound = program.with_backend(ff.cpu)
     return lambda: bound(**given, offset_provider=case.tables)
 
 
-def _compare(case: Case, given: Mapping[int, Mapping[str, Any]]) -> None:
-    """Call both, and compare what they write bit by bit."""
+def _compare(case: Case, given: Mapping[str, Given]) -> None:
+    """Call all, and compare what they write bit by bit."""
     for each in given.values():
         _call(case, each)()
     for name in case.outputs:
-        one, other = (each[name].asnumpy().tobytes() for each in given.values())
-        assert one == other, f"halos change '{name}' of {case.name}"
+        meant, *others = (each[name].asnumpy().tobytes() for each in given.values())
+        assert others == [meant] * len(others), f"the layout changes '{name}' of {case.name}"
 
 
-def _seconds(case: Case, given: Mapping[int, Mapping[str, Any]], rounds: int) -> list[float]:
-    """Return the least seconds of a call without halos and of one with halos."""
-    calls = {f"halo {count}": timed(_call(case, each)) for count, each in given.items()}
+def _seconds(case: Case, given: Mapping[str, Given], rounds: int) -> dict[str, float]:
+    """Return the least seconds of a call with each of the arguments."""
+    calls = {what: timed(_call(case, each)) for what, each in given.items()}
     found = in_turns(calls, Effort(rounds=rounds), lambda *_: None)
-    return [min(each.get_values()) for each in found.values()]
+    return {what: min(each.get_values()) for what, each in found.items()}
 
 
 if __name__ == "__main__":
