@@ -22,6 +22,7 @@ from .native import (
     current_device,
     import_array,
 )
+from .rows import rows_differ, slowest_first
 
 _Class = TypeVar("_Class")
 
@@ -205,18 +206,21 @@ class Array(ArrayBase):
         wait = given.device is None and not isinstance(given.owner, Buffer)
         if self.device is None and given.device is None:
             np.asarray(self)[...] = np.asarray(given)
-        else:
-            copy_array(self, given, stream, wait)
+            return
+        if wait and rows_differ(self, given):
+            given = _in_rows_of(self, given)
+        copy_array(self, given, stream, wait)
 
     def to_host(self, *, stream: Any = None, pinned: bool = False) -> np.ndarray[Any, Any]:
-        """Return a copy in NumPy, which is complete when this returns."""
+        """Return a complete copy in NumPy, in C order; in `pinned` memory in that of the array."""
         kind = self.dtype
         if self.device is None:
             return np.array(self, copy=True)
         maker: Any = PinnedMemoryResource(self.device) if pinned else HostMemoryResource()
-        host = Array.empty(self.shape, kind, resource=maker)
+        host = Array.empty(self.shape, kind, resource=maker, layout=slowest_first(self))
         copy_array(host, self, stream, True)
-        return _on_numpy(host, kind)
+        found = _on_numpy(host, kind)
+        return found if pinned else np.asarray(found, order="C")
 
     def get(self) -> np.ndarray[Any, Any]:
         """Return a copy in NumPy, under the name that CuPy has for it."""
@@ -318,6 +322,14 @@ class Array(ArrayBase):
     def __repr__(self) -> str:
         place = "the host" if self.device is None else repr(self.device)
         return f"<Array of {self.dtype}{list(self.shape)} on {place}>"
+
+
+def _in_rows_of(one: Array, other: Array) -> Array:
+    """Return a copy of an array on the host with the rows of another one."""
+    host: Any = HostMemoryResource()
+    made = Array.empty(one.shape, one.dtype, resource=host, layout=slowest_first(one))
+    _on_numpy(made, one.dtype)[...] = np.asarray(other)
+    return made
 
 
 def _on_numpy(array: Array, kind: np.dtype[Any]) -> np.ndarray[Any, Any]:

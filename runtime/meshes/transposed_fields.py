@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..fields import SKIP, Field, as_field, make
+from ..fields import SKIP, Field, make
 from ..language import Dimension, DimensionKind, FieldOffset, domain, in_canonical_order
-from ..process import ArgumentError, Device, DeviceType
+from ..process import ArgumentError, DeviceType
 from .transposed_tables import table_in, transposed_names
 
 
@@ -81,4 +81,6 @@ def _placed(values: np.ndarray[Any, Any], field: Field, offset: FieldOffset) -> 
     array = values.transpose([given.index(dim) for dim in dims])
     if field.device_type == DeviceType.CPU:
         return cast(Field, make(array, box))
-    return as_field(box, array, device=Device(DeviceType(field.device_type), field.device_id))
+    from ..fields.allocators.device import copied_as_it_lies  # a process without a GPU needs none
+
+    return cast(Field, make(copied_as_it_lies(array, field.ndarray), box))

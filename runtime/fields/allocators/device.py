@@ -104,6 +104,18 @@ def copy_in(target: Any, source: Any) -> None:
     gpu.current_stream(ours.device).sync()  # a CuPy view may be used on any stream
 
 
+def copied_as_it_lies(source: np.ndarray[Any, Any], near: Any) -> Any:
+    """Copy an array of the host to the device of another one; axes keep their order in memory."""
+    slowest_first = sorted(range(source.ndim), key=lambda axis: -source.strides[axis])
+    place = gpu.Array.from_any(near).device
+    assert place is not None, "a field of a device is in its memory"
+    made = gpu.Array.empty(
+        source.shape, source.dtype, device=place, layout=slowest_first, alignment=ALIGNMENT
+    )
+    copy_in(made, source)
+    return made if place.platform == "null" else as_cupy(made)
+
+
 def fill(target: Any, value: Any) -> None:
     """Set every element of an array on a device."""
     ours = gpu.Array.from_any(target)

@@ -1,5 +1,6 @@
 """Arrays: layout, copies, views, exchange with other libraries."""
 
+import contextlib
 import gc
 
 import numpy as np
@@ -22,6 +23,24 @@ def test_arrays_come_back_as_they_went(device, dtype):
         assert back.dtype == data.dtype
         assert (back == data).all()
     assert (np.asarray(array) == data).all()
+
+
+def test_copies_between_orders_of_axes_go_by_rows(device, is_null):
+    data = np.random.default_rng(3).normal(size=(5, 6, 7))
+    array = gpu.Array.empty(data.shape, data.dtype, device=device, layout=(2, 1, 0), alignment=64)
+
+    with gpu.null.recorded() if is_null else contextlib.nullcontext([]) as calls:
+        array.copy_from(data)
+        back, pinned = array.to_host(), array.to_host(pinned=True)
+
+    assert (back == data).all()
+    assert (pinned == data).all()
+    assert back.flags.c_contiguous
+    assert sum("copy" in each for each in calls) == 3 * is_null  # not one for each element
+
+
+def test_a_number_on_a_device_comes_back_without_axes(device):
+    assert gpu.Array.from_host(np.array(2.5), device=device).to_host().shape == ()
 
 
 def test_layouts_align_every_row(device):
