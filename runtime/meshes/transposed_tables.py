@@ -74,14 +74,19 @@ def _transposed(name: str, table: Connectivity) -> Iterator[Connectivity]:
     entries = table.asnumpy().ravel()
     places = np.flatnonzero(entries != SKIP)
     entries = entries[places]
-    known, own_rows = known_order(table), places // table.shape[-1]
+    known = known_order(table)
     # ascending rows for each entry, and ascending slots: the sort keeps the order of what is equal
-    order = np.lexsort((own_rows if known is None else known.rows[own_rows], entries))
+    order = (
+        _ascending(entries)
+        if known is None
+        else np.lexsort((known.rows[places // table.shape[-1]], entries))
+    )
     counts = np.bincount(entries, minlength=int(table.asnumpy().max(initial=SKIP)) + 1)
     ends = np.cumsum(counts)
     width = max(int(counts.max(initial=0)), 1) if known is None else known.width
     columns = np.arange(len(places)) - np.repeat(ends - counts, counts)
-    rows, slots = np.divmod(places[order], table.shape[-1])
+    filled = columns * len(counts) + entries[order]
+    rows, slots = np.divmod(places[order].astype(np.int32), np.int32(table.shape[-1]))
     local = Dimension(f"{name}_{ROWS}", DimensionKind.LOCAL)
     domain = Domain((table.codomain, len(counts)), (local, width))
     target, own = table.domain.dims
@@ -90,9 +95,19 @@ def _transposed(name: str, table: Connectivity) -> Iterator[Connectivity]:
     told = ((rows + table.starts[0], target, SKIP, missing), (slots, own, 0, None))
     for values, codomain, nothing, skip_value in told:
         data = np.full((width, len(counts)), nothing, np.int32)
-        data[columns, entries[order]] = values
+        data.reshape(-1)[filled] = values
         if table.device_type == DeviceType.CPU:
             yield Connectivity.on(data.T, domain, codomain, skip_value)
         else:
             place = Device(DeviceType(table.device_type), table.device_id)
             yield as_connectivity(domain, codomain, data.T, skip_value=skip_value, device=place)
+
+
+def _ascending(entries: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the order that sorts indices and keeps that of equal ones.
+
+    NumPy sorts numbers of 16 bits in linear time: first come the lower ones, then the upper ones.
+    """
+    order = np.argsort((entries & 0xFFFF).astype(np.uint16), kind="stable")
+    upper = (entries >> 16).astype(np.uint16)[order]
+    return order[np.argsort(upper, kind="stable")]
