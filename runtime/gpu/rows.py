@@ -1,7 +1,7 @@
 """Rows of arrays: elements that follow each other in memory.
 
-Drivers copy rows. Between arrays whose rows differ they copy each element by itself, millions of
-them a second at most.
+Drivers copy rows. Between arrays whose rows differ they copy each element by itself, about a
+million a second.
 """
 
 from __future__ import annotations

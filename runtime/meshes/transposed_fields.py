@@ -9,7 +9,7 @@ import numpy as np
 
 from ..fields import SKIP, Field, make
 from ..language import Dimension, DimensionKind, FieldOffset, domain, in_canonical_order
-from ..process import ArgumentError, DeviceType
+from ..process import ArgumentError, DeviceType, MissingOffsetError
 from .transposed_tables import table_in, transposed_names
 
 
@@ -42,6 +42,7 @@ def transposed_field(
 
     Raises:
         ArgumentError: the field has no slots of the table.
+        MissingOffsetError: the offset provider has no such table.
 
     >>> E, V = Dimension("E"), Dimension("V")
     >>> E2V = FieldOffset("E2V", source=V, target=(E, Dimension("E2VDim", DimensionKind.LOCAL)))
@@ -50,14 +51,16 @@ def transposed_field(
     >>> transposed_field(weights, E2V, {"E2V": table}).asnumpy().tolist()
     [[1.0, 0.0], [2.0, 3.0], [4.0, 0.0]]
     """
-    if not set(offset.target) <= set(field.dims):
+    if offset.is_cartesian or not set(offset.target) <= set(field.dims):
         dims = ", ".join(dim.value for dim in field.dims)
         raise ArgumentError(
             f"Expected a field with the slots of '{offset.value}', got one on ({dims}).",
             hint=f"It needs the dimensions {' and '.join(dim.value for dim in offset.target)}.",
         )
-    names = transposed_names([offset.value])
-    rows, slots = (np.asarray(table_in(offset_provider, name).asnumpy()) for name in names)
+    tables = [table_in(offset_provider, name) for name in transposed_names([offset.value])]
+    if None in tables:
+        raise MissingOffsetError.of(offset.value, offset_provider)
+    rows, slots = (np.asarray(table.asnumpy()) for table in tables)
     axes = [field.dims.index(dim) for dim in offset.target]
     values = np.moveaxis(field.asnumpy(), axes, (0, 1))
     at, slot = rows - field.starts[axes[0]], slots - field.starts[axes[1]]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from ...runtime.process import classes
 from ..ir.dataflow import Collect, Dataflow, Input, Map, Ref, Region, Table, Value
 from ..lower.graph import Graph
-from ..lower.rewrite import remove_dead, with_operands, with_values
+from ..lower.rewrite import reachable, remove_dead, with_operands, with_values
 from .names import Weights
 from .rows import Rows
 
@@ -40,7 +40,7 @@ class _Listed:
 
     Attributes:
         weights: what is given along the table, by parameter.
-        places: the rows there of those that were asked for.
+        places: the rows there of those that have weights.
 
     """
 
@@ -49,40 +49,32 @@ class _Listed:
     slots: Table
     weights: Mapping[str, Weights]
     places: dict[Ref, Ref] = classes.field(factory=dict)
-    weighted: dict[Ref, bool] = classes.field(factory=dict)
 
     def at(self, row: Ref) -> Ref:
         """Return a row at the points that are listed; only what has weights is computed there."""
-        if row not in self.places:
-            self.places[row] = self._computed(row) if self._is_weighted(row) else self._taken(row)
-        return self.places[row]
+        values = tuple(self.rows.graph.values)
+        for each in reachable(values, [row]):
+            found = self._computed(values[each])
+            if found is not None:
+                self.places[each] = found
+        return self._place(row)
 
-    def _is_weighted(self, row: Ref) -> bool:
-        if row not in self.weighted:
-            value = self.rows.graph[row]
-            operands = value.operands if isinstance(value, Map | Region) else ()
-            self.weighted[row] = self._own(value) is not None or any(
-                map(self._is_weighted, operands)
-            )
-        return self.weighted[row]
-
-    def _own(self, value: Value) -> Weights | None:
-        if isinstance(value, Input) and not value.version:
-            return self.weights.get(value.name)
-        return None
-
-    def _computed(self, row: Ref) -> Ref:
-        graph, value = self.rows.graph, self.rows.graph[row]
-        if isinstance(value, Map):
-            return graph.map(value.op, map(self.at, value.args), value.dtype)
+    def _computed(self, value: Value) -> Ref | None:
+        """Return the row of a value that has weights there; None of one that has none."""
+        graph = self.rows.graph
+        if isinstance(value, Input) and not value.version and value.name in self.weights:
+            own = self.weights[value.name]
+            return graph.input(own.name, own.type.dims, value.dtype)
+        if not (isinstance(value, Map | Region) and self.places.keys() & {*value.operands}):
+            return None
         if isinstance(value, Region):
             return self._in_boxes(value)
-        own = self._own(value)
-        assert own is not None
-        return graph.input(own.name, own.type.dims, value.dtype)
+        return graph.map(value.op, map(self._place, value.args), value.dtype)
 
-    def _taken(self, row: Ref) -> Ref:
+    def _place(self, row: Ref) -> Ref:
         graph = self.rows.graph
+        if row in self.places:
+            return self.places[row]
         if {self.table.source, self.slots.source}.isdisjoint(graph[row].dims):
             return row
         return graph.collect(row, self.table, self.slots)
@@ -91,6 +83,6 @@ class _Listed:
         """Return a choice by the points that are listed, as a number: conditions may be stored."""
         rows = self.rows
         one, zero = (rows.literal(number, value.dtype) for number in (1.0, 0.0))
-        flag = self._taken(rows.graph.region(value.boxes, one, zero))
+        flag = self._place(rows.graph.region(value.boxes, one, zero))
         inside = rows.apply("ne", flag, zero)
-        return rows.apply("select", inside, self.at(value.then), self.at(value.otherwise))
+        return rows.apply("select", inside, self._place(value.then), self._place(value.otherwise))

@@ -95,6 +95,11 @@ class Program:
         """Yield the fields that an argument `transposed` names, in their order."""
         for name in self.chosen("transposed", tuple(given), ()):
             offset, own = given[name], self.types[name]
+            if not isinstance(offset, FieldOffset) or offset.is_cartesian:
+                raise DerivativeError(
+                    f"'transposed' gives '{offset}' for '{name}', which is no offset of a table.",
+                    hint="Give the 'FieldOffset' by which the program reads neighbours.",
+                )
             if not (isinstance(own, FieldType) and {*offset.target} <= {*own.dims}):
                 raise DerivativeError(
                     f"'transposed' names '{name}', a '{own}', which has no slots of "

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import gpu
 from ...gpu.errors import GpuError
+from ...gpu.rows import slowest_first
 from ...language import Dimension, DimensionKind, Domain, DType
 from ...process import PLATFORM_OF, Device, DeviceError, DeviceType, classes
 from ..alignment import first
@@ -106,13 +107,12 @@ def copy_in(target: Any, source: Any) -> None:
 
 def copied_as_it_lies(source: np.ndarray[Any, Any], near: Any) -> Any:
     """Copy an array of the host to the device of another one; axes keep their order in memory."""
-    slowest_first = sorted(range(source.ndim), key=lambda axis: -source.strides[axis])
-    place = gpu.Array.from_any(near).device
+    given, place = gpu.Array.from_any(source), gpu.Array.from_any(near).device
     assert place is not None, "a field of a device is in its memory"
     made = gpu.Array.empty(
-        source.shape, source.dtype, device=place, layout=slowest_first, alignment=ALIGNMENT
+        given.shape, given.dtype, device=place, layout=slowest_first(given), alignment=ALIGNMENT
     )
-    copy_in(made, source)
+    copy_in(made, given)
     return made if place.platform == "null" else as_cupy(made)
 
 

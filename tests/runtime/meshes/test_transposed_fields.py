@@ -6,8 +6,9 @@ from numpy.testing import assert_array_equal
 
 import fieldforge as ff
 from fieldforge.errors import ArgumentError
+from fieldforge.runtime.process.errors import MissingOffsetError
 
-from ...dimensions import E2V, E2VDim, Edge, K, Vertex
+from ...dimensions import E2V, E2VDim, Edge, K, Koff, Vertex
 
 ENTRIES = np.array([[0, 1], [1, 3], [0, -1]])  # nothing has vertex 2 for an end
 LISTED = [[(0, 0), (2, 0)], [(0, 1), (1, 0)], [], [(1, 1)]]
@@ -52,3 +53,15 @@ def test_values_of_rows_that_a_field_lacks_are_zero():
 def test_a_field_without_slots_is_refused():
     with pytest.raises(ArgumentError, match=r"slots of 'E2V', got one on \(Edge\)"):
         ff.transposed_field(ff.zeros({Edge: 3}), E2V, {"E2V": table()})
+
+
+def test_a_shift_has_no_slots():
+    with pytest.raises(ArgumentError, match="slots of 'Koff'"):
+        ff.transposed_field(ff.zeros({K: 3}), Koff, {"E2V": table()})
+
+
+def test_a_table_that_is_not_there_is_named():
+    weights = ff.zeros({Edge: 3, E2VDim: 2})
+
+    with pytest.raises(MissingOffsetError, match="'E2V'"):
+        ff.transposed_field(weights, E2V, {"V2E": table()})

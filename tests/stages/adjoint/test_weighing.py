@@ -10,7 +10,7 @@ from fieldforge.stages.adjoint.names import Weights
 from fieldforge.stages.adjoint.weighing import with_weights
 from fieldforge.stages.ir.dataflow_text import parse, show
 
-from ...derivative_cases import C2E, Sparse, copied
+from ...derivative_cases import C2E, Koff, Sparse, copied
 from .test_elements import CELLS, MISSING, flows, given_fields, mesh
 
 STOP = CELLS - 5
@@ -55,9 +55,9 @@ def test_weights_are_read_where_the_table_lists_them():
     assert weighed(product + STATEMENT.format(4)) == (
         """\
 %0 = input out_b : [Cell] float64
-%1 = neighbours %0 C2E_t : [Edge, C2E_t] float64
-%2 = input w_C2E_t : [Edge, C2E_t] float64
-%3 = mul %1 %2 : [Edge, C2E_t] float64
+%1 = input w_C2E_t : [Edge, C2E_t] float64
+%2 = neighbours %0 C2E_t : [Edge, C2E_t] float64
+%3 = mul %2 %1 : [Edge, C2E_t] float64
 %4 = sum %3 over C2E_t : [Edge] float64
 """
         + STATEMENT.format(4)
@@ -76,12 +76,12 @@ def test_weights_outside_of_a_box_stay_unread():
     assert weighed(boxed + STATEMENT.format(4)) == (
         """\
 %0 = literal 0.0 : float64
-%1 = literal 1.0 : float64
-%2 = region [Cell: 2 .. 9] %1 %0 : [Cell] float64
-%3 = neighbours %2 C2E_t : [Edge, C2E_t] float64
-%4 = ne %3 %0 : [Edge, C2E_t] bool
-%5 = input w_C2E_t : [Edge, C2E_t] float64
-%6 = select %4 %5 %0 : [Edge, C2E_t] float64
+%1 = input w_C2E_t : [Edge, C2E_t] float64
+%2 = literal 1.0 : float64
+%3 = region [Cell: 2 .. 9] %2 %0 : [Cell] float64
+%4 = neighbours %3 C2E_t : [Edge, C2E_t] float64
+%5 = ne %4 %0 : [Edge, C2E_t] bool
+%6 = select %5 %1 %0 : [Edge, C2E_t] float64
 %7 = sum %6 over C2E_t : [Edge] float64
 """
         + STATEMENT.format(7)
@@ -139,6 +139,8 @@ def test_weights_along_transposed_tables_have_the_bits_of_those_that_are_looked_
     [
         ({"wait": C2E}, "'transposed' names 'wait', which is no parameter of 'flows'."),
         ({"v": C2E}, "'transposed' names 'v', a 'Field.*float64.*', which has no slots of 'C2E'"),
+        ({"weight": "C2E"}, "'transposed' gives 'C2E' for 'weight', which is no offset of a table"),
+        ({"weight": Koff}, "for 'weight', which is no offset of a table"),
     ],
 )
 def test_what_is_no_field_along_slots_is_refused(given, message):
