@@ -44,11 +44,13 @@ def transposed_field(
         ArgumentError: the field has no slots of the table.
         MissingOffsetError: the offset provider has no such table.
 
-    >>> E, V = Dimension("E"), Dimension("V")
-    >>> E2V = FieldOffset("E2V", source=V, target=(E, Dimension("E2VDim", DimensionKind.LOCAL)))
-    >>> table = as_connectivity(E2V.target, V, np.array([[0, 1], [1, 2]]))
-    >>> weights = as_field(E2V.target, [[1.0, 2.0], [3.0, 4.0]])
-    >>> transposed_field(weights, E2V, {"E2V": table}).asnumpy().tolist()
+    >>> import fieldforge as ff
+    >>> E, V = ff.Dimension("E"), ff.Dimension("V")
+    >>> slots = ff.Dimension("E2VDim", ff.DimensionKind.LOCAL)
+    >>> E2V = ff.FieldOffset("E2V", source=V, target=(E, slots))
+    >>> table = ff.as_connectivity(E2V.target, V, [[0, 1], [1, 2]])
+    >>> weights = ff.as_field(E2V.target, [[1.0, 2.0], [3.0, 4.0]])
+    >>> ff.transposed_field(weights, E2V, {"E2V": table}).asnumpy().tolist()
     [[1.0, 0.0], [2.0, 3.0], [4.0, 0.0]]
     """
     if offset.is_cartesian or not set(offset.target) <= set(field.dims):

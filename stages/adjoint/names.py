@@ -35,6 +35,7 @@ class Weights:
     def name(self) -> str:
         """The parameter that has the values along the transpose.
 
+        >>> from fieldforge.runtime.language import ScalarType
         >>> Weights("share", "V2C_t", FieldType((), ScalarType("float64"))).name
         'share_V2C_t'
         """
