@@ -8,23 +8,22 @@ from typing import Any, cast
 import numpy as np
 
 from ..fields import SKIP, Field, make
-from ..language import Dimension, DimensionKind, FieldOffset, domain, in_canonical_order
+from ..language import Dimension, FieldOffset, domain, in_canonical_order
 from ..process import ArgumentError, DeviceType, MissingOffsetError
-from .transposed_tables import table_in, transposed_names
+from .transposed_tables import table_in, transposed_names, transposed_slots
 
 
 def transposed_dims(offset: FieldOffset, dims: Sequence[Dimension]) -> tuple[Dimension, ...]:
     """Return the dimensions of a transposed field, from those of the field.
 
+    >>> from fieldforge.runtime.language import DimensionKind
     >>> E, V = Dimension("E"), Dimension("V")
     >>> E2V = FieldOffset("E2V", source=V, target=(E, Dimension("E2VDim", DimensionKind.LOCAL)))
     >>> [dim.value for dim in transposed_dims(E2V, E2V.target)]
     ['V', 'E2V_t']
     """
-    rows, _ = transposed_names([offset.value])
     kept = (dim for dim in dims if dim not in offset.target)
-    local = Dimension(rows, DimensionKind.LOCAL)
-    return tuple(in_canonical_order((*kept, offset.source, local)))
+    return tuple(in_canonical_order((*kept, offset.source, transposed_slots(offset.value))))
 
 
 def transposed_field(
@@ -62,7 +61,7 @@ def transposed_field(
     tables = [table_in(offset_provider, name) for name in transposed_names([offset.value])]
     if None in tables:
         raise MissingOffsetError.of(offset.value, offset_provider)
-    rows, slots = (np.asarray(table.asnumpy()) for table in tables)
+    rows, slots = (table.asnumpy() for table in tables)
     axes = [field.dims.index(dim) for dim in offset.target]
     values = np.moveaxis(field.asnumpy(), axes, (0, 1))
     at, slot = rows - field.starts[axes[0]], slots - field.starts[axes[1]]

@@ -32,6 +32,15 @@ def transposed_names(tables: Iterable[str]) -> Iterator[str]:
         yield from (f"{name}_{ROWS}", f"{name}_{SLOTS}")
 
 
+def transposed_slots(table: str) -> Dimension:
+    """Return the dimension of the slots of a transposed table.
+
+    >>> transposed_slots("C2E").value
+    'C2E_t'
+    """
+    return Dimension(f"{table}_{ROWS}", DimensionKind.LOCAL)
+
+
 def transposed(offset_provider: Mapping[str, Any]) -> dict[str, Any]:
     """Return an offset provider that also has the transposed tables, which adjoints read.
 
@@ -87,8 +96,7 @@ def _transposed(name: str, table: Connectivity) -> Iterator[Connectivity]:
     columns = np.arange(len(places)) - np.repeat(ends - counts, counts)
     filled = columns * len(counts) + entries[order]
     rows, slots = np.divmod(places[order].astype(np.int32), np.int32(table.shape[-1]))
-    local = Dimension(f"{name}_{ROWS}", DimensionKind.LOCAL)
-    domain = Domain((table.codomain, len(counts)), (local, width))
+    domain = Domain((table.codomain, len(counts)), (transposed_slots(name), width))
     target, own = table.domain.dims
     is_full = len(places) == len(counts) * width
     missing = None if is_full and known is None else SKIP

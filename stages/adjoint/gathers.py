@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...runtime.language import Dimension, DimensionKind
-from ...runtime.meshes.transposed_tables import ROWS, transposed_names
+from ...runtime.language import Dimension
+from ...runtime.meshes.transposed_tables import ROWS, transposed_names, transposed_slots
 from ...runtime.process import DerivativeError, classes
 from ..artifacts import Variant
 from ..ir.dataflow import Collect, Dataflow, Gather, Map, Neighbours, Reduce, Ref, Table
@@ -42,7 +42,7 @@ class Tables:
                     "'offset_provider=ff.transposed(...)'."
                 ],
             )
-        local = Dimension(names[0], DimensionKind.LOCAL)
+        local = transposed_slots(name)
         for each, holds in zip(names, (own.target, own.local), strict=True):
             self.used[each] = Table(each, holds, own.source, local, *self.given[each])
         return self.used[names[0]], self.used[names[1]]

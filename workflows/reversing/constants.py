@@ -9,7 +9,7 @@ from ...runtime.fields import Field
 from ...runtime.language import FieldOffset, is_neighbour_table
 from ...runtime.meshes.transposed_fields import transposed_field
 from ...runtime.process import classes
-from .recorded_calls import Key, RecordedCall, is_field, key_of
+from .recorded_calls import Key, RecordedCall, is_field, key_of, provider_of
 
 
 def offsets_of(call: RecordedCall, constant: Set[str]) -> Iterator[tuple[str, FieldOffset]]:
@@ -26,7 +26,7 @@ def offsets_of(call: RecordedCall, constant: Set[str]) -> Iterator[tuple[str, Fi
 
 
 def _provider(call: RecordedCall) -> Mapping[str, Any]:
-    return call.provider or call.program._made.options.connectivities or {}
+    return provider_of(call.program, call.provider) or {}
 
 
 @classes.frozen(eq=False)

@@ -86,6 +86,11 @@ def is_field(value: Any) -> bool:
     return isinstance(value, _core.FieldView)
 
 
+def provider_of(program: Any, given: Any) -> Any:
+    """Return the offset provider of a call: the given one, or that of the program."""
+    return program._made.options.connectivities if given is None else given
+
+
 def is_of_floats(field: Any) -> bool:
     """Tell whether a field has derivatives."""
     return bool(np.dtype(field.dtype_name).kind == "f")
@@ -203,7 +208,7 @@ def _statements(
         yield reads, [(name, {}) for name, of in own if of in derived.written]
         return
     shape = program._variants.shape
-    provider = program._made.options.connectivities if provider is None else provider
+    provider = provider_of(program, provider)
     variant = shape.default(provider)
     variant = classes.evolve(variant, alike=alike_outputs(shape.summary.outputs, given))
     numbers = Numbers(program.__name__, given, provider or {})

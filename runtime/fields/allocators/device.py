@@ -51,7 +51,7 @@ class DeviceAllocator:
         elif all(own.is_finite() and own.start <= 0 < own.stop for own in domain.ranges):
             index = [-first(own) for own in domain.ranges]
         made = self.allocate(domain.shape, domain.dims, dtype.dtype, device_id, index)
-        return as_cupy(made) if self.__gt_device_type__ is not DeviceType.NULL else made
+        return as_cupy(made)
 
     def device(self, device_id: int) -> gpu.Device:
         """Return a device of the GPU runtime, or say why there is none."""
@@ -84,10 +84,11 @@ class DeviceAllocator:
 
 
 def as_cupy(array: gpu.Array) -> Any:
-    """Return CuPy's view of an array, or the array itself where CuPy is not installed."""
+    """Return CuPy's view of an array on a GPU, or the array itself where CuPy is not installed."""
     from ...process.device import cupy_device_type
 
-    if array.device is None or cupy_device_type() is None:
+    is_simulated = array.device is not None and array.device.platform == "null"
+    if array.device is None or is_simulated or cupy_device_type() is None:
         return array
     import cupy
 
@@ -113,7 +114,7 @@ def copied_as_it_lies(source: np.ndarray[Any, Any], near: Any) -> Any:
         given.shape, given.dtype, device=place, layout=slowest_first(given), alignment=ALIGNMENT
     )
     copy_in(made, given)
-    return made if place.platform == "null" else as_cupy(made)
+    return as_cupy(made)
 
 
 def fill(target: Any, value: Any) -> None:
