@@ -15,7 +15,7 @@ from ...ir.loops import Kernel
 
 DECIDED: Final = re.compile(
     r"(%\d+) is (an array|computed in place): (?!it is displaced|the result)"
-    r"(?:.*?(\d+) again(?: <= (\d+) to store)?)?"
+    r"(\d+ point)?(?:.*?(\d+) again(?: <= (\d+) to store)?)?"
 )
 MOST_VALUES: Final = 16  # that are turned
 
@@ -31,6 +31,7 @@ class Move:
         changes: the options of a plan after the move, by name, from those before.
         again: operations that a plan without the move repeats, as far as the rules count them.
         stored: those that an array costs, by the rules.
+        is_weighed: whether the rules counted; else its kind decides.
 
     """
 
@@ -40,6 +41,7 @@ class Move:
     changes: Any
     again: int = 0
     stored: int = 0
+    is_weighed: bool = True
 
     def applied(self, options: Any) -> Any:
         """Return the options of another plan."""
@@ -55,10 +57,13 @@ def value_moves(kernel: Kernel) -> Iterator[Move]:
     """Yield the moves of values that are stored in an array or computed again at each use."""
     reasons = (*(buffer.reason for buffer in kernel.buffers), *kernel.notes)
     found = {each[1]: each for reason in reasons for each in DECIDED.finditer(reason)}
-    for name, (_, what, *costs) in [(n, m.groups()) for n, m in found.items()][:MOST_VALUES]:
+    for name, (_, what, points, *costs) in [(n, m.groups()) for n, m in found.items()][
+        :MOST_VALUES
+    ]:
         words = ("array", "in place") if what == "an array" else ("in place", "array")
         again, stored = (int(each or 0) for each in costs)
-        yield Move(name, *words, partial(_turned, name, words[1] == "array"), again, stored)
+        turned = partial(_turned, name, words[1] == "array")
+        yield Move(name, *words, turned, again, stored, is_weighed=points is not None)
 
 
 def _turned(name: str, is_array: bool, options: Any) -> Mapping[str, Any]:

@@ -210,12 +210,12 @@ def with_values(
 def to_arrays(kernel: Kernel, options: Any) -> Sequence[Move]:
     """Return the moves of values that the rules compute again: they do not count what these load.
 
-    Those that repeat most are the first.
+    Those that repeat most are the first. A choice of numbers is no candidate.
     """
     found = (
         each
         for each in value_moves(kernel)
-        if each.other == "array" and each.name not in options.inline
+        if each.other == "array" and each.is_weighed and each.name not in options.inline
     )
     return sorted(found, key=lambda move: -move.again)[:MOST_TURNED]
 

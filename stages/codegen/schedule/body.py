@@ -125,18 +125,16 @@ class BodyWriter(IndexRows):
 
     def row(self, root: Point, part: int = 0) -> Row:
         """Return the row of a point; write it if it is missing."""
-        pending = [root]
+        pending = [(root, False)]
         while pending:
-            point = pending[-1]
+            point, ready = pending.pop()
             if (part, point) in self.places:
-                pending.pop()
                 continue
-            before = self._before(point, part)
-            missing = [each for each in before if (part, each) not in self.places]
-            if missing:
-                pending.extend(reversed(missing))
+            if ready:
+                self.places[part, point] = self._written(point, part)
             else:
-                self.places[part, pending.pop()] = self._written(point, part)
+                pending.append((point, True))
+                pending += [(each, False) for each in reversed(self._before(point, part))]
         return self.places[part, root]
 
     def store_all(self, stores: Iterable[tuple[str, Point]], part: int = 0) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from ....runtime.language import Dimension
@@ -58,10 +59,15 @@ def home_of(points: Points, index: int, homes: Homes) -> Home | None:
     """Return the buffer of a node; None if the nest computes it."""
     value = points.nodes[index].value
     if isinstance(value, dataflow.Input):
-        return Home(value.name)
+        return _given(value.name)
     if isinstance(value, Entries):
-        return Home(table_buffer(value.table))
+        return _given(table_buffer(value.table))
     return homes.get(index)
+
+
+@lru_cache
+def _given(buffer: str) -> Home:
+    return Home(buffer)
 
 
 @classes.frozen
@@ -120,17 +126,19 @@ class _Discovery:
 
     def _operands(self, point: Point) -> list[tuple[Point, Guard | None]]:
         """Return the operands of a point, and the guard of each."""
-        if home_of(self.points, point[0], self.homes) is not None:
-            return []
         found = self.branches.get(point)
         if found is None:
-            operands, value = self.points.operands(point), self.points.nodes[point[0]].value
-            found = self.branches[point] = (
-                list(self._chosen(point, value, operands))
-                if isinstance(value, dataflow.Region)
-                else [(operand, ALWAYS) for operand in operands]
-            )
+            found = self.branches[point] = list(self._found(point))
         return found
+
+    def _found(self, point: Point) -> Iterator[tuple[Point, Guard | None]]:
+        if home_of(self.points, point[0], self.homes) is not None:
+            return
+        operands, value = self.points.operands(point), self.points.nodes[point[0]].value
+        if isinstance(value, dataflow.Region):
+            yield from self._chosen(point, value, operands)
+        else:
+            yield from ((operand, ALWAYS) for operand in operands)
 
     def _chosen(
         self, point: Point, region: dataflow.Region, operands: Sequence[Point]

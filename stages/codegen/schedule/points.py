@@ -22,6 +22,7 @@ from .places import (
     OWN,
     Along,
     Coord,
+    Coords,
     Entries,
     Entry,
     Indices,
@@ -81,6 +82,7 @@ class Points:
         self._known: dict[tuple[object, ...], int] = {}
         self._views: list[Point] = []
         self._operands: dict[Point, list[Point]] = {}  # asked for by each step of a draft
+        self._found_by: dict[Coords, list[Point]] = {}
         self.known_costs: dict[object, Any] = {}  # below some roots, in all schedules
         for row, value in enumerate(values):
             self._views.append(self._view(row, value))
@@ -104,7 +106,10 @@ class Points:
 
     def needed_to_find(self, point: Point) -> list[Point]:
         """Return the points whose values give the coordinates of `point`."""
-        return self.finders(base for base, _ in point[1])
+        found = self._found_by.get(point[1])
+        if found is None:
+            found = self._found_by[point[1]] = self.finders(base for base, _ in point[1])
+        return found
 
     def finders(self, bases: Iterable[int]) -> list[Point]:
         """Return the points whose values give some bases of coordinates."""
