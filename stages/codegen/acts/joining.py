@@ -196,10 +196,6 @@ def with_registers(column: Column, own: Iterable[str], buffers: Buffers) -> Colu
     return column
 
 
-def _is_plain(access: Access) -> bool:
-    return access.when is None and not (isinstance(access, Store) and access.add)
-
-
 def _with_register(column: Column, name: str, dtype: str) -> Column:
     """Return a column with a register in place of an array."""
     register = len(column.registers)
@@ -225,5 +221,10 @@ def _is_local(sweep: Sweep, name: str, buffers: Buffers) -> bool:
     return (
         first is own[0]
         and isinstance(first, Store)
-        and all(level_at(each, sweep, buffers) == 0 and _is_plain(each) for each in own)
+        and all(
+            level_at(each, sweep, buffers) == 0
+            and each.when is None
+            and not (isinstance(each, Store) and each.add)
+            for each in own
+        )
     )

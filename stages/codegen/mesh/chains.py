@@ -61,7 +61,9 @@ def in_chains(kernel: Kernel, kinds: Kinds, cover: Callable[[Chain], Cover | Non
         chain, made = next((each for each in found if each[1] is not None), (None, None))
         return run if chain is None or made is None else _covered(run, chain, *made)
 
-    return with_runs(kernel, lambda one, other: _go_on(one, other, kinds), covered)
+    return with_runs(
+        kernel, lambda one, other: _levels(one, kinds) == _levels(other, kinds) is not None, covered
+    )
 
 
 def _covered(
@@ -73,11 +75,6 @@ def _covered(
     others = [run[place] for place in range(first, stop) if not own[place]]
     then, otherwise = in_order(cover, *others), in_order(*run[first:stop])
     return (*run[:first], Choice(cover.fits, then, otherwise, reason), *run[stop:])
-
-
-def _go_on(one: Node, other: Node, kinds: Kinds) -> bool:
-    """Tell whether two nodes are nests on the same levels of a mesh."""
-    return _levels(one, kinds) is not None and _levels(one, kinds) == _levels(other, kinds)
 
 
 def _levels(node: Node, kinds: Kinds) -> Range | None:

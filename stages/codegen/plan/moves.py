@@ -62,8 +62,10 @@ def value_moves(kernel: Kernel) -> Iterator[Move]:
     ]:
         words = ("array", "in place") if what == "an array" else ("in place", "array")
         again, stored = (int(each or 0) for each in costs)
-        turned = partial(_turned, name, words[1] == "array")
-        yield Move(name, *words, turned, again, stored, is_weighed=points is not None)
+        yield Move(
+            name, *words, partial(_turned, name, words[1] == "array"), again, stored,
+            is_weighed=points is not None,
+        )  # fmt: skip
 
 
 def _turned(name: str, is_array: bool, options: Any) -> Mapping[str, Any]:

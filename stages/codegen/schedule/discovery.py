@@ -65,9 +65,7 @@ def home_of(points: Points, index: int, homes: Homes) -> Home | None:
     return homes.get(index)
 
 
-@lru_cache
-def _given(buffer: str) -> Home:
-    return Home(buffer)
+_given: Final = lru_cache(Home)
 
 
 @classes.frozen
@@ -128,17 +126,15 @@ class _Discovery:
         """Return the operands of a point, and the guard of each."""
         found = self.branches.get(point)
         if found is None:
-            found = self.branches[point] = list(self._found(point))
+            operands, value = self.points.operands(point), self.points.nodes[point[0]].value
+            if home_of(self.points, point[0], self.homes) is not None:
+                found = []
+            elif isinstance(value, dataflow.Region):
+                found = list(self._chosen(point, value, operands))
+            else:
+                found = [(operand, ALWAYS) for operand in operands]
+            self.branches[point] = found
         return found
-
-    def _found(self, point: Point) -> Iterator[tuple[Point, Guard | None]]:
-        if home_of(self.points, point[0], self.homes) is not None:
-            return
-        operands, value = self.points.operands(point), self.points.nodes[point[0]].value
-        if isinstance(value, dataflow.Region):
-            yield from self._chosen(point, value, operands)
-        else:
-            yield from ((operand, ALWAYS) for operand in operands)
 
     def _chosen(
         self, point: Point, region: dataflow.Region, operands: Sequence[Point]

@@ -172,16 +172,11 @@ def _unclamped(rows: Rows, row: Instruction) -> Instruction:
         return row
     places = ((each, None if each is None else unclamped(rows, each)) for each in row.rows)
     is_array = row.buffer.startswith("@")
-    own = (
-        old if new is None or (is_array and not _is_entry(rows[new])) else new
+    own = (  # what a table tells is cast to 64 bits
+        old if new is None or (is_array and getattr(rows[new], "op", "") != "cast") else new
         for old, new in places
     )
     return classes.evolve(row, rows=tuple(own))
-
-
-def _is_entry(row: Instruction) -> bool:
-    """Tell whether an index is what a table tells, as 64 bits."""
-    return isinstance(row, Compute) and row.op == "cast"
 
 
 def unclamped(rows: Rows, number: Row) -> Row:

@@ -11,9 +11,12 @@ there, and lies where the program has computed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
+from .....runtime.process import classes
 from ....ir.loops import (
     Compute,
+    Constant,
     Index,
     Instruction,
     Kernel,
@@ -29,13 +32,26 @@ from ....ir.loops import (
 from ...pass_list import Rules
 from ...schedule.usual import likely, likely_listed, of_index, with_entries
 
+TRUE: Final = Constant(dtype="bool", text="True")
+
 
 def unswitch(kernel: Kernel, rules: Rules) -> Kernel:
     """Note in each nest the conditions that have one value on most levels."""
     if not rules.many_outputs:
         return with_rows(kernel, lambda nest: _usual(nest, likely))
-    made = with_rows(kernel, lambda nest: _usual_points(_usual(nest, likely_listed)))
+    made = with_rows(kernel, lambda nest: _usual_points(_usual(_tested(nest), likely_listed)))
     return with_nests(made, _usual_elements)
+
+
+def _tested(nest: Nest) -> Nest:
+    """Choose what is true by `or`: compilers make no vectors of branches between bools."""
+    body = tuple(
+        classes.evolve(row, op="or", args=(row.args[0], row.args[2]))
+        if isinstance(row, Compute) and row.op == "select" and nest.body[row.args[1]] == TRUE
+        else row
+        for row in nest.body
+    )
+    return nest if body == nest.body else classes.evolve(nest, body=body)
 
 
 def _usual(nest: Nest, value_of: Callable[[Nest, Instruction], bool | None]) -> Nest:

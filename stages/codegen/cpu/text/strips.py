@@ -19,7 +19,7 @@ from .simd import SIMD, lanes_of
 from .sliding import Slides, before_strips, slides_of, sliding_strip
 from .streams import memory_rows, prefetched, rows_ahead, stored_strips
 from .threads import indented
-from .usual import changed_rows, is_tested_before, row_test, run_of, usual_values
+from .usual import changed_rows, is_tested_before, lifted, row_test, run_of, usual_values
 from .whole_lines import begin_at_line
 
 _POINTERS: Final = 16  # registers for pointers
@@ -171,7 +171,8 @@ def _functions(strips: Strips, part: int, clause: str) -> Iterator[str]:
     yield from _over_lanes(body, strips.lanes, part, clause, " if (l < count)")
     if strips.is_tested_before:
         yield f"const auto usual = [{capture}]({', '.join(('s64 b', *arrays))}) INLINE {{"
-        yield from _over_lanes(without_conditions(body, nest), strips.lanes, part, clause)
+        before, usual = lifted(without_conditions(body, nest), strips.lanes)
+        yield from (*indented(before), *_over_lanes(usual, strips.lanes, part, clause))
 
 
 def _over_lanes(body: Body, lanes: int, part: int, clause: str, test: str = "") -> Iterator[str]:

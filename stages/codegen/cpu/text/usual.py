@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ....ir.loops import Compute, Nest, Row, marks_of
-from ...rows import NAMELESS, Body, folded, line, name, operand
+from .....runtime.process import classes
+from ....ir.loops import (
+    Compute,
+    Instruction,
+    Load,
+    Nest,
+    Row,
+    Store,
+    axis_along,
+    marks_of,
+)
+from ...rows import NAMELESS, Body, folded, line, name, operand, value_of
 from ...schedule.usual import is_lower
 from ..passes.unswitching import conditions_of
 
@@ -52,6 +62,36 @@ def changed_rows(body: Body, nest: Nest) -> list[Row]:
         if row.level < body.depth and not changed.isdisjoint(row.operands):
             changed.add(number)
     return sorted(changed)
+
+
+def lifted(body: Body, lanes: int) -> tuple[list[str], Body]:
+    """Return what is the same at all points of a strip, as lines before its loop, and the rest.
+
+    That is what tables tell, where no condition of the point is left. Compilers make no vectors
+    where one condition holds for all lanes: so a condition is one of each lane.
+    """
+    rows, moved, tests = list(body.rows), list[Row](), list[Row]()
+    for number, row in enumerate(rows):
+        if row.level == body.depth > 1 and number not in body.instead and _stays(rows, row, body):
+            (tests if row.dtype == "bool" else moved).append(number)
+            if row.dtype != "bool":
+                rows[number] = classes.evolve(row, level=body.depth - 1)
+    body = classes.evolve(body, rows=tuple(rows))
+    each = {n: f"const b8 {name(body, n)} = b8({value_of(body, n)} & (l < all));" for n in tests}
+    opaque = [f's64 all = {lanes}; asm("" : "+r"(all));'] if tests else []
+    lines = [*(line(body, number) for number in moved), *opaque]
+    return lines, classes.evolve(body, instead={**body.instead, **each})
+
+
+def _stays(rows: Sequence[Instruction], row: Instruction, body: Body) -> bool:
+    """Tell whether a row of the innermost loop is the same at all of its points."""
+    if any(rows[each].level == body.depth for each in row.operands):
+        return False
+    return isinstance(row, Compute) or (
+        isinstance(row, Load)
+        and axis_along(rows, row, body.scope.by_name[row.buffer], body.inner) is None
+        and not any(isinstance(each, Store) and each.buffer == row.buffer for each in rows)
+    )
 
 
 def usual_values(body: Body, nest: Nest) -> Iterator[str]:

@@ -51,6 +51,42 @@ def test_conditions_that_no_point_depends_on_are_left_alone():
     assert after(unswitch, left) == left
 
 
+CHOSEN = """\
+kernel chosen
+  dimension I horizontal
+  dimension K vertical
+  field u float64 [I, K] unit I
+  field out float64 [I, K] unit I
+  group 0 (I: 0 .. n, K: 0 .. n)
+  step 0
+    nest n0 group 0  # stores out
+      cpu usual %5 true, %6 false
+      %0 int64 number 1
+      %1 int64 number 5
+      %2 bool constant True
+      %3 bool constant False
+      parallel K: 0 .. n
+        vector I: 0 .. n
+          %4 int64 index I
+          %5 bool ge %4 %0
+          %6 bool lt %4 %1
+          %7 bool or %5 %3
+          %8 bool or %6 %7
+          %9 bool select %6 %3 %8
+          %10 float64 load u[0, 0] when %9
+          %11 float64 store out %10
+"""
+
+
+def test_what_is_true_is_chosen_by_or_in_adjoints_only():
+    branches = CHOSEN.replace("or %5 %3", "select %5 %2 %3").replace("or %6 %7", "select %6 %2 %7")
+
+    made = after(unswitch, unmarked(branches), classes.evolve(RULES, many_outputs=True))
+
+    assert made == CHOSEN
+    assert after(unswitch, unmarked(branches)) == unmarked(branches)
+
+
 LISTED = """\
 kernel listed
   dimension E horizontal
