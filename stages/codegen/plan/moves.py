@@ -57,9 +57,8 @@ def value_moves(kernel: Kernel) -> Iterator[Move]:
     """Yield the moves of values that are stored in an array or computed again at each use."""
     reasons = (*(buffer.reason for buffer in kernel.buffers), *kernel.notes)
     found = {each[1]: each for reason in reasons for each in DECIDED.finditer(reason)}
-    for name, (_, what, points, *costs) in [(n, m.groups()) for n, m in found.items()][
-        :MOST_VALUES
-    ]:
+    for name, match in list(found.items())[:MOST_VALUES]:
+        _, what, points, *costs = match.groups()
         words = ("array", "in place") if what == "an array" else ("in place", "array")
         again, stored = (int(each or 0) for each in costs)
         yield Move(

@@ -74,12 +74,11 @@ def lifted(body: Body, lanes: int) -> tuple[list[str], Body]:
     for number, row in enumerate(rows):
         if row.level == body.depth > 1 and number not in body.instead and _stays(rows, row, body):
             (tests if row.dtype == "bool" else moved).append(number)
-            if row.dtype != "bool":
-                rows[number] = classes.evolve(row, level=body.depth - 1)
+            rows[number] = classes.evolve(row, level=body.depth - (row.dtype != "bool"))
     body = classes.evolve(body, rows=tuple(rows))
     each = {n: f"const b8 {name(body, n)} = b8({value_of(body, n)} & (l < all));" for n in tests}
-    opaque = [f's64 all = {lanes}; asm("" : "+r"(all));'] if tests else []
-    lines = [*(line(body, number) for number in moved), *opaque]
+    lines = [line(body, number) for number in moved]
+    lines += [f's64 all = {lanes}; asm("" : "+r"(all));'] * bool(tests)
     return lines, classes.evolve(body, instead={**body.instead, **each})
 
 
