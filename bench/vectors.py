@@ -10,7 +10,6 @@ the row. A test cannot ask for vectors, since versions of GCC differ. About two 
 
 from __future__ import annotations
 
-import inspect
 import re
 import subprocess
 import tempfile
@@ -24,7 +23,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 from tests.generated.large import large_case, program_of
-from tests.generated.large_arguments import arguments_of
+from tests.generated.large_arguments import arguments_of, arguments_of_adjoint
 
 import fieldforge as ff
 
@@ -72,12 +71,8 @@ def generated(seed: int, *, forward: bool) -> Any:
     program = program_of(case).with_backend(ff.cpu)
     if not forward:
         program = ff.adjoint(program)
-    names = inspect.signature(program.__definition__.function).parameters
-    found = {
-        name: given[name] if name in given else given[name.removesuffix("_b")] for name in names
-    }
-    tables = {name: given[name] for name in ("offset_provider",) if name in given}
-    return program.trace(**found, **tables, until="codegen")["codegen"].artifact
+        given = arguments_of_adjoint(program, given)
+    return program.trace(**given, until="codegen")["codegen"].artifact
 
 
 @click.command(help=(__doc__ or "").partition("\n")[0])
@@ -100,7 +95,7 @@ def main(seeds: str, forward: bool, listing: Path | None) -> None:
                 click.echo(f"{seed}: {str(error)[:100]}", err=True)
                 continue
             one = partial(without_vectors, made.source, made.flags, folder, str(seed))
-            waiting.append((seed, len(list(loops_of(made.source))), pool.submit(one)))
+            waiting.append((seed, made.source.count(MARK), pool.submit(one)))
         for seed, count, future in waiting:
             found = future.result()
             loops, missed = loops + count, missed + len(found)

@@ -1,6 +1,7 @@
 """The arguments of large drawn programs: fields of a size that is asked for, and meshes."""
 
 import functools
+import inspect
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -33,6 +34,21 @@ def arguments_of(case: LargeCase, points: int, backend: Any) -> dict[str, Any]:
     if mesh is not None:
         tables = {n: each for n, each in mesh.connectivities().items() if n in TABLES.values()}
         made["offset_provider"] = placed_tables(tables, backend)
+    return made
+
+
+def arguments_of_adjoint(step_b: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of an adjoint, from those of its program: adjoints are random numbers.
+
+    Each lies where the field does whose adjoint it is.
+    """
+    numbers = np.random.default_rng(1)
+    made = {name: each for name, each in given.items() if name == "offset_provider"}
+    for name in inspect.signature(step_b.__definition__.function).parameters:
+        own = made[name] = given[name.removesuffix("_b")]
+        if name.endswith("_b"):
+            data = numbers.normal(size=own.shape).astype(own.dtype.scalar_type)
+            made[name] = ff.as_field(own.domain, data)
     return made
 
 

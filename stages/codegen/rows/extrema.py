@@ -33,10 +33,7 @@ def trees(
         for row in rows
         if _is_extremum(row) and row.level == depth
         for arg in row.operands
-        if users[arg] == 1
-        and isinstance(other := rows[arg], Compute)
-        and (other.op, other.dtype, other.level, other.part)
-        == (row.op, row.dtype, row.level, row.part)
+        if users[arg] == 1 and _is_alike(rows[arg], row)
     }
     found: dict[Row, tuple[Row, ...]] = {}
     for number, row in enumerate(rows):
@@ -49,6 +46,12 @@ def trees(
 
 def _is_extremum(row: Instruction) -> TypeGuard[Compute]:
     return isinstance(row, Compute) and row.op in _SIGNS and is_float(row.dtype)
+
+
+def _is_alike(row: Instruction, user: Compute) -> bool:
+    return isinstance(row, Compute) and (
+        (row.op, row.dtype, row.level, row.part) == (user.op, user.dtype, user.level, user.part)
+    )
 
 
 def _walk(rows: Sequence[Instruction], root: Row, inner: set[Row]) -> tuple[set[Row], set[Row]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Final, TypeAlias
 
 from ....runtime.language import Dimension
@@ -59,13 +58,10 @@ def home_of(points: Points, index: int, homes: Homes) -> Home | None:
     """Return the buffer of a node; None if the nest computes it."""
     value = points.nodes[index].value
     if isinstance(value, dataflow.Input):
-        return _given(value.name)
+        return Home(value.name)
     if isinstance(value, Entries):
-        return _given(table_buffer(value.table))
+        return Home(table_buffer(value.table))
     return homes.get(index)
-
-
-_given: Final = lru_cache(Home)
 
 
 @classes.frozen

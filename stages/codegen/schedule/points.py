@@ -22,7 +22,6 @@ from .places import (
     OWN,
     Along,
     Coord,
-    Coords,
     Entries,
     Entry,
     Indices,
@@ -82,7 +81,6 @@ class Points:
         self._known: dict[tuple[object, ...], int] = {}
         self._views: list[Point] = []
         self._operands: dict[Point, list[Point]] = {}  # asked for by each step of a draft
-        self._found_by: dict[Coords, list[Point]] = {}
         self.known_costs: dict[object, Any] = {}  # below some roots, in all schedules
         for row, value in enumerate(values):
             self._views.append(self._view(row, value))
@@ -106,10 +104,7 @@ class Points:
 
     def needed_to_find(self, point: Point) -> list[Point]:
         """Return the points whose values give the coordinates of `point`."""
-        found = self._found_by.get(point[1])
-        if found is None:
-            found = self._found_by[point[1]] = self.finders(base for base, _ in point[1])
-        return found
+        return self.finders(base for base, _ in point[1])
 
     def finders(self, bases: Iterable[int]) -> list[Point]:
         """Return the points whose values give some bases of coordinates."""

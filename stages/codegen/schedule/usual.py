@@ -9,7 +9,7 @@ Where conditions are known, nothing is selected, and no index is clamped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from ....runtime.process import classes
 from ...ir.loops import (
@@ -128,9 +128,14 @@ def entry_of(rows: Sequence[Instruction], number: Row) -> Load | None:
 
 def _entry(rows: Sequence[Instruction], row: Instruction) -> Load | None:
     """Return the entry of a table that a row is."""
-    if isinstance(row, Compute) and row.op == "cast":
+    if _is_cast(row):
         row = rows[row.args[0]]
     return row if isinstance(row, Load) and row.buffer.startswith(TABLE) else None
+
+
+def _is_cast(row: Instruction) -> TypeGuard[Compute]:
+    """Tell whether an index is what a table tells, as 64 bits."""
+    return isinstance(row, Compute) and row.op == "cast"
 
 
 def settled(rows: Rows, known: Mapping[Row, bool]) -> tuple[Rows, frozenset[Row]]:
@@ -172,9 +177,8 @@ def _unclamped(rows: Rows, row: Instruction) -> Instruction:
         return row
     places = ((each, None if each is None else unclamped(rows, each)) for each in row.rows)
     is_array = row.buffer.startswith("@")
-    own = (  # what a table tells is cast to 64 bits
-        old if new is None or (is_array and getattr(rows[new], "op", "") != "cast") else new
-        for old, new in places
+    own = (
+        old if new is None or (is_array and not _is_cast(rows[new])) else new for old, new in places
     )
     return classes.evolve(row, rows=tuple(own))
 

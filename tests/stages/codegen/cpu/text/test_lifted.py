@@ -6,12 +6,9 @@ levels at which some contributions are missing.
 
 from __future__ import annotations
 
-import inspect
-
-import numpy as np
 import pytest
 from tests.generated.large import large_case, program_of
-from tests.generated.large_arguments import arguments_of
+from tests.generated.large_arguments import arguments_of, arguments_of_adjoint
 
 import fieldforge as ff
 
@@ -22,15 +19,7 @@ def adjoint_and_arguments(seed: int, backend) -> tuple[ff.Program, dict[str, obj
     case = large_case(seed)
     given = arguments_of(case, 5000, ff.cpu)
     step_b = ff.adjoint(program_of(case).with_backend(backend))
-    numbers = np.random.default_rng(seed)
-    found = {name: each for name, each in given.items() if name == "offset_provider"}
-    for name in inspect.signature(step_b.__definition__.function).parameters:
-        found[name] = given[name.removesuffix("_b")]
-        if name.endswith("_b"):
-            like = found[name]
-            values = numbers.normal(size=like.shape).astype(like.dtype.scalar_type)
-            found[name] = ff.as_field(like.domain, values)
-    return step_b, found
+    return step_b, arguments_of_adjoint(step_b, given)
 
 
 @pytest.mark.parametrize("seed", [SINGLE, DOUBLE])
